@@ -10,7 +10,7 @@ use super::{
     report::ReportArgs, series::SeriesArgs, topics::HelpArgs, versus::VersusArgs, workloads::WorkloadsArgs,
 };
 use crate::{
-    compat::{memtier::MemtierArgs, redis_benchmark::BenchArgs},
+    compat::{BenchArgs, MemtierArgs},
     runner::Plan,
 };
 

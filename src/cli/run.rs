@@ -18,7 +18,7 @@ use super::{
     words::{Words, choose_characters},
 };
 use crate::{
-    compat::{memtier, redis_benchmark},
+    compat::stand_in,
     foreign,
     runner::Plan,
     tui::theme::{Theme, choice::Choice},
@@ -34,12 +34,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let has_terminal = io::stdout().is_terminal();
     choose_characters(is_ascii(false));
     let code = match parse(&args) {
-        _ if let Some((flavour, words)) = redis_benchmark::called(&args) => {
-            let code = redis_benchmark::run(flavour, words);
-            end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
-        }
-        _ if let Some((program, words)) = memtier::called(&args) => {
-            let code = memtier::run(program, words);
+        _ if let Some(code) = stand_in(&args) => {
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         Ok((line, given)) => {

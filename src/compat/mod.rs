@@ -6,22 +6,19 @@
 //! | redis-benchmark, valkey-benchmark | `redyno bench`, or a link of one of these names | [`redis_benchmark`] |
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
-//! What the stand-ins for benchmarks share lies here: the tables of options, the server that these mean, words of a foreign
-//! command as those of a step, the run of a load by itself to its end, and why it may end before.
+//! redis-cli's options are read with redyno's own by clap. The benchmarks read their words in ways that clap has not, with
+//! error texts of their own: one table of options and one reader (`options`) serve them. A plan is made of what was asked for,
+//! and runs by itself: the server is asked for nothing beside the load.
 
+mod called;
 mod help;
 pub mod memtier;
+mod numbers;
 mod options;
 pub mod redis_benchmark;
 pub mod redis_cli;
 mod run;
 mod server;
-mod stop;
 mod words;
 
-use help::{listed, wrapped};
-use options::{Choice, Refusal, Takes, flag, value};
-use run::to_its_end;
-use server::{Server, place, plain, without_number, without_step};
-use stop::Stop;
-use words::escaped;
+pub use called::{BenchArgs, MemtierArgs, stand_in};

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What options say of the server.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Server {
     pub host: Option<String>,
     pub port: Option<u16>,
@@ -46,14 +46,30 @@ impl Server {
         Ok(parsed.target.dialect)
     }
 
-    /// Adds a file or a directory of CAs.
-    pub fn trust(&mut self, add: impl FnOnce(&mut Option<PathBuf>, &mut Option<PathBuf>)) {
-        if let Trust::System = self.tls.trust {
-            self.tls.trust = Trust::These { file: None, directory: None };
+    /// Takes an option that says the same to all tools that have it. Whether it is one.
+    pub fn take(&mut self, option: &str, text: &str) -> bool {
+        match option {
+            "-h" => self.host = Some(text.to_owned()),
+            "-s" | "-S" => self.socket = Some(text.into()),
+            "--user" => self.user = Some(text.to_owned()),
+            "--tls" => self.is_tls = true,
+            "--sni" => self.tls.server_name = Some(text.to_owned()),
+            "--cert" => self.certificate = Some(text.into()),
+            "--key" => self.key = Some(text.into()),
+            "--insecure" | "--tls-skip-verify" => self.tls.trust = Trust::Anybody,
+            "--cacert" | "--cacertdir" => {
+                if let Trust::System = self.tls.trust {
+                    self.tls.trust = Trust::These { file: None, directory: None };
+                }
+                match &mut self.tls.trust {
+                    Trust::These { file, .. } if option == "--cacert" => *file = Some(text.into()),
+                    Trust::These { directory, .. } => *directory = Some(text.into()),
+                    Trust::System | Trust::Anybody => {}
+                }
+            }
+            _ => return false,
         }
-        if let Trust::These { file, directory } = &mut self.tls.trust {
-            add(file, directory);
-        }
+        true
     }
 
     /// The server, in this dialect.

@@ -112,15 +112,15 @@ fn sections(text: &str) -> &str {
 /// The options of a command; those of a stand-in are no redyno's and stand in a table of their own.
 fn options(command: &Command) -> String {
     let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
-        "bench" => (redis_benchmark::entries(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
-        "memtier" => (memtier::entries().collect(), &memtier::DEVIATIONS),
+        "bench" => (redis_benchmark::options(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
+        "memtier" => (memtier::options().collect(), &memtier::DEVIATIONS),
         _ => {
             let mut text = Vec::new();
             Man::new(command.clone()).render_options_section(&mut text).expect("memory takes all of it");
             return String::from_utf8(text).expect("it is made of text");
         }
     };
-    let options = list("OPTIONS", entries.iter().map(|(names, help)| (names.as_str(), *help)));
+    let options = list("OPTIONS", entries.iter().map(|option| (option.written, option.help)));
     let different = paragraphs("DIFFERENT ON PURPOSE", deviations.iter().copied());
     options.render() + sections(&different.render())
 }

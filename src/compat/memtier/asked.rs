@@ -2,8 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::numbers::{Ratio, Span};
-use crate::{compat::Server, export::memtier::PERCENTILES, protocol::Dialect};
+use crate::{
+    compat::{
+        numbers::{Ratio, Span},
+        server::Server,
+    },
+    export::memtier::PERCENTILES,
+    protocol::Dialect,
+};
 
 /// What is spoken, as `-P` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,25 +54,21 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    pub(super) fn read(letter: &str) -> Option<Self> {
-        Some(match letter {
-            "R" => Self::Random,
-            "S" => Self::Sequential,
-            "P" => Self::Parallel,
-            "G" => Self::Gaussian,
-            "Z" => Self::Zipf,
-            _ => return None,
-        })
+    const ALL: [(Self, char); 5] = [
+        (Self::Random, 'R'),
+        (Self::Sequential, 'S'),
+        (Self::Parallel, 'P'),
+        (Self::Gaussian, 'G'),
+        (Self::Zipf, 'Z'),
+    ];
+
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let named = |(_, letter): &&(Self, char)| text.strip_prefix(*letter) == Some("");
+        Self::ALL.iter().find(named).map(|(pattern, _)| *pattern)
     }
 
     pub(super) fn letter(self) -> char {
-        match self {
-            Self::Random => 'R',
-            Self::Sequential => 'S',
-            Self::Parallel => 'P',
-            Self::Gaussian => 'G',
-            Self::Zipf => 'Z',
-        }
+        Self::ALL.iter().find(|(pattern, _)| *pattern == self).map_or('R', |(_, letter)| *letter)
     }
 }
 
@@ -96,7 +98,7 @@ pub(super) enum Breakdown {
 }
 
 /// What the options say.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Asked {
     pub(super) server: Server,
     pub(super) uri: Option<String>,
@@ -142,59 +144,32 @@ pub(super) struct Asked {
     pub(super) wait_timeout: Option<Span>,
 }
 
-impl Default for Asked {
-    fn default() -> Self {
+impl Asked {
+    /// memtier_benchmark's defaults.
+    pub(super) fn usual() -> Self {
         Self {
-            server: Server::default(),
-            uri: None,
-            authenticate: None,
-            protocol: Protocol::default(),
             run_count: 1,
-            out_file: None,
-            json_out_file: None,
-            hides_histogram: false,
             percentiles: PERCENTILES.to_vec(),
-            prints_all_runs: false,
-            breakdown: Breakdown::default(),
-            requests: None,
-            rate: None,
             clients: 50,
             threads: 4,
-            test_time_s: None,
-            ratio: None,
             pipeline: 1,
-            reconnect_interval: None,
-            reconnects_on_error: false,
-            connection_timeout_s: 0,
-            multi_key_get: 0,
-            is_randomized: false,
-            commands: Vec::new(),
-            data_size: None,
-            is_data_random: false,
-            data_size_range: None,
-            data_size_list: None,
-            expiry_range: None,
             key_prefix: "memtier-".to_owned(),
-            key_minimum: 0,
             key_maximum: 10_000_000,
-            key_pattern: None,
-            key_stddev: None,
-            key_median: None,
-            key_zipf_exp: None,
-            wait_ratio: None,
-            num_slaves: None,
-            wait_timeout: None,
+            ..Self::default()
         }
     }
-}
 
-impl Asked {
     pub(super) fn ratio(&self) -> Ratio {
         self.ratio.unwrap_or(Ratio { a: 1, b: 10 })
     }
 
     pub(super) fn patterns(&self) -> [Pattern; 2] {
         self.key_pattern.unwrap_or_default()
+    }
+
+    /// Those of SET and GET, and of commands of one's own.
+    pub(super) fn all_patterns(&self) -> impl Iterator<Item = Pattern> {
+        self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
 
     /// Connections in all.

@@ -1,7 +1,7 @@
 //! A command of one's own, as its text is read and as it becomes a step.
 
 use super::asked::{Command, Pattern};
-use crate::{compat::escaped, foreign};
+use crate::{compat::words::escaped, foreign, workload::plain_words};
 
 /// What stands for a key, within a word.
 const KEY: &[u8] = b"__key__";
@@ -13,7 +13,7 @@ const PLAIN: &[u8] = b":";
 impl Command {
     /// Reads a command: words with spaces between them, in quotes as redis-cli's.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let words = words(text.as_bytes())?;
+        let words = plain_words(text)?;
         (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: Pattern::default() })
     }
 
@@ -40,60 +40,6 @@ impl Command {
         let words: Option<Vec<_>> = self.words.iter().map(word).collect();
         words.map(|words| words.join(" "))
     }
-}
-
-/// The words; `None` where a quote is not closed, or closed in the middle of a word.
-fn words(mut text: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut words = Vec::new();
-    loop {
-        text = text.trim_ascii_start();
-        if text.is_empty() {
-            return Some(words);
-        }
-        let mut word = Vec::new();
-        while let Some((&byte, rest)) = text.split_first().filter(|(byte, _)| !byte.is_ascii_whitespace()) {
-            text = if matches!(byte, b'"' | b'\'') { quoted(byte, rest, &mut word)? } else { rest };
-            if !matches!(byte, b'"' | b'\'') {
-                word.push(byte);
-            }
-        }
-        words.push(word);
-    }
-}
-
-/// Takes what stands up to the next `quote`; what follows it, which is the end of the word.
-fn quoted<'a>(quote: u8, mut text: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
-    loop {
-        let (&byte, rest) = text.split_first()?;
-        text = rest;
-        match (byte, rest) {
-            (byte, _) if byte == quote => {
-                return text.first().is_none_or(u8::is_ascii_whitespace).then_some(text);
-            }
-            (b'\\', [b'x', high, low, behind @ ..]) if quote == b'"' && hex(*high, *low).is_some() => {
-                word.extend(hex(*high, *low));
-                text = behind;
-            }
-            (b'\\', [next, behind @ ..]) if quote == b'"' || *next == b'\'' => {
-                let meant = match next {
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'b' => 8,
-                    b'a' => 7,
-                    other => *other,
-                };
-                word.push(if quote == b'"' { meant } else { *next });
-                text = behind;
-            }
-            (byte, _) => word.push(byte),
-        }
-    }
-}
-
-fn hex(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    Some((digit(high)? * 16 + digit(low)?) as u8)
 }
 
 #[cfg(test)]

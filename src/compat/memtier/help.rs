@@ -1,10 +1,10 @@
 //! `--help`, made of the table of options.
 
-use super::{
-    absent::{ABSENT, Absent},
-    options::GROUPS,
+use super::options::{ABSENT, GROUPS, OWN};
+use crate::compat::{
+    help::{deviations, listed},
+    options::Choice,
 };
-use crate::compat::{Choice, listed, wrapped};
 
 /// What is deliberately different from memtier_benchmark.
 pub const DEVIATIONS: [&str; 9] = [
@@ -27,37 +27,20 @@ pub const DEVIATIONS: [&str; 9] = [
 /// Width of the names of options in the help.
 const NAMES: usize = 30;
 
-/// How each option is written, and what it is for.
-pub fn entries() -> impl Iterator<Item = (String, &'static str)> {
-    let own = [
-        ("--help".to_owned(), "Display this help"),
-        ("-v, --version".to_owned(), "Display version information"),
-    ];
-    GROUPS.iter().flat_map(|(_, rows)| rows.iter().map(Choice::entry)).chain(own)
+/// The options that are there.
+pub fn options() -> impl Iterator<Item = &'static Choice> {
+    GROUPS.iter().flat_map(|(_, options)| *options).chain(&OWN)
 }
 
 /// The whole help.
 pub(super) fn usage(program: &str) -> String {
     let mut text = format!("Usage: {program} [options]\nA stand-in for memtier_benchmark.\n");
-    for (title, rows) in &GROUPS {
-        text += &format!("\n{title}:\n");
-        text += &listed(rows.iter().map(Choice::entry), NAMES);
+    for (title, options) in &GROUPS {
+        text += &format!("\n{title}:\n{}", listed(*options, NAMES, ""));
     }
     text += "\nNot there, and what redyno has in its stead:\n";
-    let absent = |absent: &Absent| {
-        (absent.names.join(", "), if absent.word.is_empty() { "nothing" } else { absent.word })
-    };
-    text += &listed(ABSENT.iter().map(absent), NAMES);
-    text += "\nWhat is different on purpose:\n";
-    for deviation in DEVIATIONS {
-        text += &format!(" - {}\n", wrapped(deviation, 3));
-    }
+    text += &(listed(ABSENT, NAMES, "nothing") + &deviations(&DEVIATIONS));
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
-}
-
-/// The answer to `--version`.
-pub(super) fn version(program: &str) -> String {
-    format!("{program} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]
@@ -67,11 +50,10 @@ mod tests {
     #[test]
     fn it_names_every_option_and_no_line_is_too_long() {
         let text = usage("redyno memtier");
-        for (names, _) in entries() {
-            assert!(
-                text.contains(&format!("\n {names}")) || names.contains("-v") || names == "--help",
-                "{names}"
-            );
+        for (_, options) in GROUPS {
+            for Choice { written, .. } in options {
+                assert!(text.contains(&format!("\n {written}")), "{written}");
+            }
         }
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }

@@ -3,24 +3,20 @@
 //! is asked for nothing beside the load, and nothing is marked or cleaned up on it.
 //!
 //! ```text
-//! argv ─► parse (options: the table; absent: what is not there) ─► Asked ─► requests ─► Alone, run after run ─► Results
+//! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results
 //!                                                                                 layout: progress, table, JSON ◄─┘
 //! ```
 //! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
 
-mod absent;
-mod args;
 mod asked;
 mod command;
-mod effect;
 mod help;
 mod layout;
-mod numbers;
 mod options;
 mod parse;
 mod requests;
 mod run;
+mod take;
 
-pub use args::MemtierArgs;
-pub use help::{DEVIATIONS, entries};
-pub use run::{called, run};
+pub use help::{DEVIATIONS, options};
+pub(super) use run::run;

@@ -1,214 +1,122 @@
-//! From the words of a command line to what is asked for, as getopt_long reads them: options in any order, long ones by any
-//! beginning that no other has, values behind `=`, a space or a letter.
+//! From the words of a command line to what is asked for, or to what is said in its stead.
 
 use std::ffi::OsString;
 
 use super::{
-    absent::ABSENT,
-    asked::{Asked, Pattern, Protocol, Requests},
+    asked::{Asked, Breakdown, Command, Pattern, Protocol},
     help,
-    options::{Row, all, settle},
+    options::known,
+    take::told,
 };
-use crate::compat::{Refusal, Takes};
+use crate::compat::{
+    options::{Habit, Reader, Refusal},
+    run::Answer,
+};
 
-/// What the words ask for.
-pub(super) enum Parsed {
-    /// A run.
-    Run(Box<Asked>),
-    /// An answer on standard output.
-    Answer(String),
-    /// A refusal in a line on standard error.
-    Refused(String),
-}
+/// The exit code of a command line that is refused, as theirs.
+const REFUSED: u8 = 2;
 
 /// Reads the words behind the name of `program`.
-pub(super) fn parse(program: &str, words: &[OsString]) -> Parsed {
-    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut reading = Reading { program, asked: Asked::default(), rest: words.into_iter(), answer: None };
-    let read = reading.read().and_then(|()| settle(&mut reading.asked)).and_then(|()| check(&reading.asked));
-    match (read, reading.answer) {
-        (_, Some(answer)) => Parsed::Answer(answer),
-        (Ok(()), None) => Parsed::Run(Box::new(reading.asked)),
-        (Err(Refusal::Told(line)), None) => Parsed::Refused(line),
-        (Err(Refusal::Invalid), None) => Parsed::Refused(format!("{program}: invalid option")),
+///
+/// # Errors
+/// What is said where they ask for no run.
+pub(super) fn parse(program: &str, words: &[OsString]) -> Result<Asked, Answer> {
+    let mut asked = Asked::usual();
+    let read = Reader::new(Habit::Getopt, known(), words).read(|given| asked.take(given));
+    match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
+        Ok(()) => Ok(asked),
+        Err(Refusal::Help) => Err(Answer::of(help::usage(program))),
+        Err(Refusal::Version) => Err(Answer::of(format!("{program} {}\n", env!("CARGO_PKG_VERSION")))),
+        Err(Refusal::Told(line)) => Err(Answer::refusal(&line, REFUSED)),
+        Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
     }
-}
-
-/// How far the words are read.
-struct Reading<'p> {
-    program: &'p str,
-    asked: Asked,
-    rest: std::vec::IntoIter<String>,
-    /// What is asked for in place of a run.
-    answer: Option<String>,
-}
-
-/// What a name may be that begins with these letters.
-enum Found {
-    Option(&'static Row),
-    Absent(&'static super::absent::Absent),
-    Answer(fn(&str) -> String),
-}
-
-impl Reading<'_> {
-    fn read(&mut self) -> Result<(), Refusal> {
-        while let Some(word) = self.rest.next().filter(|_| self.answer.is_none()) {
-            if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
-                let (name, value) = match name.split_once('=') {
-                    Some((name, value)) => (name, Some(value.to_owned())),
-                    None => (name, None),
-                };
-                self.take_long(name, value)?;
-            } else if let Some(letters) =
-                word.strip_prefix('-').filter(|letters| !letters.is_empty() && word != "--")
-            {
-                self.take_short(letters)?;
-            } else {
-                return self.refuse(&format!("'{word}' is no option"));
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse<T>(&self, why: &str) -> Result<T, Refusal> {
-        Err(Refusal::Told(format!("{}: {why}", self.program)))
-    }
-
-    fn take_long(&mut self, name: &str, value: Option<String>) -> Result<(), Refusal> {
-        let (known, found) = match find_long(name).as_slice() {
-            [] => return self.refuse(&format!("unrecognized option '--{name}'")),
-            [(known, _), (other, _), ..] => {
-                return self.refuse(&format!("option '--{name}' is ambiguous: '{known}', '{other}'"));
-            }
-            [(known, found)] => (*known, *found),
-        };
-        let takes_none = matches!(found, Found::Answer(_))
-            || matches!(found, Found::Option(row) if matches!(row.takes, Takes::Nothing(_)));
-        if takes_none && value.is_some() {
-            return self.refuse(&format!("option '{known}' doesn't allow an argument"));
-        }
-        self.take(found, value, known)
-    }
-
-    /// Takes letters behind one dash: the value of an option is what is left of them, or the next word.
-    fn take_short(&mut self, letters: &str) -> Result<(), Refusal> {
-        let mut rest = letters.chars();
-        while let Some(letter) = rest.next() {
-            let name = format!("-{letter}");
-            let row = all().find(|row| row.names.contains(&name.as_str())).map(Found::Option);
-            let absent =
-                || ABSENT.iter().find(|absent| absent.names.contains(&name.as_str())).map(Found::Absent);
-            let version = || (letter == 'v').then_some(Found::Answer(help::version));
-            let Some(found) = row.or_else(absent).or_else(version) else {
-                return self.refuse(&format!("invalid option -- '{letter}'"));
-            };
-            let has_value = matches!(&found, Found::Option(row) if matches!(row.takes, Takes::Value(..)));
-            let value = rest.as_str();
-            let value = (has_value && !value.is_empty()).then(|| value.to_owned());
-            let is_last = value.is_some();
-            self.take(&found, value, &name)?;
-            if is_last {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, found: &Found, value: Option<String>, name: &str) -> Result<(), Refusal> {
-        match found {
-            Found::Answer(answer) => self.answer = Some(answer(self.program)),
-            Found::Absent(absent) => return Err(Refusal::Told(absent.told(name))),
-            Found::Option(row) => match row.takes {
-                Takes::Nothing(set) => set(&mut self.asked)?,
-                Takes::Value(_, set) => match value.or_else(|| self.rest.next()) {
-                    Some(value) => set(&mut self.asked, &value)?,
-                    None => return self.refuse(&format!("option '{name}' requires an argument")),
-                },
-            },
-        }
-        Ok(())
-    }
-}
-
-/// The options whose long name this is, or else begins with it.
-fn find_long(name: &str) -> Vec<(&'static str, &'static Found)> {
-    static KNOWN: std::sync::LazyLock<Vec<(&'static str, Found)>> = std::sync::LazyLock::new(|| {
-        let options = all().flat_map(|row| row.names.iter().map(move |name| (*name, Found::Option(row))));
-        let absent = ABSENT
-            .iter()
-            .flat_map(|absent| absent.names.iter().map(move |name| (*name, Found::Absent(absent))));
-        let answers = [("--help", Found::Answer(help::usage)), ("--version", Found::Answer(help::version))];
-        options.chain(absent).chain(answers).filter(|(name, _)| name.starts_with("--")).collect()
-    });
-    let exact: Vec<_> = KNOWN.iter().filter(|(known, _)| &known[2..] == name).collect();
-    let begun = || KNOWN.iter().filter(|(known, _)| known[2..].starts_with(name)).collect();
-    let found = if exact.is_empty() { begun() } else { exact };
-    found.into_iter().map(|(known, found)| (*known, found)).collect()
 }
 
 /// Whether what is asked for goes together.
 fn check(asked: &Asked) -> Result<(), Refusal> {
-    let told = |line: &str| Err(Refusal::Told(format!("error: {line}")));
-    let sizes = [asked.data_size.is_some(), asked.data_size_list.is_some(), asked.data_size_range.is_some()];
-    let of_commands = asked.commands.iter().map(|command| command.pattern);
-    let is_gaussian =
-        asked.patterns().into_iter().chain(of_commands).any(|pattern| pattern == Pattern::Gaussian);
-    let parallel = asked.commands.iter().filter(|command| command.pattern == Pattern::Parallel).count();
-    match asked {
-        _ if !asked.commands.is_empty() && asked.key_pattern.is_some() => {
-            told("when using arbitrary command, key pattern is configured with --command-key-pattern option.")
-        }
-        _ if !asked.commands.is_empty() && asked.ratio.is_some() => {
-            told("when using arbitrary command, ratio is configured with --command-ratio option.")
-        }
-        _ if parallel > 0 && parallel < asked.commands.len() => {
-            told("parallel key-pattern must be configured to all commands.")
-        }
-        _ if sizes == [true, true, false] || sizes == [true, false, true] || sizes == [true; 3] => {
-            told("data-size cannot be used with data-size-list or data-size-range.")
-        }
-        _ if sizes == [false, true, true] => told("data-size-list cannot be used with data-size-range."),
-        _ if (asked.key_stddev.is_some() || asked.key_median.is_some()) && !is_gaussian => {
-            told("key-stddev and key-median are only allowed together with key-pattern set to G.")
-        }
-        _ if asked.key_minimum > asked.key_maximum => told("key-minimum must not be above key-maximum."),
-        _ if asked.server.socket.is_some()
-            && (asked.server.host.is_some() || asked.server.port.is_some()) =>
-        {
-            told("UNIX domain socket and TCP cannot be used together.")
-        }
-        _ if asked.protocol == Protocol::MemcacheText && asked.server.db > 0 => {
-            told("select-db can only be used with redis protocol.")
-        }
-        _ if asked.requests == Some(Requests::AllKeys) && asked.test_time_s.is_some() => {
-            told("--test-time and --requests are mutually exclusive.")
-        }
-        _ => Ok(()),
-    }
+    let has_commands = !asked.commands.is_empty();
+    let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
+    let parallel = asked.commands.iter().filter(is_parallel).count();
+    let has_place = asked.server.host.is_some() || asked.server.port.is_some();
+    let has_bell = asked.key_stddev.is_some() || asked.key_median.is_some();
+    let [size, list, range] =
+        [asked.data_size.is_some(), asked.data_size_list.is_some(), asked.data_size_range.is_some()];
+    let contradictions = [
+        (
+            has_commands && asked.key_pattern.is_some(),
+            "when using arbitrary command, key pattern is configured with --command-key-pattern option.",
+        ),
+        (
+            has_commands && asked.ratio.is_some(),
+            "when using arbitrary command, ratio is configured with --command-ratio option.",
+        ),
+        (
+            parallel > 0 && parallel < asked.commands.len(),
+            "parallel key-pattern must be configured to all commands.",
+        ),
+        (size && (list || range), "data-size cannot be used with data-size-list or data-size-range."),
+        (list && range, "data-size-list cannot be used with data-size-range."),
+        (
+            has_bell && !asked.all_patterns().any(|pattern| pattern == Pattern::Gaussian),
+            "key-stddev and key-median are only allowed together with key-pattern set to G.",
+        ),
+        (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
+        (asked.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
+        (
+            asked.protocol == Protocol::MemcacheText && asked.server.db > 0,
+            "select-db can only be used with redis protocol.",
+        ),
+    ];
+    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| told(line))
+}
+
+/// A line for each option that is taken together with others as memtier_benchmark takes it, and has no effect there.
+pub(super) fn without_effect(asked: &Asked) -> Vec<String> {
+    let has_commands = !asked.commands.is_empty();
+    let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();
+    let patterns = if has_commands { patterns } else { asked.patterns().into() };
+    let waits = asked.wait_ratio.is_some_and(|wait| wait.b > 0) && !has_commands;
+    let idle = [
+        ("--multi-key-get", asked.multi_key_get > 0 && has_commands, "with --command"),
+        ("--expiry-range", asked.expiry_range.is_some() && has_commands, "with --command"),
+        ("--wait-ratio", asked.wait_ratio.is_some() && has_commands, "with --command"),
+        ("--num-slaves", asked.num_slaves.is_some() && !waits, "without WAITs"),
+        ("--wait-timeout", asked.wait_timeout.is_some() && !waits, "without WAITs"),
+        (
+            "--key-zipf-exp",
+            asked.key_zipf_exp.is_some() && !patterns.contains(&Pattern::Zipf),
+            "without the pattern Z",
+        ),
+        ("--print-all-runs", asked.prints_all_runs && asked.run_count == 1, "without --run-count"),
+        (
+            "--command-stats-breakdown",
+            asked.breakdown == Breakdown::Line && !has_commands,
+            "without --command",
+        ),
+    ];
+    let told = |(name, _, why): &(&str, bool, &str)| format!("warning: {name} has no effect {why}.");
+    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(told).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::compat::memtier::{asked::Requests, options::ABSENT, take::told_absent};
 
-    fn parsed(line: &str) -> Parsed {
+    fn parsed(line: &str) -> Result<Asked, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse("redyno memtier", &words)
     }
 
     /// What a line asks for.
     pub(in crate::compat::memtier) fn asked(line: &str) -> Asked {
-        match parsed(line) {
-            Parsed::Run(asked) => *asked,
-            Parsed::Answer(text) | Parsed::Refused(text) => panic!("{line}: {text}"),
-        }
+        parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 
     fn refused(line: &str) -> String {
-        match parsed(line) {
-            Parsed::Refused(text) => text,
-            _ => panic!("{line} is taken"),
-        }
+        let answer = parsed(line).err().unwrap_or_else(|| panic!("{line} is taken"));
+        assert_eq!((answer.out.as_str(), answer.code), ("", 2));
+        answer.err.trim_end().to_owned()
     }
 
     #[test]
@@ -271,9 +179,9 @@ pub(super) mod tests {
     #[test]
     fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
         for absent in ABSENT {
-            for name in absent.names {
-                for line in [(*name).to_owned(), format!("-c 3 {name} 5 -n 5")] {
-                    assert_eq!(refused(&line), absent.told(name));
+            for name in absent.names() {
+                for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
+                    assert_eq!(refused(&line), told_absent(name, absent));
                 }
             }
         }
@@ -308,5 +216,24 @@ pub(super) mod tests {
             (Some("ann"), Some("pw:x"))
         );
         assert_eq!(self::asked("-u memcached://h").protocol, Protocol::MemcacheText);
+    }
+
+    #[test]
+    fn what_has_no_effect_beside_others_says_so() {
+        let told = |line: &str| without_effect(&asked(line)).join(" ");
+        assert_eq!(
+            told("--command get --expiry-range 1-2"),
+            "warning: --expiry-range has no effect with --command."
+        );
+        assert_eq!(
+            told("--num-slaves 1-2 --key-zipf-exp 2"),
+            "warning: --num-slaves has no effect without WAITs. warning: --key-zipf-exp has no effect without the pattern Z."
+        );
+        let all = "--wait-ratio 1:1 --num-slaves 1-2 --key-pattern R:Z --key-zipf-exp 2 --expiry-range 1-2 -x 2 --print-all-runs";
+        assert_eq!(told(all), "");
+        assert_eq!(
+            told("--command get --command-key-pattern Z --key-zipf-exp 2 --command-stats-breakdown line"),
+            ""
+        );
     }
 }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    asked::{Asked, Breakdown, Command, Pattern, Protocol},
-    numbers::Ratio,
-};
+use super::asked::{Asked, Breakdown, Command, Pattern, Protocol};
+use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyspace, Operation, Size, ValueKind, Workload};
 
 /// The rows where there are no commands of one's own.
@@ -134,10 +132,11 @@ fn get(keys: u32) -> String {
 }
 
 fn wait(asked: &Asked) -> String {
-    let number = |span: Option<super::numbers::Span>| {
-        span.map_or("0".to_owned(), |span| format!("{{number {}..{}}}", span.min, span.max))
-    };
     format!("WAIT {} {}", number(asked.num_slaves), number(asked.wait_timeout))
+}
+
+fn number(span: Option<Span>) -> String {
+    span.map_or("0".to_owned(), |span| format!("{{number {}..{}}}", span.min, span.max))
 }
 
 /// A kind of request.

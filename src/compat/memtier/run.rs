@@ -13,67 +13,40 @@ use std::{
 
 use super::{
     asked::{Asked, Requests as Asking},
-    effect::without_effect,
     layout::{self, Progress, Report},
-    parse::{Parsed, parse},
+    parse::{parse, without_effect},
     requests::Requests,
 };
 use crate::{
     clock::Clock,
-    compat::{Stop, place, plain, to_its_end, without_number, without_step},
+    compat::{
+        run::{Seen, Stop, to_its_end},
+        server::{place, plain, without_number, without_step},
+    },
     endpoint::Target,
     export::memtier::Results,
     foreign,
-    happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
     print::words::Words,
     protocol::Step,
-    session::{Alone, Event, Record},
+    session::Alone,
     signals::{Signal, listen},
     workload::{KeyNames, unix_ms},
 };
 
-/// What it is called in its help, by itself and through a link.
-const PROGRAM: &str = "redyno memtier";
-const LINK: &str = "memtier_benchmark";
-/// The exit code of a command line that is refused, as theirs.
-const REFUSED: u8 = 2;
 /// Where all random numbers come from, unless that is to be another place each time.
 const SEED: u64 = 1;
 
 /// The kinds of errors that there was no connection at all behind, as long as nothing was answered.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
-/// The words of a command line that asks for this, and what it is called there.
-pub fn called(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
-    let (program, words) = args.split_first()?;
-    if Path::new(program).file_name().is_some_and(|name| name == LINK) {
-        return Some((LINK, words));
-    }
-    words.split_first().filter(|(first, _)| *first == "memtier").map(|(_, rest)| (PROGRAM, rest))
-}
-
 /// Runs the benchmark that these words ask for, and says so itself if it fails.
-pub fn run(program: &str, words: &[OsString]) -> ExitCode {
-    let (mut out, mut err) = (Words::stdout(), Words::stderr());
-    let asked = match parse(program, words) {
-        Parsed::Run(asked) => asked,
-        Parsed::Answer(answer) => {
-            // A help that cannot be written has no other place to go.
-            let _ = out.write_all(answer.as_bytes());
-            return ExitCode::SUCCESS;
-        }
-        Parsed::Refused(line) => {
-            let _ = writeln!(err, "{line}");
-            return ExitCode::from(REFUSED);
-        }
+pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
+    let ended = match parse(program, words) {
+        Ok(asked) => Memtier::begin(asked).and_then(|mut memtier| memtier.run()),
+        Err(answer) => return answer.give(),
     };
-    match Memtier::begin(*asked, out).and_then(|mut memtier| memtier.run()) {
-        Ok(code) => code,
-        Err(stop) => stop.end("error: cannot write results", |line| {
-            let _ = writeln!(err, "{line}");
-        }),
-    }
+    ended.unwrap_or_else(|stop| stop.end("error: cannot write results"))
 }
 
 /// Runs that are asked for.
@@ -94,7 +67,7 @@ struct Memtier {
 
 impl Memtier {
     /// Opens what is written to, and says what is to be said before.
-    fn begin(asked: Asked, out: Words) -> Result<Self, Stop> {
+    fn begin(asked: Asked) -> Result<Self, Stop> {
         let told = |line: String| Stop::Told(format!("error: {line}"));
         let requests = Requests::of(&asked).map_err(told)?;
         let dialect = asked.protocol.dialect();
@@ -103,7 +76,7 @@ impl Memtier {
         check(&asked).map_err(told)?;
         let target = asked.server.target(dialect).map_err(|error| told(error.to_string()))?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| told(error.to_string()))?;
-        let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(out), Words::stderr());
+        let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(Words::stdout()), Words::stderr());
         for line in without_effect(&asked) {
             writeln!(err, "{line}")?;
         }
@@ -181,22 +154,24 @@ impl Memtier {
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), unix_ms());
-        let end = to_its_end(alone, |record, so_far| {
-            if let Record::Interval(interval) = record {
+        let mut has_begun = false;
+        let end = to_its_end(alone, "error", |seen| match seen {
+            Seen::Error(kind, message) => self.fail(kind, message, has_begun),
+            Seen::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
+                has_begun = results.totals.all.ops > 0;
                 let line = progress.add(interval).unwrap_or_default();
                 self.draw(&line)?;
-            }
-            let has_begun = results.totals.all.ops > 0;
-            if so_far.is_some() && self.interrupts.try_recv().is_ok() {
+                if so_far.is_none() || self.interrupts.try_recv().is_err() {
+                    return Ok(ControlFlow::Continue(()));
+                }
                 results.is_interrupted = Some(true);
                 let after_s = progress.length_s();
                 self.draw(&format!(
                     "\n[RUN #{number}] Interrupted by user (Ctrl+C) after {after_s:.1} secs, stopping threads...\n"
                 ))?;
-                return Ok(ControlFlow::Break(()));
+                Ok(ControlFlow::Break(()))
             }
-            self.heed(record, has_begun)
         })?;
         let last = progress.line();
         self.draw(&(last + "\n\n"))?;
@@ -240,19 +215,6 @@ impl Memtier {
             workload: Arc::new(self.requests.workload.clone()),
             value_size: 1,
             ..Knobs::default()
-        }
-    }
-
-    /// Whether the run goes on after this; `has_begun` is whether anything was answered.
-    fn heed(&mut self, record: &Record, has_begun: bool) -> Result<ControlFlow<()>, Stop> {
-        match record {
-            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
-                self.fail(error, message, has_begun)
-            }
-            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
-                Err(Stop::Told(format!("error: {}", without_number(cause))))
-            }
-            _ => Ok(ControlFlow::Continue(())),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{compat::Server, load::LatencyTo, protocol::Dialect};
+use crate::{compat::server::Server, load::LatencyTo, protocol::Dialect};
 
-/// The form of the output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The form of the output: of several that are asked for the last of these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// A page a test.
     #[default]
@@ -19,26 +19,24 @@ pub(super) enum Form {
 }
 
 /// What the options say. Numbers are as they were given, within what their own benchmark does to them.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
     pub(super) server: Server,
     pub(super) resp3: bool,
     /// Whether `CLIENT TRACKING on` is said.
     pub(super) tracks: bool,
-    pub(super) clients: Option<i64>,
+    pub(super) clients: i64,
     pub(super) requests: Option<i64>,
-    pub(super) data_size: Option<usize>,
-    pub(super) pipeline: Option<i64>,
+    pub(super) data_size: usize,
+    pub(super) pipeline: u32,
     pub(super) threads: i64,
-    pub(super) keep_alive: Option<i64>,
+    pub(super) keep_alive: i64,
     /// How many numbers `__rand_int__` has; `None` is that it is sent as it is.
     pub(super) keyspace: Option<u64>,
     pub(super) seed: Option<u64>,
     /// The list of `-t` in lower case, between commas.
     pub(super) tests: Option<String>,
-    pub(super) is_quiet: bool,
-    pub(super) is_csv: bool,
-    pub(super) is_json: bool,
+    pub(super) form: Form,
     pub(super) loops: bool,
     /// Whether connections are only held.
     pub(super) is_idle: bool,
@@ -55,8 +53,8 @@ pub(super) struct Asked {
     /// Where records come from, and how many of them are taken at the most.
     pub(super) dataset: Option<PathBuf>,
     pub(super) maxdocs: Option<u64>,
-    pub(super) num_functions: Option<i64>,
-    pub(super) num_keys_in_fcall: Option<i64>,
+    pub(super) num_functions: i64,
+    pub(super) num_keys_in_fcall: i64,
     /// What is said on standard error before anything else.
     pub(super) warnings: Vec<String>,
     /// The command and its arguments; empty is the suite.
@@ -64,12 +62,16 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn form(&self) -> Form {
-        match (self.is_json, self.is_csv, self.is_quiet) {
-            (true, ..) => Form::Json,
-            (_, true, _) => Form::Csv,
-            (.., true) => Form::Quiet,
-            _ => Form::Normal,
+    /// The benchmarks' defaults.
+    pub(super) fn usual() -> Self {
+        Self {
+            clients: 50,
+            data_size: 3,
+            pipeline: 1,
+            keep_alive: 1,
+            num_functions: 10,
+            num_keys_in_fcall: 1,
+            ..Self::default()
         }
     }
 
@@ -77,25 +79,9 @@ impl Asked {
         if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
     }
 
-    pub(super) fn clients(&self) -> i64 {
-        self.clients.unwrap_or(50)
-    }
-
     /// How many requests are sent; `None` is as many as there is time for.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
         self.duration.is_none().then_some(requests)
-    }
-
-    pub(super) fn data_size(&self) -> usize {
-        self.data_size.unwrap_or(3)
-    }
-
-    pub(super) fn pipeline(&self) -> u32 {
-        u32::try_from(self.pipeline.unwrap_or(1).max(1)).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn keep_alive(&self) -> i64 {
-        self.keep_alive.unwrap_or(1)
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of the suite: names, titles and commands, in the order in which they run.
 
-use super::{Flavour, asked::Asked, flavour::Who, payload::Payload, suite::Test, words::Steps};
+use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
+use crate::compat::options::Who;
 
 /// A test.
 struct Row {
@@ -15,7 +16,7 @@ struct Row {
 }
 
 const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> Row {
-    Row { names, title, words, times: 1, who: Who::Both }
+    Row { names, title, words, times: 1, who: Who::All }
 }
 
 /// A line as a person types it, and no array of words.
@@ -54,14 +55,14 @@ const TESTS: [Row; 24] = [
 
 /// The tests that are asked for, with the payload that this round of the suite has.
 pub(super) fn tests(flavour: Flavour, asked: &Asked, payload: &mut Payload) -> Vec<Test> {
-    let filling = Filling { flavour, asked, data: payload.take(asked.data_size()) };
+    let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
 /// What is not named runs if it is one of theirs. `redyno bench` has Redis's, and Valkey's further ones by name.
 fn is_chosen(row: &Row, flavour: Flavour, asked: &Asked) -> bool {
     match &asked.tests {
-        None => row.who == Who::Both || flavour == Flavour::Valkey,
+        None => row.who == Who::All || flavour == Flavour::Valkey,
         Some(list) => {
             flavour.takes(row.who) && row.names.iter().any(|name| list.contains(&format!(",{name},")))
         }
@@ -77,9 +78,9 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn test(&self, row: &Row) -> Test {
-        let size = self.asked.data_size() as u64;
+        let size = self.asked.data_size as u64;
         if row.words == INLINE {
-            return Test::raw(row.title, INLINE, size);
+            return Test::of(row.title, Steps::raw(INLINE), 1, size);
         }
         let mut words = row.words.split(' ');
         let mut command: Vec<Vec<u8>> =
@@ -91,7 +92,7 @@ impl Filling<'_> {
         let mut steps = Steps::new(self.asked, self.flavour != Flavour::Redis);
         steps.add(&command);
         let before = (row.title == "FCALL").then(|| {
-            let script = library(1, self.num_keys() > 0);
+            let script = library(1, self.asked.num_keys_in_fcall > 0);
             ["FUNCTION", "LOAD", "REPLACE", &script].map(|word| word.as_bytes().to_vec()).into()
         });
         Test { before, ..Test::of(row.title, steps, 1, size) }
@@ -105,17 +106,13 @@ impl Filling<'_> {
             "<score>" => one(if has_keyspace { "__rand_int__" } else { "0" }),
             "element:<member>" if self.flavour == Flavour::Valkey => one("element:__rand_1st__"),
             "element:<member>" => one("element:__rand_int__"),
-            "<library>" => one(&library(self.asked.num_functions.unwrap_or(10), false)),
+            "<library>" => one(&library(self.asked.num_functions, false)),
             "<keys>" => {
-                let keys = (1..=self.num_keys()).map(|n| format!("key{n}").into_bytes());
-                [self.num_keys().to_string().into_bytes()].into_iter().chain(keys).collect()
+                let keys = (1..=self.asked.num_keys_in_fcall).map(|n| format!("key{n}").into_bytes());
+                [self.asked.num_keys_in_fcall.to_string().into_bytes()].into_iter().chain(keys).collect()
             }
             word => one(word),
         });
-    }
-
-    fn num_keys(&self) -> i64 {
-        self.asked.num_keys_in_fcall.unwrap_or(1)
     }
 }
 
@@ -142,7 +139,7 @@ mod tests {
     use super::*;
 
     fn titles(flavour: Flavour, list: Option<&str>) -> Vec<String> {
-        let asked = Asked { tests: list.map(|list| format!(",{list},")), ..Asked::default() };
+        let asked = Asked { tests: list.map(|list| format!(",{list},")), ..Asked::usual() };
         tests(flavour, &asked, &mut Payload::new()).into_iter().map(|test| test.title).collect()
     }
 

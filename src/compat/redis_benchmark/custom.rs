@@ -1,7 +1,7 @@
 //! A command of one's own, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
-use super::{Flavour, asked::Asked, numbers::atoi, payload::Payload, suite::Test, words::Steps};
-use crate::{foreign, protocol::Dialect};
+use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
+use crate::{compat::numbers::atoi, foreign, protocol::Dialect};
 
 /// Stands for a value.
 const DATA: &[u8] = b"__data__";
@@ -22,7 +22,7 @@ pub(super) fn test(flavour: Flavour, title: &str, asked: &Asked, payload: &mut P
     let (mut all, mut bytes) = (0, 0);
     for (times, command) in &mut commands {
         if flavour != Flavour::Redis {
-            command.iter_mut().for_each(|word| *word = with_data(word, asked.data_size(), payload));
+            command.iter_mut().for_each(|word| *word = with_data(word, asked.data_size, payload));
         }
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
         all += *times;
@@ -61,7 +61,7 @@ mod tests {
 
     fn asked(line: &str) -> Asked {
         let command = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        Asked { command, data_size: Some(4), ..Asked::default() }
+        Asked { command, data_size: 4, ..Asked::usual() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Whose benchmark it is.
 
-use std::{ffi::OsStr, path::Path};
+use crate::compat::options::Who;
 
 /// Whose options, tests and lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,27 +14,7 @@ pub enum Flavour {
     Valkey,
 }
 
-/// Who has an option or a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
-    /// Redis and Valkey.
-    Both,
-    /// Valkey alone.
-    Valkey,
-    /// Neither: it is ours.
-    Ours,
-}
-
 impl Flavour {
-    /// That of a program called by this path.
-    pub(super) fn of_program(path: &OsStr) -> Option<Self> {
-        match Path::new(path).file_name()?.to_str()? {
-            "redis-benchmark" => Some(Self::Redis),
-            "valkey-benchmark" => Some(Self::Valkey),
-            _ => None,
-        }
-    }
-
     /// What it is called in its help.
     pub(super) fn program(self) -> &'static str {
         match self {

@@ -1,7 +1,10 @@
 //! `--help`, made of the table of options.
 
 use super::{Flavour, options::OPTIONS};
-use crate::compat::{Choice, listed, wrapped};
+use crate::compat::{
+    help::{deviations, listed},
+    options::Choice,
+};
 
 /// What is deliberately different from redis-benchmark and valkey-benchmark.
 pub const DEVIATIONS: [&str; 8] = [
@@ -23,27 +26,17 @@ pub const DEVIATIONS: [&str; 8] = [
 /// Width of the names of options in the help.
 const NAMES: usize = 20;
 
-/// How each option is written, and what it is for.
-pub fn entries(flavour: Flavour) -> impl Iterator<Item = (String, &'static str)> {
-    let own = [
-        ("--help".to_owned(), "Output this help and exit."),
-        ("--version".to_owned(), "Output version and exit."),
-    ];
-    let options = OPTIONS.iter().filter(move |option| flavour.takes(option.of)).map(Choice::entry);
-    options.chain(own)
+/// The options in the order of the help.
+pub fn options(flavour: Flavour) -> impl Iterator<Item = &'static Choice> {
+    OPTIONS.iter().filter(move |option| flavour.takes(option.of))
 }
 
 /// The whole help.
 pub(super) fn usage(flavour: Flavour) -> String {
     let program = flavour.program();
     let end = if flavour == Flavour::Redis { "" } else { " [--]" };
-    let mut text = format!("Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n\nOptions:\n");
-    text += &listed(entries(flavour), NAMES);
-    text += "\nWhat is different on purpose:\n";
-    for deviation in DEVIATIONS {
-        text += &format!(" - {}\n", wrapped(deviation, 3));
-    }
-    text
+    let text = format!("Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n\nOptions:\n");
+    text + &listed(options(flavour), NAMES, "") + &deviations(&DEVIATIONS)
 }
 
 #[cfg(test)]
@@ -54,7 +47,7 @@ mod tests {
     fn it_names_every_option_and_no_line_is_too_long() {
         let text = usage(Flavour::Redyno);
         for option in OPTIONS {
-            assert!(text.contains(&format!("\n {}", option.names[0])), "{:?}", option.names);
+            assert!(text.contains(&format!("\n {}", option.name())), "{}", option.written);
         }
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert!(!usage(Flavour::Redis).contains("--num-functions"));

@@ -2,120 +2,74 @@
 
 use std::{
     convert::Infallible,
-    io::{self, Read as _, Write},
+    io::{self, Write},
     time::{Duration, Instant},
 };
 
 use rustix::event::{PollFd, PollFlags};
 
+use super::server_config::unreachable;
 use crate::{
-    compat::Stop,
-    endpoint::{Endpoints, Target, Transport, wait_for},
+    compat::{run::Stop, server::plain},
+    endpoint::{ReachError, Talk, Target, wait_for},
     foreign,
     load::most_clients,
     print::words::Words,
-    protocol::{Reply, Skipper},
+    protocol::Reply,
 };
 
 /// How often their number is told.
 const TICK: Duration = Duration::from_millis(250);
-/// How long the lookup of the host's name may take.
-const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
-/// Room for one read: what comes is a line of an error.
-const READ_SIZE: usize = 4096;
+/// How long connections may take to be had, all of them.
+const OPENING: Duration = Duration::from_secs(86_400);
+/// How long what came is listened to.
+const LISTENING: Duration = Duration::from_millis(1);
 
-/// Why a connection is not held any longer.
-pub(super) enum Lost {
-    /// It could not be had.
-    Unreachable(io::Error),
-    /// The server said this error, and hangs up.
-    Said(String),
-    /// It was closed, or broke.
-    Closed(io::Error),
-}
-
-/// A connection that is held.
-struct Held {
-    transport: Transport,
-    is_connected: bool,
-    /// Whether hands are shaken, too, where there is TLS.
-    is_open: bool,
-    skipper: Skipper,
-}
-
-/// Opens so many connections, and holds them until one is lost, which `end` makes the end of the run.
+/// Opens so many connections, and holds them until one is lost, which is the end of the run.
 ///
 /// # Errors
 /// That end, or that nobody takes what is written.
-pub(super) fn hold(
-    target: &Target,
-    clients: i64,
-    out: &mut Words,
-    end: impl Fn(Lost) -> Stop,
-) -> Result<Infallible, Stop> {
+pub(super) fn hold(target: &Target, server: &str, clients: i64, out: &mut Words) -> Result<Infallible, Stop> {
     writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
     // For its raising of the limit.
     most_clients(1, 1);
-    let mut held = open(target, clients).map_err(|error| end(Lost::Unreachable(error)))?;
+    let until = Instant::now() + OPENING;
+    let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
+    let mut held = held.map_err(|error| Stop::Told(unreachable(target, server, &error)))?;
     loop {
         write!(out, "clients: {}\r", held.len())?;
         out.flush()?;
         let next = Instant::now() + TICK;
         while let Some(left) = next.checked_duration_since(Instant::now()) {
-            attend(&mut held, left).map_err(&end)?;
+            attend(&mut held, left)?;
         }
     }
-}
-
-fn open(target: &Target, clients: i64) -> io::Result<Vec<Held>> {
-    let endpoints = Endpoints::find(target, RESOLVE_LIMIT, 0)?.current(0).unwrap_or_default();
-    let endpoint = endpoints.first().ok_or(io::ErrorKind::NotFound)?;
-    let open = |_| {
-        let transport = Transport::connect(endpoint, target.tls.as_ref())?;
-        Ok(Held { transport, is_connected: false, is_open: false, skipper: target.dialect.skipper() })
-    };
-    (0..clients).map(open).collect()
 }
 
 /// Waits for `limit` at the most until something happens to one of them, and attends to all to which it does.
-fn attend(held: &mut [Held], limit: Duration) -> Result<(), Lost> {
-    let mut polled: Vec<_> = held.iter().map(|held| PollFd::new(&held.transport, held.interest())).collect();
+fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
+    let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
     wait_for(&mut polled, limit);
     let ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
-    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(held, _)| held.go_on())
+    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| listen(talk))
 }
 
-impl Held {
-    fn interest(&self) -> PollFlags {
-        let has_to_write = !self.is_connected || self.transport.wants_write();
-        if has_to_write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
-    }
-
-    /// Goes on with opening it, and then reads what should not come.
-    fn go_on(&mut self) -> Result<(), Lost> {
-        if !self.is_connected {
-            self.is_connected = self.transport.is_connected().map_err(Lost::Unreachable)?;
+/// Listens to what nobody asked for. As theirs: what is no error is nothing.
+fn listen(talk: &mut Talk) -> Result<(), Stop> {
+    let mut said = None;
+    let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
+        if let Reply::Error(line) = reply {
+            said = Some(format!("Error from server: {}", foreign::bytes(line)));
         }
-        if self.is_connected && !self.is_open {
-            self.is_open = self.transport.shake_hands().map_err(Lost::Closed)?;
-        }
-        let mut buffer = [0; READ_SIZE];
-        while self.is_open {
-            let mut bytes = match self.transport.read(&mut buffer) {
-                Ok(0) => return Err(Lost::Closed(io::Error::other("Server closed the connection"))),
-                Ok(n) => &buffer[..n],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Lost::Closed(error)),
-            };
-            let broken = |error| Lost::Closed(io::Error::other(error));
-            while let Some(reply) = self.skipper.next(&mut bytes).map_err(broken)? {
-                // As theirs: what is no error is nothing.
-                if let Reply::Error(line) = reply {
-                    return Err(Lost::Said(foreign::bytes(line)));
-                }
-            }
-        }
-        Ok(())
-    }
+    });
+    let end = match heard {
+        Err(ReachError::Io { cause, .. }) => match cause.kind() {
+            io::ErrorKind::TimedOut => None,
+            io::ErrorKind::UnexpectedEof => Some("Error: Server closed the connection".to_owned()),
+            _ => Some(format!("Error: {}", plain(&cause))),
+        },
+        Err(error) => Some(format!("Error: {error}")),
+        Ok(()) => said,
+    };
+    end.map_or(Ok(()), |line| Err(Stop::Told(line)))
 }

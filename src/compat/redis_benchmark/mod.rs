@@ -4,20 +4,17 @@
 //!
 //! ```text
 //! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout
-//!                                         └─► Server ─► CONFIG GET, on a connection of its own
+//!                                         └─► server_config: CONFIG GET, on a connection of its own
 //! ```
 //! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
 
-mod args;
 mod asked;
 mod catalogue;
-mod conversation;
 mod custom;
 mod flavour;
 mod help;
 mod idle;
 mod layout;
-mod numbers;
 mod options;
 mod parse;
 mod payload;
@@ -26,7 +23,6 @@ mod server_config;
 mod suite;
 mod words;
 
-pub use args::BenchArgs;
 pub use flavour::Flavour;
-pub use help::{DEVIATIONS, entries};
-pub use run::{called, run};
+pub use help::{DEVIATIONS, options};
+pub(super) use run::run;

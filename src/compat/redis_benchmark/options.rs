@@ -1,363 +1,112 @@
-//! The table of options: what each is called, what it takes, who has it, what it does, and its help.
+//! The table of options, and what each of them sets.
 
-use std::path::PathBuf;
-
-use super::{
-    asked::Asked,
-    flavour::Who,
-    numbers::{atoi, seconds},
-};
+use super::asked::{Asked, Form};
 use crate::{
-    compat::{Choice, Refusal, flag, value},
-    endpoint::{Trust, UnknownCipher},
+    compat::{
+        numbers::{atoi, seconds},
+        options::{Choice, Refusal, all, invalid, ours, valkey},
+    },
     load::LatencyTo,
 };
 
 /// All options, in the order of the help.
-pub(super) static OPTIONS: &[Choice<Asked, Who>] = &[
-    value(&["-h"], Who::Both, ("<hostname>", "Server hostname (default 127.0.0.1)"), |asked, text| {
-        asked.server.host = Some(text.to_owned());
-        Ok(())
-    }),
-    value(&["-p"], Who::Both, ("<port>", "Server port (default 6379)"), |asked, text| {
-        asked.server.port = Some(port(atoi(text))?);
-        Ok(())
-    }),
-    value(&["-s"], Who::Both, ("<socket>", "Server socket (overrides host and port)"), |asked, text| {
-        asked.server.socket = Some(text.into());
-        Ok(())
-    }),
-    value(
-        &["-a"],
-        Who::Both,
-        ("<password>", "Password for AUTH; the environment is not asked for one"),
-        |asked, text| {
-            asked.server.password = Some(text.to_owned());
-            Ok(())
-        },
+pub(super) static OPTIONS: &[Choice] = &[
+    all("-h <hostname>", "Server hostname (default 127.0.0.1)"),
+    all("-p <port>", "Server port (default 6379)"),
+    all("-s <socket>", "Server socket (overrides host and port)"),
+    all("-a <password>", "Password for AUTH; the environment is not asked for one"),
+    all("--user <username>", "Used to send ACL style 'AUTH username pass'. Needs -a."),
+    all(
+        "-u <uri>",
+        "Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, valkey:// and valkeys:// too",
     ),
-    value(
-        &["--user"],
-        Who::Both,
-        ("<username>", "Used to send ACL style 'AUTH username pass'. Needs -a."),
-        |asked, text| {
-            asked.server.user = Some(text.to_owned());
-            Ok(())
-        },
+    all("-c <clients>", "Number of parallel connections (default 50)"),
+    all("-n <requests>", "Total number of requests (default 100000)"),
+    valkey("--duration <seconds>", "Run each test for so many seconds (mutually exclusive with -n)"),
+    valkey("--warmup <seconds>", "Run each test for so many seconds before data is recorded"),
+    all("-d <size>", "Data size of SET/GET value in bytes (default 3)"),
+    all("--dbnum <db>", "SELECT the specified db number (default 0)"),
+    all("-3", "Start session in RESP3 protocol mode."),
+    all("--threads <num>", "Enable multi-thread mode."),
+    all("--cluster", "Enable cluster mode. It is not there yet."),
+    all("--enable-tracking", "Send CLIENT TRACKING on before starting benchmark."),
+    all("-k <boolean>", "1=keep alive 0=reconnect (default 1)"),
+    all(
+        "-r <keyspacelen>",
+        "Replace __rand_int__ in arguments by a random number in 12 digits from 0 to keyspacelen-1, another one each \
+         time: random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r \
+         it is sent as it is, and all commands use the same key.",
     ),
-    value(
-        &["-u"],
-        Who::Both,
-        (
-            "<uri>",
-            "Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, valkey:// and valkeys:// too",
-        ),
-        |asked, text| match asked.server.take_uri(text) {
-            Ok(dialect) if dialect.is_resp() => Ok(()),
-            Ok(_) => Err(Refusal::Told("Invalid URI scheme: bench speaks to Redis and Valkey".to_owned())),
-            Err(error) => Err(Refusal::Told(error.to_string())),
-        },
-    ),
-    value(&["-c"], Who::Both, ("<clients>", "Number of parallel connections (default 50)"), |asked, text| {
-        asked.clients = Some(atoi(text));
-        Ok(())
-    }),
-    value(&["-n"], Who::Both, ("<requests>", "Total number of requests (default 100000)"), |asked, text| {
-        asked.requests = Some(atoi(text));
-        if asked.duration.is_some() { Err(exclusive()) } else { Ok(()) }
-    }),
-    value(
-        &["--duration"],
-        Who::Valkey,
-        ("<seconds>", "Run each test for so many seconds (mutually exclusive with -n)"),
-        |asked, text| {
-            asked.duration = seconds(text);
-            if asked.requests.is_some_and(|requests| requests > 0) { Err(exclusive()) } else { Ok(()) }
-        },
-    ),
-    value(
-        &["--warmup"],
-        Who::Valkey,
-        ("<seconds>", "Run each test for so many seconds before data is recorded"),
-        |asked, text| {
-            asked.warmup = seconds(text);
-            Ok(())
-        },
-    ),
-    value(
-        &["-d"],
-        Who::Both,
-        ("<size>", "Data size of SET/GET value in bytes (default 3)"),
-        |asked, text| {
-            asked.data_size = Some(atoi(text).clamp(1, 1 << 30) as usize);
-            Ok(())
-        },
-    ),
-    value(&["--dbnum"], Who::Both, ("<db>", "SELECT the specified db number (default 0)"), |asked, text| {
-        asked.server.db = atoi(text);
-        Ok(())
-    }),
-    flag(&["-3"], Who::Both, "Start session in RESP3 protocol mode.", |asked| {
-        asked.resp3 = true;
-        Ok(())
-    }),
-    value(&["--threads"], Who::Both, ("<num>", "Enable multi-thread mode."), |asked, text| {
-        asked.threads = atoi(text).max(0);
-        if asked.threads > MOST_THREADS {
-            asked.threads = MOST_THREADS;
-            asked.warnings.push(format!("WARNING: Too many threads, limiting threads to {MOST_THREADS}."));
-        }
-        Ok(())
-    }),
-    flag(&["--cluster"], Who::Both, "Enable cluster mode. It is not there yet.", |_| {
-        Err(not_there("--cluster"))
-    }),
-    flag(&["--enable-tracking"], Who::Both, "Send CLIENT TRACKING on before starting benchmark.", |asked| {
-        asked.tracks = true;
-        Ok(())
-    }),
-    value(&["-k"], Who::Both, ("<boolean>", "1=keep alive 0=reconnect (default 1)"), |asked, text| {
-        asked.keep_alive = Some(atoi(text));
-        Ok(())
-    }),
-    value(
-        &["-r"],
-        Who::Both,
-        (
-            "<keyspacelen>",
-            "Replace __rand_int__ in arguments by a random number in 12 digits from 0 to keyspacelen-1, another one each \
-             time: random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r \
-             it is sent as it is, and all commands use the same key.",
-        ),
-        |asked, text| {
-            let digits = text.strip_prefix('-');
-            if digits.is_some_and(|digits| !digits.starts_with(|first: char| first.is_ascii_digit())) {
-                return Err(Refusal::Invalid);
-            }
-            asked.keyspace = Some(atoi(text).clamp(0, MOST_KEYS) as u64);
-            Ok(())
-        },
-    ),
-    flag(
-        &["--sequential"],
-        Who::Valkey,
+    valkey(
+        "--sequential",
         "With -r: numbers one after the other and not random ones, __rand_int__ and each of __rand_1st__ to __rand_9th__ by \
          a counter of its own.",
-        |asked| {
-            asked.is_sequential = true;
-            Ok(())
-        },
     ),
-    value(
-        &["-P"],
-        Who::Both,
-        (
-            "<numreq>",
-            "Pipeline <numreq> requests: send them before waiting for the replies. Default 1 (no pipeline).",
-        ),
-        |asked, text| {
-            asked.pipeline = Some(atoi(text));
-            Ok(())
-        },
+    all(
+        "-P <numreq>",
+        "Pipeline <numreq> requests: send them before waiting for the replies. Default 1 (no pipeline).",
     ),
-    flag(&["-q"], Who::Both, "Quiet. Just show query/sec values", |asked| {
-        asked.is_quiet = true;
-        Ok(())
-    }),
-    value(
-        &["--precision"],
-        Who::Both,
-        (
-            "<digits>",
-            "Taken, and without effect: latencies always have three significant digits, which is theirs without it, and are \
-             always written with three decimals",
-        ),
-        |_, _| Ok(()),
+    all("-q", "Quiet. Just show query/sec values"),
+    all(
+        "--precision <digits>",
+        "Taken, and without effect: latencies always have three significant digits, which is theirs without it, and are \
+         always written with three decimals",
     ),
-    flag(&["--csv"], Who::Both, "Output in CSV format", |asked| {
-        asked.is_csv = true;
-        Ok(())
-    }),
-    flag(&["-l"], Who::Both, "Loop. Run the tests forever", |asked| {
-        asked.loops = true;
-        Ok(())
-    }),
-    value(
-        &["-t"],
-        Who::Both,
-        (
-            "<tests>",
-            "Only run the comma separated list of tests. The test names are the same as the ones produced as output; \
-             others are ignored. The -t option is ignored if a specific command is supplied on the command line.",
-        ),
-        |asked, text| {
-            asked.tests = Some(format!(",{},", text.to_ascii_lowercase()));
-            Ok(())
-        },
+    all("--csv", "Output in CSV format"),
+    all("-l", "Loop. Run the tests forever"),
+    all(
+        "-t <tests>",
+        "Only run the comma separated list of tests. The test names are the same as the ones produced as output; \
+         others are ignored. The -t option is ignored if a specific command is supplied on the command line.",
     ),
-    flag(&["-I"], Who::Both, "Idle mode. Just open N idle connections and wait.", |asked| {
-        asked.is_idle = true;
-        Ok(())
-    }),
-    flag(&["-x"], Who::Both, "Read last argument of the command from STDIN.", |asked| {
-        asked.reads_stdin = true;
-        Ok(())
-    }),
-    value(
-        &["--rps"],
-        Who::Valkey,
-        (
-            "<requests>",
-            "Send so many requests per second, evenly, whatever the server does. Default 0 (no limit)",
-        ),
-        |asked, text| {
-            asked.rps = u32::try_from(atoi(text)).ok().filter(|rps| *rps > 0);
-            Ok(())
-        },
+    all("-I", "Idle mode. Just open N idle connections and wait."),
+    all("-x", "Read last argument of the command from STDIN."),
+    valkey(
+        "--rps <requests>",
+        "Send so many requests per second, evenly, whatever the server does. Default 0 (no limit)",
     ),
-    value(
-        &["--seed"],
-        Who::Both,
-        ("<num>", "Set the seed for random number generator. Default seed is another one each time."),
-        |asked, text| {
-            asked.seed = Some(atoi(text) as u64);
-            Ok(())
-        },
+    all("--seed <num>", "Set the seed for random number generator. Default seed is another one each time."),
+    all("-e", "Taken, and without effect: an error always ends the run."),
+    valkey(
+        "--num-functions <num>",
+        "Number of functions in the library that the test 'function_load' loads (default 10).",
     ),
-    flag(&["-e"], Who::Both, "Taken, and without effect: an error always ends the run.", |asked| {
-        asked.warnings.push(
-            "WARNING: -e option has no effect. We now immediately exit on error to avoid false results."
-                .to_owned(),
-        );
-        Ok(())
-    }),
-    value(
-        &["--num-functions"],
-        Who::Valkey,
-        ("<num>", "Number of functions in the library that the test 'function_load' loads (default 10)."),
-        |asked, text| {
-            asked.num_functions = Some(atoi(text));
-            Ok(())
-        },
+    valkey("--num-keys-in-fcall <num>", "Number of keys passed to FCALL in the test 'fcall' (default 1)."),
+    all("--tls", "Establish a secure TLS connection."),
+    all("--sni <host>", "Server name indication for TLS."),
+    all("--cacert <file>", "CA certificate file to verify with."),
+    all(
+        "--cacertdir <dir>",
+        "Directory of trusted CA certificates. Without --cacert and --cacertdir the system's are trusted.",
     ),
-    value(
-        &["--num-keys-in-fcall"],
-        Who::Valkey,
-        ("<num>", "Number of keys passed to FCALL in the test 'fcall' (default 1)."),
-        |asked, text| {
-            asked.num_keys_in_fcall = Some(atoi(text));
-            Ok(())
-        },
+    all("--insecure", "Allow insecure TLS connection by skipping cert validation."),
+    all("--cert <file>", "Client certificate to authenticate with."),
+    all("--key <file>", "Private key file to authenticate with."),
+    all(
+        "--tls-ciphers <list>",
+        "Ciphers of TLS 1.2 that are offered, the preferred first, by their names in OpenSSL with colons between \
+         them. Words of OpenSSL for many (HIGH, !aNULL) are not taken.",
     ),
-    flag(&["--tls"], Who::Both, "Establish a secure TLS connection.", |asked| {
-        asked.server.is_tls = true;
-        Ok(())
-    }),
-    value(&["--sni"], Who::Both, ("<host>", "Server name indication for TLS."), |asked, text| {
-        asked.server.tls.server_name = Some(text.to_owned());
-        Ok(())
-    }),
-    value(&["--cacert"], Who::Both, ("<file>", "CA certificate file to verify with."), |asked, text| {
-        asked.server.trust(|file, _| *file = Some(text.into()));
-        Ok(())
-    }),
-    value(
-        &["--cacertdir"],
-        Who::Both,
-        (
-            "<dir>",
-            "Directory of trusted CA certificates. Without --cacert and --cacertdir the system's are trusted.",
-        ),
-        |asked, text| {
-            asked.server.trust(|_, directory| *directory = Some(text.into()));
-            Ok(())
-        },
+    all("--tls-ciphersuites <list>", "Ciphers of TLS 1.3 that are offered, likewise."),
+    valkey("--mptcp", "Enable an MPTCP connection. It is not there yet."),
+    valkey(
+        "--rfr <mode>",
+        "Read from replicas in cluster mode: no, yes or all. Without --cluster it has no effect.",
     ),
-    flag(&["--insecure"], Who::Both, "Allow insecure TLS connection by skipping cert validation.", |asked| {
-        asked.server.tls.trust = Trust::Anybody;
-        Ok(())
-    }),
-    value(&["--cert"], Who::Both, ("<file>", "Client certificate to authenticate with."), |asked, text| {
-        asked.server.certificate = Some(PathBuf::from(text));
-        Ok(())
-    }),
-    value(&["--key"], Who::Both, ("<file>", "Private key file to authenticate with."), |asked, text| {
-        asked.server.key = Some(PathBuf::from(text));
-        Ok(())
-    }),
-    value(
-        &["--tls-ciphers"],
-        Who::Both,
-        (
-            "<list>",
-            "Ciphers of TLS 1.2 that are offered, the preferred first, by their names in OpenSSL with colons between \
-             them. Words of OpenSSL for many (HIGH, !aNULL) are not taken.",
-        ),
-        |asked, text| {
-            asked.server.tls.ciphers.name_tls12(text).map_err(|error| unknown("--tls-ciphers", &error))
-        },
+    valkey(
+        "--dataset <file>",
+        "Fields of records for __field:name__ in the command: CSV, TSV, JSON lines or XML, gzip too. Each command or \
+         sequence is of the next record, the first again after the last.",
     ),
-    value(
-        &["--tls-ciphersuites"],
-        Who::Both,
-        ("<list>", "Ciphers of TLS 1.3 that are offered, likewise."),
-        |asked, text| {
-            asked.server.tls.ciphers.name_tls13(text).map_err(|error| unknown("--tls-ciphersuites", &error))
-        },
+    valkey("--maxdocs <num>", "Take only the first <num> records of --dataset (default all)"),
+    ours(
+        "--compat first-byte",
+        "Measure a latency as redis-benchmark does: to the first byte of the first reply of a batch, for each of its \
+         requests",
     ),
-    flag(&["--mptcp"], Who::Valkey, "Enable an MPTCP connection. It is not there yet.", |_| {
-        Err(not_there("--mptcp"))
-    }),
-    value(
-        &["--rfr"],
-        Who::Valkey,
-        ("<mode>", "Read from replicas in cluster mode: no, yes or all. Without --cluster it has no effect."),
-        |_, text| if ["no", "yes", "all"].contains(&text) { Ok(()) } else { Err(Refusal::Invalid) },
-    ),
-    value(
-        &["--dataset"],
-        Who::Valkey,
-        (
-            "<file>",
-            "Fields of records for __field:name__ in the command: CSV, TSV, JSON lines or XML, gzip too. Each command or \
-             sequence is of the next record, the first again after the last.",
-        ),
-        |asked, text| {
-            asked.dataset = Some(text.into());
-            Ok(())
-        },
-    ),
-    value(
-        &["--maxdocs"],
-        Who::Valkey,
-        ("<num>", "Take only the first <num> records of --dataset (default all)"),
-        |asked, text| {
-            asked.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0);
-            Ok(())
-        },
-    ),
-    value(
-        &["--compat"],
-        Who::Ours,
-        (
-            "first-byte",
-            "Measure a latency as redis-benchmark does: to the first byte of the first reply of a batch, for each of its \
-             requests",
-        ),
-        |asked, text| {
-            asked.latency_to = LatencyTo::FirstByte;
-            if text == "first-byte" { Ok(()) } else { Err(Refusal::Invalid) }
-        },
-    ),
-    flag(
-        &["--json"],
-        Who::Ours,
-        "A JSON object a test, with redyno's own figures and the distribution",
-        |asked| {
-            asked.is_json = true;
-            Ok(())
-        },
-    ),
+    ours("--json", "A JSON object a test, with redyno's own figures and the distribution"),
+    all("--help", "Output this help and exit."),
+    all("--version", "Output version and exit."),
 ];
 
 /// More threads are not taken.
@@ -365,33 +114,120 @@ const MOST_THREADS: i64 = 500;
 /// As many numbers as twelve digits have, but one.
 const MOST_KEYS: i64 = 999_999_999_999;
 
-fn exclusive() -> Refusal {
-    Refusal::Told("Options -n and --duration are mutually exclusive.".to_owned())
+const NO_EFFECT: &str =
+    "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
+
+impl Asked {
+    /// Takes an option with its value.
+    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+        match option {
+            "--help" => return Err(Refusal::Help),
+            "--version" => return Err(Refusal::Version),
+            "-c" => self.clients = atoi(text),
+            "-n" | "--duration" | "--warmup" | "--rps" => return self.take_length(option, text),
+            "-d" => self.data_size = atoi(text).clamp(1, 1 << 30) as usize,
+            "-3" => self.resp3 = true,
+            "--threads" => {
+                self.threads = atoi(text).max(0);
+                if self.threads > MOST_THREADS {
+                    self.threads = MOST_THREADS;
+                    self.warnings
+                        .push(format!("WARNING: Too many threads, limiting threads to {MOST_THREADS}."));
+                }
+            }
+            "--enable-tracking" => self.tracks = true,
+            "-k" => self.keep_alive = atoi(text),
+            "-r" => {
+                let digits = text.strip_prefix('-');
+                if digits.is_some_and(|digits| !digits.starts_with(|first: char| first.is_ascii_digit())) {
+                    return Err(invalid(option));
+                }
+                self.keyspace = Some(atoi(text).clamp(0, MOST_KEYS) as u64);
+            }
+            "--sequential" => self.is_sequential = true,
+            "-P" => self.pipeline = u32::try_from(atoi(text).max(1)).unwrap_or(u32::MAX),
+            "-l" => self.loops = true,
+            "-t" => self.tests = Some(format!(",{},", text.to_ascii_lowercase())),
+            "-I" => self.is_idle = true,
+            "-x" => self.reads_stdin = true,
+            "--seed" => self.seed = Some(atoi(text) as u64),
+            "--num-functions" => self.num_functions = atoi(text),
+            "--num-keys-in-fcall" => self.num_keys_in_fcall = atoi(text),
+            "--dataset" => self.dataset = Some(text.into()),
+            "--maxdocs" => self.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0),
+            "-q" => self.form = self.form.max(Form::Quiet),
+            "--csv" => self.form = self.form.max(Form::Csv),
+            "--json" => self.form = Form::Json,
+            "-e" => self.warnings.push(NO_EFFECT.to_owned()),
+            "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
+            "--rfr" if ["no", "yes", "all"].contains(&text) => {}
+            "--precision" => {}
+            "--cluster" | "--mptcp" => return told(&format!("{option} is not there yet in redyno bench")),
+            option => return self.take_server(option, text),
+        }
+        Ok(())
+    }
+
+    /// Takes an option that says how much is sent, for how long.
+    fn take_length(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+        let exclusive = "Options -n and --duration are mutually exclusive.";
+        match option {
+            "-n" => {
+                self.requests = Some(atoi(text));
+                return if self.duration.is_some() { told(exclusive) } else { Ok(()) };
+            }
+            "--duration" => {
+                self.duration = seconds(text);
+                return if self.requests.is_some_and(|n| n > 0) { told(exclusive) } else { Ok(()) };
+            }
+            "--warmup" => self.warmup = seconds(text),
+            _ => self.rps = u32::try_from(atoi(text)).ok().filter(|rps| *rps > 0),
+        }
+        Ok(())
+    }
+
+    /// Takes an option that says where the server is, and how one gets in.
+    fn take_server(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+        let unknown = |error| Refusal::Told(format!("{option}: {error}"));
+        let server = &mut self.server;
+        match option {
+            "-p" => match u16::try_from(atoi(text)) {
+                Ok(port) => server.port = Some(port),
+                Err(_) => return told("Invalid server port."),
+            },
+            "-a" => server.password = Some(text.to_owned()),
+            "-u" => match server.take_uri(text) {
+                Ok(dialect) if dialect.is_resp() => {}
+                Ok(_) => return told("Invalid URI scheme: bench speaks to Redis and Valkey"),
+                Err(error) => return told(&error.to_string()),
+            },
+            "--dbnum" => server.db = atoi(text),
+            "--tls-ciphers" => server.tls.ciphers.name_tls12(text).map_err(unknown)?,
+            "--tls-ciphersuites" => server.tls.ciphers.name_tls13(text).map_err(unknown)?,
+            option => return if server.take(option, text) { Ok(()) } else { Err(invalid(option)) },
+        }
+        Ok(())
+    }
 }
 
-/// What has its place in the table, and nowhere else yet.
-fn not_there(option: &str) -> Refusal {
-    Refusal::Told(format!("{option} is not there yet in redyno bench"))
-}
-
-fn unknown(option: &str, error: &UnknownCipher) -> Refusal {
-    Refusal::Told(format!("{option}: {error}"))
-}
-
-/// A port, as a number that was read.
-fn port(number: i64) -> Result<u16, Refusal> {
-    u16::try_from(number).map_err(|_| Refusal::Told("Invalid server port.".to_owned()))
+fn told(line: &str) -> Result<(), Refusal> {
+    Err(Refusal::Told(line.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compat::options::tests::assert_no_name_stands_twice;
 
     #[test]
-    fn no_option_stands_twice() {
-        let names: Vec<_> = OPTIONS.iter().flat_map(|option| option.names).collect();
-        for (n, name) in names.iter().enumerate() {
-            assert!(!names[..n].contains(name), "{name}");
+    fn no_option_stands_twice_and_each_is_taken() {
+        assert_no_name_stands_twice(OPTIONS.iter());
+        let values =
+            ["1", "redis://h", "first-byte", "no", "TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"];
+        for option in OPTIONS {
+            let is_taken =
+                |text| !matches!(Asked::usual().take(option.name(), text), Err(Refusal::Wrong(..)));
+            assert!(values.into_iter().any(is_taken), "{}", option.written);
         }
     }
 }

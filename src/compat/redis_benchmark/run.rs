@@ -12,25 +12,24 @@ use std::{
 use super::{
     Flavour,
     asked::{Asked, Form},
-    catalogue,
-    conversation::{Answer, Conversation},
-    custom,
-    idle::{self, Lost},
-    layout::{Behind, CSV_HEADER, Progress, Report, Setting},
-    parse::{Parsed, parse},
+    catalogue, custom, idle,
+    layout::{Behind, CSV_HEADER, Progress, Report},
+    parse::parse,
     payload::Payload,
-    server_config::ServerConfig,
+    server_config::{Asking, ServerConfig, unreachable},
     suite::Test,
 };
 use crate::{
     clock::Clock,
-    compat::{Stop, place, plain, to_its_end, without_number, without_step},
-    endpoint::Target,
-    happening::Happening,
+    compat::{
+        run::{Seen, Stop, complain, to_its_end},
+        server::{plain, without_number, without_step},
+    },
+    endpoint::{NoTalk, ReachError, Target},
     load::{FirstWords, Knobs, Plan, Requests},
     print::words::Words,
     protocol::Dialect,
-    session::{Alone, End, Event, Record, Summary},
+    session::{Alone, End},
     signals::{Signal, listen},
     workload::{DatasetError, KeyNames},
 };
@@ -42,36 +41,17 @@ const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'ech
 /// The segment that a warm-up is.
 const FIRST: u32 = 1;
 
-/// Whose benchmark a command line asks for, if it does, and the words of it.
-pub fn called(args: &[OsString]) -> Option<(Flavour, &[OsString])> {
-    let (program, words) = args.split_first()?;
-    match Flavour::of_program(program) {
-        Some(flavour) => Some((flavour, words)),
-        None => words
-            .split_first()
-            .filter(|(first, _)| *first == "bench")
-            .map(|(_, rest)| (Flavour::Redyno, rest)),
-    }
-}
-
 /// Runs the benchmark that these words ask for, and says so itself if it fails.
-pub fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
-    let (mut out, mut err) = (Words::stdout(), Words::stderr());
-    // Nobody is left to be told of a stream that is gone.
-    let mut complain = |text: &str| drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
+pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     let asked = match parse(flavour, words) {
-        Parsed::Run(asked) => asked,
-        Parsed::Answer(answer, complaint, code) => {
-            complain(&complaint);
-            let _ = out.write_all(answer.as_bytes());
-            return ExitCode::from(code);
-        }
+        Ok(asked) => asked,
+        Err(answer) => return answer.give(),
     };
     // As theirs: it goes on when the terminal is gone.
     drop(listen(&[Signal::HangUp]));
-    match Bench::begin(flavour, *asked, out, &mut complain).and_then(|mut bench| bench.run()) {
+    match Bench::begin(flavour, asked).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => stop.end("cannot write to stdout", |line| complain(&format!("{line}\n"))),
+        Err(stop) => stop.end("cannot write to stdout"),
     }
 }
 
@@ -80,7 +60,7 @@ struct Bench {
     flavour: Flavour,
     asked: Asked,
     target: Target,
-    setting: Setting,
+    config: Option<ServerConfig>,
     /// What a command of one's own is called.
     title: String,
     seed: u64,
@@ -91,12 +71,7 @@ struct Bench {
 
 impl Bench {
     /// Asks the server for its configuration, and says what is to be said before.
-    fn begin(
-        flavour: Flavour,
-        mut asked: Asked,
-        out: Words,
-        complain: &mut impl FnMut(&str),
-    ) -> Result<Self, Stop> {
+    fn begin(flavour: Flavour, mut asked: Asked) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(told)?;
@@ -104,7 +79,7 @@ impl Bench {
         if config.is_none() {
             complain("WARNING: Could not fetch server CONFIG\n");
         }
-        if asked.keep_alive() == 0 {
+        if asked.keep_alive == 0 {
             complain(NO_KEEP_ALIVE);
         }
         if asked.dataset.is_some() && asked.command.is_empty() {
@@ -113,8 +88,6 @@ impl Bench {
         if !asked.command.is_empty() && asked.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
         }
-        let (clients, keep_alive, threads) = (asked.clients(), asked.keep_alive(), asked.threads);
-        let setting = Setting { clients, keep_alive, threads, rps: asked.rps, config };
         let title = custom::title(&asked);
         if asked.reads_stdin && !asked.command.is_empty() {
             let mut last = Vec::new();
@@ -122,15 +95,16 @@ impl Bench {
             asked.command.push(last);
         }
         let seed = asked.seed.unwrap_or_else(rand::random);
-        let (clock, payload) = (Clock::start(), Payload::new());
-        Ok(Self { flavour, asked, target, setting, title, seed, clock, payload, out })
+        let (clock, payload, out) = (Clock::start(), Payload::new(), Words::stdout());
+        Ok(Self { flavour, asked, target, config, title, seed, clock, payload, out })
     }
 
     fn run(&mut self) -> Result<(), Stop> {
         if self.asked.is_idle {
-            return self.hold();
+            let (server, clients) = (self.flavour.server(), self.asked.clients);
+            match idle::hold(&self.target, server, clients, &mut self.out)? {}
         }
-        if self.asked.form() == Form::Csv {
+        if self.asked.form == Form::Csv {
             self.print(CSV_HEADER)?;
         }
         loop {
@@ -157,49 +131,30 @@ impl Bench {
         }
     }
 
-    /// Holds idle connections until one is lost.
-    fn hold(&mut self) -> Result<(), Stop> {
-        let (server, place) = (self.flavour.server(), place(&self.target));
-        let end = |lost| match lost {
-            Lost::Unreachable(error) => unreachable(server, &place, &error),
-            Lost::Said(error) => Stop::Told(format!("Error from server: {error}")),
-            Lost::Closed(error) => Stop::Told(format!("Error: {}", plain(&error))),
-        };
-        match idle::hold(&self.target, self.asked.clients(), &mut self.out, end)? {}
-    }
-
     fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
         if let Some(command) = &test.before {
             self.ask_before(command)?;
         }
-        let mut progress = Progress::new();
+        let mut progress = Progress::new(test, self.behind());
         let (end, rates) = self.measure(test, &mut progress)?;
-        let report = Report {
-            title: &test.title,
-            requests: end.summary.ops * test.commands,
-            requests_per_s: end.summary.ops_per_s * test.commands as f64,
-            commands: test.commands,
-            end: &end,
-            setting: &self.setting,
-            payload: test.payload,
-            rates: &rates,
-        };
-        let form = self.asked.form();
+        let (asked, config) = (&self.asked, self.config.as_ref());
+        let report = Report { test, asked, config, end: &end, rates: &rates };
         let cleared = if self.draws() { progress.clear() } else { String::new() };
-        let lines = report.lines(form);
+        let lines = report.lines();
         self.print(&(cleared + &lines))
     }
 
     /// Sends a command once, on a connection of its own.
     fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let mut conversation = Conversation::open(&self.target, self.flavour.server(), self.asked.duration)
-            .map_err(Stop::Told)?;
-        match conversation.ask(&words) {
-            Ok(Answer::Error(error)) => Err(Stop::Told(format!("Error from server: {error}"))),
-            Ok(_) => Ok(()),
-            Err(error) => Err(Stop::Told(format!("Error: {}", without_number(&error.to_string())))),
-        }
+        let asking = Asking::open(&self.target, self.flavour.server(), self.asked.duration);
+        let why = match asking.map_err(Stop::Told)?.ask(&words) {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => format!("Error from server: {error}"),
+            Err(ReachError::Io { cause, .. }) => format!("Error: {}", plain(&cause)),
+            Err(error) => format!("Error: {error}"),
+        };
+        Err(Stop::Told(why))
     }
 
     /// Runs a test; the sum of it, and the rate in each stretch.
@@ -207,46 +162,43 @@ impl Bench {
         let failed = |error| Stop::Told(format!("Could not start: {error}"));
         let warmup = self.asked.warmup;
         let alone = Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
-        let (mut rates, mut warm) = (Vec::new(), Summary::default());
-        let end = to_its_end(alone, |record, so_far| {
-            self.heed(record)?;
-            let (Record::Interval(interval), Some(all)) = (record, so_far) else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            let is_warmup = warmup.is_some() && interval.segment == FIRST;
-            if interval.drain {
-                return Ok(ControlFlow::Continue(()));
+        let mut rates = Vec::new();
+        let end = to_its_end(alone, "Error", |seen| {
+            match seen {
+                // The first error ends everything.
+                Seen::Error(kind, message) => return Err(self.error(kind, message)),
+                Seen::Interval(interval, Some(all)) if !interval.drain => {
+                    let is_warmup = warmup.is_some() && interval.segment == FIRST;
+                    if !is_warmup {
+                        rates.push(interval.ops_per_s * test.commands as f64);
+                    }
+                    let line = progress.line(interval, all, is_warmup);
+                    if self.draws() {
+                        self.print(&line)?;
+                    }
+                }
+                Seen::Interval(..) => {}
             }
-            if is_warmup {
-                warm.add(interval, true);
-            } else {
-                rates.push(interval.ops_per_s * test.commands as f64);
-            }
-            let all = if is_warmup { &warm } else { all };
-            let line = progress.line(test.drawn(is_warmup), interval, all, self.behind(is_warmup, all));
-            if self.draws() {
-                self.print(&line)?;
-            }
-            Ok::<_, Stop>(ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok((end, rates))
     }
 
     /// Whether lines are drawn while a test runs.
     fn draws(&self) -> bool {
-        matches!(self.asked.form(), Form::Normal | Form::Quiet)
+        matches!(self.asked.form, Form::Normal | Form::Quiet)
     }
 
-    fn behind(&self, is_warmup: bool, all: &Summary) -> Behind {
+    fn behind(&self) -> Behind {
         match self.flavour {
-            _ if is_warmup || self.asked.duration.is_some() => Behind::Seconds(all.length_s),
+            _ if self.asked.duration.is_some() => Behind::Seconds,
             Flavour::Valkey => Behind::Requests,
             Flavour::Redyno | Flavour::Redis => Behind::Nothing,
         }
     }
 
     fn plan(&self, test: &Test) -> Plan {
-        let clients = usize::try_from(self.setting.clients.max(1)).unwrap_or(1);
+        let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
         Plan {
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: self.asked.tracks },
@@ -265,27 +217,14 @@ impl Bench {
     fn knobs(&self, test: &Test) -> Knobs {
         Knobs {
             load: true,
-            clients: u32::try_from(self.setting.clients.max(1)).unwrap_or(u32::MAX),
-            pipeline: self.asked.pipeline(),
+            clients: u32::try_from(self.asked.clients.max(1)).unwrap_or(u32::MAX),
+            pipeline: self.asked.pipeline,
             rate: self.asked.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
             // A batch is finished first, so that it is one a batch.
-            reconnect: (self.setting.keep_alive == 0).then_some(1),
-            workload: std::sync::Arc::clone(&test.workload),
+            reconnect: (self.asked.keep_alive == 0).then_some(1),
+            workload: Arc::clone(&test.workload),
             value_size: 1,
             ..Knobs::default()
-        }
-    }
-
-    /// The first error ends everything.
-    fn heed(&self, record: &Record) -> Result<(), Stop> {
-        match record {
-            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
-                Err(self.error(error, message))
-            }
-            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
-                Err(Stop::Told(format!("Error: {}", without_number(cause))))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -297,11 +236,10 @@ impl Bench {
             return Stop::Told(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
         }
         match kind {
-            "refused" | "unreachable" => unreachable(
-                self.flavour.server(),
-                &place(&self.target),
-                &io::Error::other(message.to_owned()),
-            ),
+            "refused" | "unreachable" => {
+                let error = NoTalk::Connect(io::Error::other(message.to_owned()));
+                Stop::Told(unreachable(&self.target, self.flavour.server(), &error))
+            }
             "tls" => Stop::Told(format!("Could not negotiate a TLS connection: {message}")),
             _ if message == "the server closed the connection" => {
                 Stop::Told("Error: Server closed the connection".to_owned())
@@ -314,8 +252,4 @@ impl Bench {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
-}
-
-fn unreachable(server: &str, place: &str, error: &io::Error) -> Stop {
-    Stop::Told(format!("Could not connect to {server} at {place}: {}", plain(error)))
 }

@@ -1,9 +1,78 @@
-//! Two settings of the server, which stand above the figures of a test.
+//! What the server is asked beside the load, on connections of their own: two of its settings, which stand above the figures
+//! of a test, and what a test needs before it begins.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
-use super::conversation::{Answer, Conversation, replied};
-use crate::{compat::place, endpoint::Target};
+use crate::{
+    compat::server::{place, plain},
+    endpoint::{NoTalk, ReachError, Talk, Target},
+    foreign,
+    protocol::{Dialect, Reply},
+};
+
+/// As long as it takes.
+const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
+
+/// A connection that is asked.
+pub(super) struct Asking<'a> {
+    target: &'a Target,
+    talk: Talk,
+    until: Instant,
+}
+
+impl<'a> Asking<'a> {
+    /// Connects, and says who we are where there is a password; it waits for `limit` in all, if there is one.
+    ///
+    /// # Errors
+    /// What is to be printed.
+    pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
+        let until = Instant::now() + limit.unwrap_or(UNLIMITED);
+        let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
+        let mut asking = Self { target, talk, until };
+        let Some(credentials) = &target.credentials else { return Ok(asking) };
+        let words = [Some("AUTH"), credentials.user.as_deref(), Some(credentials.password.reveal())];
+        let words: Vec<_> = words.into_iter().flatten().map(str::as_bytes).collect();
+        match asking.ask(&words) {
+            Ok(Err(error)) => Err(asking.replied(&error)),
+            Ok(Ok(_)) => Ok(asking),
+            Err(_) => Err(format!("ERROR: failed to fetch reply from {}", place(target))),
+        }
+    }
+
+    /// Asks this; the answer, or the error that is one.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
+        let mut answer = Ok(Vec::new());
+        let left = self.until.saturating_duration_since(Instant::now());
+        self.talk.ask(&Dialect::Resp2.encode(words), 1, left, |bytes, reply| {
+            answer = match reply {
+                Reply::Error(line) => Err(foreign::bytes(line)),
+                _ => Ok(bytes.to_vec()),
+            };
+        })?;
+        Ok(answer)
+    }
+
+    /// What is printed of an error that a server answers with before the run.
+    fn replied(&self, error: &str) -> String {
+        format!("Node {} replied with error:\n{error}", place(self.target))
+    }
+}
+
+/// What is printed of a server that cannot be reached.
+pub(super) fn unreachable(target: &Target, server: &str, error: &NoTalk) -> String {
+    match error {
+        NoTalk::Connect(error) => {
+            format!("Could not connect to {server} at {}: {}", place(target), plain(error))
+        }
+        NoTalk::Tls(error) => format!("Could not negotiate a TLS connection: {}", plain(error)),
+    }
+}
 
 /// What CONFIG GET says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +91,15 @@ impl ServerConfig {
         server: &str,
         limit: Option<Duration>,
     ) -> Result<Option<Self>, String> {
-        let mut conversation = Conversation::open(target, server, limit)?;
-        let mut get = |name: &str| match conversation.ask(&[b"CONFIG", b"GET", name.as_bytes()]) {
-            Ok(Answer::Texts(texts)) if texts.len() >= 2 => Ok(texts.into_iter().nth(1)),
-            Ok(Answer::Error(error)) if error.starts_with("NOAUTH") => Err(replied(target, &error)),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+        let mut asking = Asking::open(target, server, limit)?;
+        let mut get = |name: &str| match asking.ask(&[b"CONFIG", b"GET", name.as_bytes()]) {
+            Ok(Ok(answer)) => Ok(value(name, &answer)),
+            Ok(Err(error)) if error.starts_with("NOAUTH") => Err(asking.replied(&error)),
+            Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
                 let s = limit.unwrap_or_default().as_secs_f64();
                 Err(format!("Error: {} accepted the connection and said nothing for {s} s", place(target)))
             }
-            Err(_) if conversation.is_memcached() => {
+            Err(ReachError::Memcached(_)) => {
                 Err(format!("Error: {} is a memcached, and bench speaks to Redis and Valkey", place(target)))
             }
             _ => Ok(None),
@@ -38,5 +107,26 @@ impl ServerConfig {
         // Theirs are written before either is answered, and both are.
         let (save, appendonly) = (get("save")?, get("appendonly")?);
         Ok(save.zip(appendonly).map(|(save, appendonly)| Self { save, appendonly }))
+    }
+}
+
+/// The value in an answer of this name and its value.
+fn value(name: &str, answer: &[u8]) -> Option<String> {
+    let head = format!("*2\r\n${}\r\n{name}\r\n$", name.len());
+    let (_, value) = std::str::from_utf8(answer).ok()?.strip_prefix(&head)?.split_once("\r\n")?;
+    value.strip_suffix("\r\n").map(foreign::text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_what_stands_behind_its_name() {
+        assert_eq!(value("save", b"*2\r\n$4\r\nsave\r\n$6\r\n3600 1\r\n").as_deref(), Some("3600 1"));
+        assert_eq!(value("save", b"*2\r\n$4\r\nsave\r\n$0\r\n\r\n").as_deref(), Some(""));
+        for none in ["*0\r\n", "+OK\r\n", "$4\r\nsave\r\n", "*2\r\n$4\r\nsome\r\n$1\r\nx\r\n"] {
+            assert_eq!(value("save", none.as_bytes()), None, "{none}");
+        }
     }
 }

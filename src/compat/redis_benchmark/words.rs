@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::asked::Asked;
 use crate::{
-    compat::escaped,
+    compat::words::escaped,
     workload::{Distribution, Keyspace, numbers},
 };
 
@@ -22,6 +22,8 @@ pub(super) struct Steps {
     /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
     pub(super) sets: BTreeMap<String, Keyspace>,
     pub(super) steps: Vec<String>,
+    /// Whether they are sent byte for byte, without words.
+    pub(super) is_raw: bool,
     /// Whether words may name fields of records.
     has_fields: bool,
 }
@@ -38,9 +40,14 @@ impl Steps {
         };
         Self {
             sets: asked.keyspace.into_iter().flat_map(set).collect(),
-            steps: Vec::new(),
             has_fields: asked.dataset.is_some(),
+            ..Self::default()
         }
+    }
+
+    /// A request that is sent byte for byte.
+    pub(super) fn raw(request: &str) -> Self {
+        Self { steps: vec![request.to_owned()], is_raw: true, ..Self::default() }
     }
 
     /// Adds a command.
@@ -61,7 +68,7 @@ mod tests {
 
     /// The words of the commands on the wire.
     fn sent(keyspace: Option<u64>, commands: &[&[&[u8]]]) -> Vec<String> {
-        let mut steps = Steps::new(&Asked { keyspace, ..Asked::default() }, true);
+        let mut steps = Steps::new(&Asked { keyspace, ..Asked::usual() }, true);
         for command in commands {
             steps.add(&command.iter().map(|word| word.to_vec()).collect::<Vec<_>>());
         }

@@ -8,7 +8,7 @@ use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 use super::{
     pinging::{Moment, windows},
     plan::Plan,
-    streams::Streams,
+    run::Streams,
 };
 use crate::signals::Signal;
 use crate::stats::Latency;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::streams::Streams;
+use super::run::Streams;
 use crate::signals::Signal;
 use crate::{
     clock::Clock,

@@ -6,7 +6,7 @@ use super::{
     line::{line, window_end},
     pinging::{Moment, Window, windows},
     plan::{Format, Mode, Plan},
-    streams::Streams,
+    run::Streams,
 };
 use crate::{print::outlet::CLEAR, signals::Signal};
 

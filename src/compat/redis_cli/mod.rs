@@ -15,7 +15,6 @@
 //! | percentiles are cut at 3 s | they are not cut |
 //! | options that have no meaning in a mode are ignored | they are refused |
 
-mod args;
 mod dist;
 mod intrinsic;
 mod latency;
@@ -23,10 +22,7 @@ mod line;
 mod pinging;
 mod plan;
 mod run;
-mod streams;
 mod trouble;
 
-pub use args::OneshotArgs;
-pub use plan::{Format, Mode, Percentile, Plan, PlanError};
-pub use run::{run, run_on};
-pub use streams::Streams;
+pub use plan::{Format, Mode, OneshotArgs, Percentile, Plan, PlanError};
+pub use run::{Streams, run, run_on};

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{plan::Plan, streams::Streams, trouble::Trouble};
+use super::{plan::Plan, run::Streams, trouble::Trouble};
 use crate::signals::Signal;
 use crate::{
     clock::Clock,

@@ -1,10 +1,11 @@
-//! What a one-shot mode is asked to do, and which combinations make no sense.
+//! What a one-shot mode is asked to do, by which options, and which combinations make no sense.
 
 use std::{str::FromStr, time::Duration};
 
+use clap::Args;
 use thiserror::Error;
 
-use crate::endpoint::Target;
+use crate::{endpoint::Target, units::parse_seconds};
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
@@ -151,21 +152,88 @@ impl Plan {
     }
 
     fn meaningless_option(&self) -> Option<&'static str> {
-        let figures = matches!(self.mode, Mode::Latency | Mode::LatencyHistory);
-        let intrinsic = matches!(self.mode, Mode::IntrinsicLatency(_));
-        match self.format {
-            Format::Raw if !figures => return Some("--raw"),
-            Format::Csv if !figures => return Some("--csv"),
-            Format::Json if !figures => return Some("--json"),
-            _ => {}
+        let writes_figures = matches!(self.mode, Mode::Latency | Mode::LatencyHistory);
+        let is_intrinsic = matches!(self.mode, Mode::IntrinsicLatency(_));
+        let given = [
+            (self.format == Format::Raw, "--raw", writes_figures),
+            (self.format == Format::Csv, "--csv", writes_figures),
+            (self.format == Format::Json, "--json", writes_figures),
+            (!self.percentiles.is_empty(), "--latency-percentiles", writes_figures),
+            (self.is_mono, "--mono", self.mode == Mode::LatencyDist),
+            (self.interval.is_some(), "-i", !is_intrinsic),
+        ];
+        given
+            .into_iter()
+            .find(|(is_given, _, has_meaning)| *is_given && !has_meaning)
+            .map(|(_, name, _)| name)
+    }
+}
+
+/// ONE-SHOT: what `redis-cli --latency` and its kin do, with the same output.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "As redis-cli does, without the screen")]
+pub struct OneshotArgs {
+    /// Send PINGs and show how long the answers take
+    #[arg(long, group = "mode")]
+    pub latency: bool,
+    /// The same, with a line for each window of 15 s
+    #[arg(long, group = "mode")]
+    pub latency_history: bool,
+    /// The same as a spectrum, a row a second
+    #[arg(long, group = "mode")]
+    pub latency_dist: bool,
+    /// Measure for so long what this machine itself does to latency; needs no server
+    #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
+    pub intrinsic_latency: Option<Duration>,
+    /// Length of a window; also of the ping windows on the screen [default there: 15]
+    #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
+    pub interval: Option<Duration>,
+    /// Figures separated by spaces
+    #[arg(long, requires = "mode", conflicts_with_all = ["csv", "json"])]
+    pub raw: bool,
+    /// Figures separated by commas
+    #[arg(long, requires = "mode", conflicts_with = "json")]
+    pub csv: bool,
+    /// Percentiles to print as well, 50,99,99.9
+    #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
+    pub latency_percentiles: Vec<Percentile>,
+    /// Shades of grey in the spectrum
+    #[arg(long, requires = "mode")]
+    pub mono: bool,
+}
+
+impl OneshotArgs {
+    /// The plan, if one of the modes is asked for. `json` is the option that sessions have as well.
+    ///
+    /// # Errors
+    /// When options do not go together.
+    pub fn plan(&self, target: Target, json: bool) -> Result<Option<Plan>, PlanError> {
+        let Some(mode) = self.mode() else { return Ok(None) };
+        let plan = Plan {
+            format: match (self.raw, self.csv, json) {
+                (true, ..) => Format::Raw,
+                (_, true, _) => Format::Csv,
+                (.., true) => Format::Json,
+                _ => Format::Standard,
+            },
+            interval: self.interval,
+            percentiles: self.latency_percentiles.clone(),
+            is_mono: self.mono,
+            ..Plan::new(target, mode)
+        };
+        plan.check()?;
+        Ok(Some(plan))
+    }
+
+    /// The mode that is asked for, if one is.
+    pub fn mode(&self) -> Option<Mode> {
+        match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
+            (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),
+            (_, true, ..) => Some(Mode::Latency),
+            (_, _, true, _) => Some(Mode::LatencyHistory),
+            (.., true) => Some(Mode::LatencyDist),
+            _ => None,
         }
-        if !self.percentiles.is_empty() && !figures {
-            return Some("--latency-percentiles");
-        }
-        if self.is_mono && self.mode != Mode::LatencyDist {
-            return Some("--mono");
-        }
-        (intrinsic && self.interval.is_some()).then_some("-i")
     }
 }
 

@@ -1,16 +1,48 @@
-//! Runs a plan: picks the mode.
+//! Runs a plan: where its figures go and what is wrong, and picks the mode.
 
-use std::sync::mpsc::Receiver;
+use std::{
+    io::{self, Write},
+    sync::mpsc::Receiver,
+};
 
 use super::{
     dist, intrinsic, latency,
     plan::{Mode, Plan},
-    streams::Streams,
 };
 use crate::{
-    print::{outlet::is_broken_pipe, words::Words},
+    print::{
+        outlet::{CLEAR, is_broken_pipe},
+        words::Words,
+    },
     signals::Signal,
 };
+
+/// Where a mode writes.
+pub struct Streams<'a> {
+    /// Figures.
+    pub out: &'a mut dyn Write,
+    /// What is wrong.
+    pub err: &'a mut dyn Write,
+    /// Whether `out` is a terminal, where lines are redrawn.
+    pub is_tty: bool,
+}
+
+impl Streams<'_> {
+    /// Writes figures at once.
+    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Writes a line about what is wrong; on a terminal it takes the place of a line that is being redrawn.
+    pub(super) fn warn(&mut self, text: &str) -> io::Result<()> {
+        if self.is_tty {
+            self.print(CLEAR)?;
+        }
+        writeln!(self.err, "redyno: {text}")?;
+        self.err.flush()
+    }
+}
 
 /// Runs a plan until it is done, or until `stop` holds something (Ctrl-C, SIGTERM): then the figures so far
 /// are written to stdout, which `is_tty` says whether it is a terminal. Trouble goes to stderr.

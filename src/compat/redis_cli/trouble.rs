@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, io};
 
 use crate::{clock::seconds, probe::Message};
 
-use super::streams::Streams;
+use super::run::Streams;
 
 /// What went wrong so far.
 #[derive(Debug, Default)]

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 
 use crate::{
     compat::{
-        memtier::{
-            asked::{Asked, Pattern},
-            numbers::{Ratio, Span},
-        },
-        place,
+        memtier::asked::{Asked, Pattern},
+        numbers::{Ratio, Span},
+        server::place,
     },
     endpoint::{Address, Target, Trust},
     export::memtier::{Json, truth},

@@ -1,7 +1,6 @@
 //! What is told, as memtier_benchmark writes it: a file a form.
 
 mod configuration;
-mod distribution;
 mod progress;
 mod table;
 
@@ -11,9 +10,8 @@ use crate::{
     export::memtier::{self, Json, Results},
 };
 
-pub(super) use distribution::distribution;
 pub(super) use progress::Progress;
-pub(super) use table::table;
+pub(super) use table::{distribution, table};
 
 /// Results under their title.
 pub(super) struct Report<'a> {

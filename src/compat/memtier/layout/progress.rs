@@ -1,54 +1,29 @@
 //! The line that is drawn again each second while a run goes on, also where nobody looks.
 
-use crate::{compat::memtier::asked::Asked, session::Interval, stats::Latency};
+use crate::{
+    compat::memtier::asked::Asked,
+    session::{Interval, Summary},
+};
 
 /// How far a run is.
 pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
     asked: &'a Asked,
-    all: Sums,
+    all: Summary,
     /// Since the last line.
-    last: Sums,
-}
-
-#[derive(Default)]
-struct Sums {
-    length_s: f64,
-    ops: u64,
-    bytes: u64,
-    latency: Latency,
-    connection_errors: u64,
-}
-
-impl Sums {
-    fn add(&mut self, interval: &Interval) {
-        self.length_s += interval.load_s();
-        self.ops += interval.ops;
-        self.bytes += interval.bytes_in + interval.bytes_out;
-        self.latency.merge(&interval.service);
-        let lost = interval.connections_lost.values().chain(interval.connects_failed.values());
-        self.connection_errors += lost.sum::<u64>();
-    }
-
-    fn per_s(&self, count: u64) -> f64 {
-        if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
-    }
-
-    fn mean_ms(&self) -> f64 {
-        self.latency.mean_ns() / 1e6
-    }
+    last: Summary,
 }
 
 impl<'a> Progress<'a> {
     /// That of the run with this number, from 1.
     pub(in crate::compat::memtier) fn new(run: u32, asked: &'a Asked) -> Self {
-        Self { run, asked, all: Sums::default(), last: Sums::default() }
+        Self { run, asked, all: Summary::default(), last: Summary::default() }
     }
 
     /// Adds a stretch; the line, when a second has passed since the one before.
     pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> Option<String> {
-        self.all.add(interval);
-        self.last.add(interval);
+        self.all.add(interval, true);
+        self.last.add(interval, true);
         (self.last.length_s >= 1.0).then(|| self.line())
     }
 
@@ -65,7 +40,8 @@ impl<'a> Progress<'a> {
             (None, Some(seconds)) => 100.0 * all.length_s / seconds as f64,
             (None, None) => 0.0,
         };
-        let errors = match all.connection_errors {
+        let lost = all.connections_lost.values().chain(all.connects_failed.values());
+        let errors = match lost.sum::<u64>() {
             0 => String::new(),
             n => format!(" {n} conn errors"),
         };
@@ -75,14 +51,19 @@ impl<'a> Progress<'a> {
              (avg: {:>7.0}) ops/sec, {}/sec (avg: {}/sec), {:>5.2} (avg: {:>5.2}) msec latency\r",
             all.length_s as u64,
             all.ops,
-            last.per_s(last.ops),
-            all.per_s(all.ops),
-            size(last.per_s(last.bytes)),
-            size(all.per_s(all.bytes)),
-            last.mean_ms(),
-            all.mean_ms(),
+            per_s(&last, last.ops),
+            per_s(all, all.ops),
+            size(per_s(&last, last.bytes_in + last.bytes_out)),
+            size(per_s(all, all.bytes_in + all.bytes_out)),
+            last.service.mean_ns() / 1e6,
+            all.service.mean_ns() / 1e6,
         )
     }
+}
+
+/// So many in the time of a sum, as a rate.
+fn per_s(sum: &Summary, count: u64) -> f64 {
+    if sum.length_s > 0.0 { count as f64 / sum.length_s } else { 0.0 }
 }
 
 /// Bytes as memtier_benchmark writes them.

@@ -1,9 +1,12 @@
-//! The table of a run: a row a command, and one for all.
+//! The table of a run: a row a command, and one for all; and the distribution of latencies by row.
 
 use super::Report;
 use crate::{
-    export::memtier::{Part, kib, ms, plural},
-    stats::Latency,
+    export::memtier::{Part, STEPS, kib, ms, plural},
+    stats::{
+        Latency,
+        walks::{Level, percentile_steps},
+    },
 };
 
 /// Where there is no figure.
@@ -86,4 +89,24 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
 /// Bytes read and written in a second.
 fn bytes_per_s(report: &Report, part: &Part) -> f64 {
     report.results.per_s(part.bytes_in + part.bytes_out)
+}
+
+/// The latencies up to which so many percent of a row's requests are, row after row.
+pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
+    let rule = "-".repeat(72);
+    let head = format!(
+        "\n\nRequest Latency Distribution\n{:<6} {:>12} {:>12}\n{rule}\n",
+        "Type", "<= msec   ", "Percent"
+    );
+    let rows = report.requests.rows.iter().zip(&report.results.rows).map(|(name, row)| {
+        let levels = percentile_steps(&row.all.latency, STEPS);
+        let line = |level: &Level| format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent);
+        levels.iter().map(line).collect::<String>()
+    });
+    // Theirs has none behind the last of the usual rows.
+    let between = |(place, text): (usize, String)| {
+        let is_last = place + 1 == report.requests.rows.len() && !report.is_arbitrary();
+        if is_last { text } else { text + "---\n" }
+    };
+    head + &rows.enumerate().map(between).collect::<String>()
 }

@@ -1,14 +1,18 @@
-//! The lines of the benchmarks, byte for byte: a file a form.
+//! The lines of the benchmarks, byte for byte.
 
-mod json;
 mod normal;
 mod progress;
-mod quiet;
+
+use serde::Serialize;
 
 pub(super) use crate::export::benchmark_csv::HEADER as CSV_HEADER;
 pub(super) use progress::{Behind, Progress};
 
-use super::{asked::Form, server_config::ServerConfig};
+use super::{
+    asked::{Asked, Form},
+    server_config::ServerConfig,
+    suite::Test,
+};
 use crate::{
     export::benchmark_csv::{self, figures_ms},
     session::End,
@@ -17,30 +21,25 @@ use crate::{
 
 /// What a test came to.
 pub(super) struct Report<'a> {
-    pub(super) title: &'a str,
-    /// Requests, of which several may be one operation.
-    pub(super) requests: u64,
-    pub(super) requests_per_s: f64,
-    pub(super) commands: u64,
+    pub(super) test: &'a Test,
+    pub(super) asked: &'a Asked,
+    pub(super) config: Option<&'a ServerConfig>,
     /// The sum of the load.
     pub(super) end: &'a End,
-    pub(super) setting: &'a Setting,
-    pub(super) payload: u64,
     /// Requests a second in each stretch of the run.
     pub(super) rates: &'a [f64],
 }
 
-/// What is the same for all tests.
-pub(super) struct Setting {
-    pub(super) clients: i64,
-    pub(super) keep_alive: i64,
-    pub(super) threads: i64,
-    /// How many requests a second were asked for.
-    pub(super) rps: Option<u32>,
-    pub(super) config: Option<ServerConfig>,
-}
-
 impl Report<'_> {
+    /// Requests, of which several may be one operation.
+    fn requests(&self) -> u64 {
+        self.end.summary.ops * self.test.commands
+    }
+
+    fn requests_per_s(&self) -> f64 {
+        self.end.summary.ops_per_s * self.test.commands as f64
+    }
+
     fn latency(&self) -> &Latency {
         &self.end.summary.service
     }
@@ -50,15 +49,35 @@ impl Report<'_> {
         figures_ms(self.latency())
     }
 
-    /// All lines in a form.
-    pub(super) fn lines(&self, form: Form) -> String {
-        match form {
+    /// All lines in the form that is asked for.
+    pub(super) fn lines(&self) -> String {
+        let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
+        match self.asked.form {
             Form::Normal => normal::page(self),
-            Form::Quiet => quiet::line(self),
-            Form::Csv => benchmark_csv::row(self.title, self.requests_per_s, self.latency()),
-            Form::Json => json::line(self),
+            Form::Quiet => {
+                let [_, _, p50, ..] = self.figures_ms();
+                format!("{title}: {per_s:.2} requests per second, p50={p50:.3} msec\n")
+            }
+            Form::Csv => benchmark_csv::row(title, per_s, self.latency()),
+            Form::Json => {
+                let (requests, end) = (self.requests(), self.end);
+                let line = Line { kind: "end", test: title, requests, requests_per_s: per_s, end };
+                // Strings and numbers can always be encoded.
+                serde_json::to_string(&line).unwrap_or_default() + "\n"
+            }
         }
     }
+}
+
+/// A JSON object a test: its title, requests and how many a second, and the last record of a session.
+#[derive(Serialize)]
+struct Line<'a> {
+    kind: &'a str,
+    test: &'a str,
+    requests: u64,
+    requests_per_s: f64,
+    #[serde(flatten)]
+    end: &'a End,
 }
 
 /// Nanoseconds as milliseconds.

@@ -1,8 +1,7 @@
 //! A page a test: what was asked, two tables of the distribution, and a summary.
 
-use std::fmt::Write as _;
-
 use super::{Report, ms};
+use crate::compat::redis_benchmark::server_config::ServerConfig;
 use crate::stats::walks::{self, Level};
 
 pub(super) fn page(report: &Report) -> String {
@@ -15,36 +14,32 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn head(report: &Report) -> String {
-    let Report { title, requests, setting, payload, .. } = report;
-    let mut head = format!("====== {title} ======\n");
-    // A String takes everything.
-    let _ = writeln!(head, "  {requests} requests completed in {:.2} seconds", report.end.summary.length_s);
-    let _ = writeln!(head, "  {} parallel clients", setting.clients);
-    let _ = writeln!(head, "  {payload} bytes payload");
-    let _ = writeln!(head, "  keep alive: {}", setting.keep_alive);
-    if let Some(config) = &setting.config {
-        let _ = writeln!(head, "  host configuration \"save\": {}", config.save);
-        let _ = writeln!(head, "  host configuration \"appendonly\": {}", config.appendonly);
-    }
-    match setting.threads {
-        0 => head += "  multi-thread: no\n",
-        threads => {
-            let _ = writeln!(head, "  multi-thread: yes\n  threads: {threads}");
-        }
-    }
-    head
+    let Report { test, asked, config, .. } = report;
+    let (requests, seconds) = (report.requests(), report.end.summary.length_s);
+    let config = config.map_or_else(String::new, |ServerConfig { save, appendonly }| {
+        format!("  host configuration \"save\": {save}\n  host configuration \"appendonly\": {appendonly}\n")
+    });
+    let threads = match asked.threads {
+        0 => "no".to_owned(),
+        threads => format!("yes\n  threads: {threads}"),
+    };
+    format!(
+        "====== {} ======\n  {requests} requests completed in {seconds:.2} seconds\n  {} parallel clients\n  \
+         {} bytes payload\n  keep alive: {}\n{config}  multi-thread: {threads}\n",
+        test.title, asked.clients, test.payload, asked.keep_alive,
+    )
 }
 
 fn table(report: &Report, levels: &[Level]) -> String {
     let line = |level: &Level| {
-        let (value, count) = (ms(level.value_ns), level.count * report.commands);
+        let (value, count) = (ms(level.value_ns), level.count * report.test.commands);
         format!("{:.3}% <= {value:.3} milliseconds (cumulative count {count})\n", level.percent)
     };
     levels.iter().map(line).collect()
 }
 
 fn summary(report: &Report) -> String {
-    let per_s = report.requests_per_s;
+    let per_s = report.requests_per_s();
     let head = "  latency summary (msec):\n";
     format!(
         "\nSummary:\n  throughput summary: {per_s:.2} requests per second\n{head}{}",
@@ -61,7 +56,7 @@ fn row(figures: [f64; 6]) -> String {
 
 /// What became of a rate that was asked for: the rates in the stretches of the run.
 fn rates(report: &Report) -> String {
-    let Some(rps) = report.setting.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
+    let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
     rates.sort_by(f64::total_cmp);
     let at =

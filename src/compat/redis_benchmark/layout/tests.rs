@@ -1,12 +1,16 @@
 use super::*;
 use crate::{
+    compat::redis_benchmark::words::Steps,
     session::{Interval, Summary},
     stats::Latency,
 };
 
-fn setting() -> Setting {
-    let config = ServerConfig { save: "3600 1 300 100".to_owned(), appendonly: "no".to_owned() };
-    Setting { clients: 50, keep_alive: 1, threads: 0, rps: None, config: Some(config) }
+fn config() -> ServerConfig {
+    ServerConfig { save: "3600 1 300 100".to_owned(), appendonly: "no".to_owned() }
+}
+
+fn test(title: &str, commands: u64) -> Test {
+    Test::of(title, Steps::default(), commands, 3)
 }
 
 /// A thousand requests, most of them between 100 µs and 2 ms and some up to 12 ms.
@@ -18,19 +22,13 @@ fn end() -> End {
     End { t_s: 0.05, summary, peak_ops_per_s: None, found: None, best: None }
 }
 
-fn lines(setting: &Setting, commands: u64, form: Form) -> String {
-    let end = end();
-    let report = Report {
-        title: "SET",
-        requests: 1000 * commands,
-        requests_per_s: 25_000.0 * commands as f64,
-        commands,
-        end: &end,
-        setting,
-        payload: 3,
-        rates: &[990.0, 1010.0, 1000.0],
-    };
-    report.lines(form)
+fn lines(asked: &Asked, config: Option<&ServerConfig>, commands: u64) -> String {
+    let (test, end) = (test("SET", commands), end());
+    Report { test: &test, asked, config, end: &end, rates: &[990.0, 1010.0, 1000.0] }.lines()
+}
+
+fn lines_as(form: Form, commands: u64) -> String {
+    lines(&Asked { form, ..Asked::usual() }, Some(&config()), commands)
 }
 
 #[test]
@@ -38,12 +36,12 @@ fn a_page_is_that_of_redis_benchmark() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
     settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("bench_page", lines(&setting(), 1, Form::Normal)));
+    settings.bind(|| insta::assert_snapshot!("bench_page", lines_as(Form::Normal, 1)));
 }
 
 #[test]
 fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
-    let page = lines(&Setting { threads: 2, config: None, ..setting() }, 3, Form::Normal);
+    let page = lines(&Asked { threads: 2, ..Asked::usual() }, None, 3);
     let head: Vec<_> = page.lines().take_while(|line| !line.is_empty()).collect();
     let expected = [
         "====== SET ======",
@@ -60,7 +58,7 @@ fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
 
 #[test]
 fn a_rate_that_was_asked_for_stands_beside_those_that_came_of_it() {
-    let page = lines(&Setting { rps: Some(1000), ..setting() }, 1, Form::Normal);
+    let page = lines(&Asked { rps: Some(1000), ..Asked::usual() }, Some(&config()), 1);
     let expected = "  multi-thread: no\n\nRPS Summary:\n  target RPS: 1000.00\n  RPS distribution (reqs/sec):\n\
         \x20         avg       min       p50       p95       p99       max\n\
         \x20    1000.000   990.000  1000.000  1010.000  1010.000  1010.000\n\nLatency by percentile";
@@ -69,15 +67,15 @@ fn a_rate_that_was_asked_for_stands_beside_those_that_came_of_it() {
 
 #[test]
 fn a_line_and_a_row_are_those_of_redis_benchmark() {
-    assert_eq!(lines(&setting(), 1, Form::Quiet), "SET: 25000.00 requests per second, p50=1.058 msec\n");
-    let row = lines(&setting(), 1, Form::Csv);
+    assert_eq!(lines_as(Form::Quiet, 1), "SET: 25000.00 requests per second, p50=1.058 msec\n");
+    let row = lines_as(Form::Csv, 1);
     assert_eq!(row, "\"SET\",\"25000.00\",\"1.104\",\"0.100\",\"1.058\",\"1.919\",\"1.995\",\"11.988\"\n");
     assert_eq!(CSV_HEADER.matches('"').count(), row.matches('"').count());
 }
 
 #[test]
 fn as_json_it_is_the_last_record_of_a_session() {
-    let line: serde_json::Value = serde_json::from_str(&lines(&setting(), 2, Form::Json)).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&lines_as(Form::Json, 2)).unwrap();
     assert_eq!(
         (&line["kind"], &line["test"], &line["requests"], &line["summary"]["ops"]),
         (&"end".into(), &"SET".into(), &2000.into(), &1000.into())
@@ -88,13 +86,15 @@ fn as_json_it_is_the_last_record_of_a_session() {
 #[test]
 fn a_drawn_line_is_taken_away_by_as_many_spaces() {
     let interval = Interval { ops_per_s: 1000.0, service: Latency::of(&[2_000_000]), ..Interval::default() };
-    let mut progress = Progress::new();
-    let first = progress.line(("GET".to_owned(), 2), &interval, &end().summary, Behind::Nothing);
+    let of_two = test("GET", 2);
+    let mut progress = Progress::new(&of_two, Behind::Nothing);
+    let first = progress.line(&interval, &end().summary, false);
     let line = "GET: rps=2000.0 (overall: 50000.0) avg_msec=2.000 (overall: 1.104)";
     assert_eq!(first, format!(" \r{line}\r"));
-    let second = progress.line(("GET".to_owned(), 1), &interval, &end().summary, Behind::Requests);
-    assert!(second.starts_with(&format!("{}\rGET: rps=1000.0 ", " ".repeat(line.len()))), "{second:?}");
-    assert!(second.ends_with(" 1000 requests\r"), "{second:?}");
+    progress.behind = Behind::Requests;
+    let second = progress.line(&interval, &end().summary, false);
+    assert!(second.starts_with(&format!("{}\rGET: rps=2000.0 ", " ".repeat(line.len()))), "{second:?}");
+    assert!(second.ends_with(" 2000 requests\r"), "{second:?}");
     let drawn = second.trim_start().trim_end().len();
     assert_eq!(progress.clear().len(), drawn + 1);
     assert_eq!(progress.clear(), " \r");

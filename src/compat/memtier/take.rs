@@ -1,0 +1,251 @@
+//! What each option sets.
+
+use std::str::FromStr;
+
+use super::asked::{Asked, Breakdown, Command, Pattern, Protocol, Requests};
+use crate::{
+    compat::{
+        numbers::{Ratio, Span, number, percentiles, weights},
+        options::{Choice, Given, Refusal, Who, invalid},
+    },
+    protocol::Dialect,
+};
+
+/// How a span is written that may begin at 0.
+const SPAN: &str = "[0-n]-[1-n]";
+
+impl Asked {
+    /// Takes an option with its value.
+    pub(super) fn take(&mut self, given: &Given) -> Result<(), Refusal> {
+        let text = given.value.as_str();
+        if given.choice.of == Who::Theirs {
+            return Err(Refusal::Told(told_absent(&given.name, given.choice)));
+        }
+        match given.choice.name() {
+            "--help" => return Err(Refusal::Help),
+            "-v" => return Err(Refusal::Version),
+            "-p" => {
+                let port = number(text).filter(|port| *port > 0);
+                self.server.port = Some(must(port, "port must be a number in the range [1-65535].")?);
+            }
+            "-P" => self.protocol = protocol(text)?,
+            "-a" => self.authenticate = Some(text.to_owned()),
+            "-u" => self.uri = Some(text.to_owned()),
+            "--tls-protocols" => check_tls_protocols(text)?,
+            "-x" => self.run_count = positive(text, "run count")?,
+            "-o" => self.out_file = Some(text.into()),
+            "--json-out-file" => self.json_out_file = Some(text.into()),
+            "--hide-histogram" => self.hides_histogram = true,
+            "--print-percentiles" => {
+                let line = "quantiles must be expressed as [0.0-100.0],[0.0-100.0](,...)";
+                self.percentiles = must(percentiles(text), line)?;
+            }
+            "--print-all-runs" => self.prints_all_runs = true,
+            "--command-stats-breakdown" => {
+                let breakdown = match text {
+                    "command" => Some(Breakdown::Command),
+                    "line" => Some(Breakdown::Line),
+                    _ => None,
+                };
+                self.breakdown = must(breakdown, "command-stats-breakdown must be 'command' or 'line'.")?;
+            }
+            option => return self.take_load(option, text),
+        }
+        Ok(())
+    }
+
+    /// Takes an option that says what is sent, by how many, how fast and for how long.
+    fn take_load(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+        match option {
+            "-n" | "--test-time" => {
+                match option {
+                    "-n" => self.requests = Some(requests(text)?),
+                    _ => self.test_time_s = Some(positive::<u32>(text, "test time")?.into()),
+                }
+                if self.requests.is_some() && self.test_time_s.is_some() {
+                    return told("--test-time and --requests are mutually exclusive.");
+                }
+            }
+            "--rate-limiting" => self.rate = Some(positive(text, "rate")?),
+            "-c" => self.clients = positive(text, "clients")?,
+            "-t" => self.threads = positive(text, "threads")?,
+            "--ratio" => self.ratio = expressed(Ratio::read(text), option, "[0-n]:[0-n]")?,
+            "--pipeline" => self.pipeline = positive(text, "pipeline")?,
+            "--reconnect-interval" => self.reconnect_interval = Some(positive(text, "reconnect-interval")?),
+            "--reconnect-on-error" => self.reconnects_on_error = true,
+            "--connection-timeout" => {
+                self.connection_timeout_s = must(number(text), "connection-timeout must be a valid number.")?;
+            }
+            "--multi-key-get" => self.multi_key_get = positive(text, "multi-key-get")?,
+            "--select-db" => {
+                let db: u32 = must(number(text), "select-db must be greater or equal zero.")?;
+                self.server.db = db.into();
+            }
+            "--distinct-client-seed" => {}
+            "--randomize" => self.is_randomized = true,
+            "--command" => {
+                let command = must(Command::read(text), "failed to parse arbitrary command.")?;
+                self.commands.push(command);
+            }
+            "--command-ratio" => {
+                let command = self.last_command()?;
+                command.ratio = positive(text, &format!("ratio for command {}", command.name()))?;
+            }
+            "--command-key-pattern" => {
+                let command = self.last_command()?;
+                let name = command.name();
+                let line = format!("key-pattern for command {name} must be in the format of [S/R/Z/G/P].");
+                command.pattern = must(Pattern::read(text), &line)?;
+            }
+            option => return self.take_objects(option, text),
+        }
+        Ok(())
+    }
+
+    /// Takes an option that says what keys and values are like, or what is waited for.
+    fn take_objects(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
+        let name = option.trim_start_matches('-');
+        match option {
+            "-d" => self.data_size = Some(positive(text, "data-size")?),
+            "-R" => self.is_data_random = true,
+            "--data-size-range" => {
+                let range = Span::read(text).filter(|range| range.min > 0);
+                self.data_size_range = expressed(range, option, "[1-n]-[1-n]")?;
+            }
+            "--data-size-list" => {
+                let form = "[size1:weight1],...[sizeN:weightN]";
+                self.data_size_list = expressed(weights(text), option, form)?;
+            }
+            "--data-size-pattern" => match text {
+                "R" => {}
+                "S" => {
+                    return told(
+                        "--data-size-pattern S is not there in redyno memtier: sizes are drawn by chance (R).",
+                    );
+                }
+                _ => return told("data-size-pattern must be either R or S."),
+            },
+            "--expiry-range" => self.expiry_range = expressed(Span::read(text), option, SPAN)?,
+            "--key-prefix" => self.key_prefix = text.to_owned(),
+            "--key-minimum" => self.key_minimum = positive(text, name)?,
+            "--key-maximum" => self.key_maximum = positive(text, name)?,
+            "--key-pattern" => self.key_pattern = Some(key_pattern(text)?),
+            "--key-stddev" => self.key_stddev = Some(finite(text, name)?),
+            "--key-median" => self.key_median = Some(finite(text, name)?),
+            "--key-zipf-exp" => {
+                let exponent = number(text).filter(|exponent| *exponent > 0.0 && *exponent < 5.0);
+                self.key_zipf_exp = Some(must(exponent, "key-zipf-exp must be within interval (0, 5).")?);
+            }
+            "--wait-ratio" => self.wait_ratio = expressed(Ratio::read(text), option, "[0-n]:[0-n]")?,
+            "--num-slaves" => self.num_slaves = expressed(Span::read(text), option, SPAN)?,
+            "--wait-timeout" => self.wait_timeout = expressed(Span::read(text), option, SPAN)?,
+            option => return if self.server.take(option, text) { Ok(()) } else { Err(invalid(option)) },
+        }
+        Ok(())
+    }
+
+    fn last_command(&mut self) -> Result<&mut Command, Refusal> {
+        must(self.commands.last_mut(), "no arbitrary command found.")
+    }
+
+    /// Settles what `-a` and `--uri` mean, when all options are read.
+    ///
+    /// # Errors
+    /// When the URI is none.
+    pub(super) fn settle(&mut self) -> Result<(), Refusal> {
+        if let Some(credentials) = &self.authenticate {
+            let (user, password) = match credentials.split_once(':') {
+                Some((user, password)) => (Some(user.to_owned()), password),
+                None => (None, credentials.as_str()),
+            };
+            (self.server.user, self.server.password) = (user, Some(password.to_owned()));
+        }
+        if self.server.key.is_none() {
+            self.server.key = self.server.certificate.clone();
+        }
+        match self.uri.as_deref().map(|uri| self.server.take_uri(uri)) {
+            Some(Ok(Dialect::Memcached)) => self.protocol = Protocol::MemcacheText,
+            Some(Err(error)) => return told(&error.to_string()),
+            Some(Ok(_)) | None => {}
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn told<T>(line: &str) -> Result<T, Refusal> {
+    Err(Refusal::Told(format!("error: {line}")))
+}
+
+/// What was read; where it could not be, this is told.
+fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
+    read.map_or_else(|| told(line), Ok)
+}
+
+/// The same of a value that has a form of its own.
+fn expressed<T>(read: Option<T>, option: &str, form: &str) -> Result<Option<T>, Refusal> {
+    let name = option.trim_start_matches('-');
+    must(read, &format!("{name} must be expressed as {form}.")).map(Some)
+}
+
+/// A whole number from 1 on.
+fn positive<N: FromStr + PartialOrd + Default>(text: &str, what: &str) -> Result<N, Refusal> {
+    let read = number(text).filter(|number| *number > N::default());
+    must(read, &format!("{what} must be greater than zero."))
+}
+
+fn finite(text: &str, what: &str) -> Result<f64, Refusal> {
+    let read = number(text).filter(|number: &f64| *number > 0.0 && number.is_finite());
+    must(read, &format!("{what} must be greater than zero."))
+}
+
+fn protocol(text: &str) -> Result<Protocol, Refusal> {
+    if text == "memcache_binary" {
+        return told("memcache_binary is not there in redyno memtier: -P memcache_text is memcached's text.");
+    }
+    let known = Protocol::ALL.into_iter().find(|protocol| protocol.name() == text);
+    must(known, "supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'.")
+}
+
+fn check_tls_protocols(text: &str) -> Result<(), Refusal> {
+    let mut protocols: Vec<_> = text.split(',').map(str::to_ascii_lowercase).collect();
+    protocols.sort();
+    if protocols == ["tlsv1.2", "tlsv1.3"] {
+        return Ok(());
+    }
+    told("redyno speaks TLS 1.2 and 1.3: --tls-protocols takes TLSv1.2,TLSv1.3 and nothing else.")
+}
+
+fn requests(text: &str) -> Result<Requests, Refusal> {
+    if text == "allkeys" { Ok(Requests::AllKeys) } else { positive(text, "requests").map(Requests::Each) }
+}
+
+fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {
+    let read = text.split_once(':').and_then(|(set, get)| Some([Pattern::read(set)?, Pattern::read(get)?]));
+    let patterns = must(read, "key-pattern must be in the format of [S/R/G/P/Z]:[S/R/G/P/Z].")?;
+    if patterns.contains(&Pattern::Parallel) && patterns != [Pattern::Parallel; 2] {
+        return told("parallel key-pattern must be configured for both SET and GET commands.");
+    }
+    Ok(patterns)
+}
+
+/// What is told where an option is given by this name that is not there.
+pub(super) fn told_absent(name: &str, choice: &Choice) -> String {
+    let hint = if choice.help.is_empty() { String::new() } else { format!(": {}", choice.help) };
+    format!("error: {name} is not there in redyno memtier{hint}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::{memtier::options::known, options::tests::assert_no_name_stands_twice};
+
+    #[test]
+    fn no_option_stands_twice_none_that_is_there_is_said_not_to_be_and_each_is_taken() {
+        assert_no_name_stands_twice(known());
+        for choice in known() {
+            let given = Given { choice, name: choice.name().to_owned(), value: "1".to_owned() };
+            let taken = Asked::usual().take(&given);
+            assert!(!matches!(taken, Err(Refusal::Wrong(..))), "{}", choice.written);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Numbers as other tools read them: C's, of which what a text begins with counts, and memtier_benchmark's, which are read whole.
+
+use std::{str::FromStr, time::Duration};
+
+/// C's atoi: the whole number that a text begins with, else 0. Beyond 64 bits it is the last that there is.
+pub fn atoi(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.bytes().take_while(u8::is_ascii_digit);
+    let number = digits.fold(0_i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    sign * number
+}
+
+/// The seconds that a text begins with, with their fraction; none is no time at all.
+pub fn seconds(text: &str) -> Option<Duration> {
+    let text = text.trim_start();
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let mut points = 0;
+    let digits = text.bytes().take_while(|byte| {
+        points += u32::from(*byte == b'.');
+        byte.is_ascii_digit() || (*byte == b'.' && points == 1)
+    });
+    let number: f64 = text[..digits.count()].parse().unwrap_or(0.0);
+    Duration::try_from_secs_f64(number).ok().filter(|length| !length.is_zero())
+}
+
+/// `a:b`, so many of one and then so many of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ratio {
+    pub a: u32,
+    pub b: u32,
+}
+
+impl Ratio {
+    /// Reads `1:10`; 0:0 is none.
+    pub fn read(text: &str) -> Option<Self> {
+        let (a, b) = pair(text, ':')?;
+        (a.max(b) > 0).then_some(Self { a, b })
+    }
+}
+
+/// From the lower to the higher, in whichever order they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub min: u32,
+    pub max: u32,
+}
+
+impl Span {
+    /// Reads `1-10`; 0-0 is none.
+    pub fn read(text: &str) -> Option<Self> {
+        let (a, b) = pair(text, '-')?;
+        (a.max(b) > 0).then_some(Self { min: a.min(b), max: a.max(b) })
+    }
+}
+
+fn pair(text: &str, between: char) -> Option<(u32, u32)> {
+    let (a, b) = text.split_once(between)?;
+    Some((number(a)?, number(b)?))
+}
+
+/// Reads `32:9,4096:1`: sizes, each with its weight.
+pub fn weights(text: &str) -> Option<Vec<(u32, u32)>> {
+    text.split(',').map(|one| pair(one, ':')).collect()
+}
+
+/// Reads `50,99,99.9`: percentiles.
+pub fn percentiles(text: &str) -> Option<Vec<f64>> {
+    let percentile = |text: &str| text.parse().ok().filter(|percentile| (0.0..=100.0).contains(percentile));
+    text.split(',').map(percentile).collect()
+}
+
+/// A whole number and nothing else.
+pub fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1.9 was 1.
+    #[test]
+    fn seconds_have_a_fraction() {
+        for (text, ms) in [("1.9", 1900), (" 2", 2000), ("+.5x", 500), ("3.", 3000), ("1.2.3", 1200)] {
+            assert_eq!(seconds(text), Some(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["0", "-1.5", "x", "", ".", "0.0", "99999999999999999999"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_c_reads_them() {
+        for (text, number) in [
+            ("5", 5),
+            (" -7x", -7),
+            ("+3", 3),
+            ("x", 0),
+            ("", 0),
+            ("1k", 1),
+            ("99999999999999999999", i64::MAX),
+        ] {
+            assert_eq!(atoi(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn ratios_spans_and_lists_are_read_whole_or_not_at_all() {
+        assert_eq!(Ratio::read("1:10"), Some(Ratio { a: 1, b: 10 }));
+        assert_eq!(Span::read("9-3"), Some(Span { min: 3, max: 9 }));
+        assert_eq!(weights("32:9,4096:1"), Some(vec![(32, 9), (4096, 1)]));
+        assert_eq!(percentiles("50,99.9"), Some(vec![50.0, 99.9]));
+        for bad in ["", "1", "1:", ":1", "1:x", "0:0", "1:-1", "1:5000000000"] {
+            assert_eq!(Ratio::read(bad), None, "{bad}");
+        }
+        assert_eq!((Span::read("0-0"), Span::read("-5")), (None, None));
+        assert_eq!(
+            (weights("32"), weights("32:1,"), percentiles("50,x"), percentiles("101")),
+            (None, None, None, None)
+        );
+    }
+}
