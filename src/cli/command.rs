@@ -116,7 +116,8 @@ impl FromArgMatches for Given {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        Ok(*self = Self::from_arg_matches(matches)?)
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 

@@ -60,7 +60,7 @@ impl Plan for SessionRun {
         let form = match shows {
             Shows::Lines(form) => form,
             Shows::Screen(screen) => {
-                let shown = on_screen(screen, experiment, has_ycsb, &mut sessions.0[0]);
+                let shown = on_screen(&screen, experiment, has_ycsb, &mut sessions.0[0]);
                 return sessions.end(shown);
             }
         };
@@ -81,7 +81,7 @@ impl Plan for SessionRun {
 
 /// The screen until it or the session ends, and then the summary.
 fn on_screen(
-    screen: Screen,
+    screen: &Screen,
     experiment: Option<Box<dyn Experiment>>,
     has_ycsb: bool,
     session: &mut Running,
