@@ -109,6 +109,17 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// How much more one value is than another, as a share of that: `+12 %`, `-0.6 %`, `±0 %`, `×12`.
+pub fn change(share: f64) -> String {
+    match share {
+        _ if share.abs() < 0.000_5 => "±0 %".to_owned(),
+        // Ten times as much and more is read as such, not as percents.
+        9.995.. => format!("×{}", count((1.0 + share).round())),
+        ..-0.995 => format!("{:.2} %", share * 100.0),
+        _ => format!("{}{}", if share < 0.0 { "-" } else { "+" }, percent(share.abs())),
+    }
+}
+
 fn three_digits(value: f64) -> String {
     match value.abs() {
         a if a < 9.995 => format!("{value:.2}"),
@@ -237,6 +248,17 @@ mod tests {
         assert_eq!(elapsed(252 * 1_000_000_000), "00:04:12");
         assert_eq!(percent(0.9091), "91 %");
         assert_eq!(percent(0.0004), "0.04 %");
+        for (share, written) in [
+            (0.12, "+12 %"),
+            (-0.006, "-0.6 %"),
+            (0.000_4, "±0 %"),
+            (-0.998_3, "-99.83 %"),
+            (6.5, "+650 %"),
+            (11.0, "×12"),
+            (478.3, "×479"),
+        ] {
+            assert_eq!(change(share), written);
+        }
     }
 
     #[test]

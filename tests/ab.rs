@@ -31,7 +31,11 @@ fn the_worse_setting_is_named_with_its_pairs_and_ends_with_3() {
     assert_eq!((&verdict["kind"], &verdict["verdict"]), (&"verdict".into(), &"worse".into()));
     assert_eq!((&verdict["decides"], &verdict["from"]), (&"throughput".into(), &"workload get".into()));
     assert!(verdict["throughput"]["high"].as_f64().unwrap() < 0.0, "{verdict}");
-    assert!(outcome.err.contains("redyno: B does "), "{}", outcome.err);
+    assert_eq!(
+        (&verdict["reason"], &verdict["table"][0]["verdict"]),
+        (&"more than noise".into(), &"worse".into())
+    );
+    assert!(outcome.err.contains("redyno: B is worse: ops/s -"), "{}", outcome.err);
     assert!(outcome.err.contains("removed "), "its keys are gone: {}", outcome.err);
 }
 
@@ -48,11 +52,8 @@ fn the_better_setting_is_told_in_words_and_a_recording_holds_both() {
     assert!(lines[1].starts_with("A: as it is  (4 clients × 1, rate max, SET"), "{}", outcome.out);
     assert!(lines[2].starts_with("B: workload get  (4 clients × 1, rate max, GET"), "{}", outcome.out);
     assert!(lines[3].starts_with("pair     time first    A ops/s    B ops/s  change |"), "{}", outcome.out);
-    assert!(
-        outcome.out.contains("\n\nB does ") && outcome.out.contains(" times as much ("),
-        "{}",
-        outcome.out
-    );
+    assert!(outcome.out.contains("  B against A\n") && outcome.out.contains("  better: more than noise\n"));
+    assert!(outcome.out.contains("\n\nB is better: ops/s ×"), "{}", outcome.out);
     let recorded = std::fs::read_to_string(&file).unwrap();
     assert!(recorded.matches("{\"kind\":\"segment\"").count() > 9, "{recorded}");
 }

@@ -36,9 +36,16 @@ fn some_pairs(running: Running) -> (Vec<serde_json::Value>, Outcome) {
     (json_lines(&outcome), outcome)
 }
 
-fn figures(verdict: &serde_json::Value) -> Vec<&str> {
-    verdict["table"].as_array().unwrap().iter().map(|row| row["figure"].as_str().unwrap()).collect()
+/// A row of the table: that of all operations together, or of one.
+fn row<'a>(verdict: &'a serde_json::Value, figure: &str, operation: Option<&str>) -> &'a serde_json::Value {
+    let rows = verdict["table"].as_array().unwrap();
+    let is_it = |row: &&serde_json::Value| row["figure"] == figure && row["operation"].as_str() == operation;
+    rows.iter().find(is_it).unwrap_or_else(|| panic!("no {figure} of {operation:?} in {verdict}"))
 }
+
+/// What is told of both targets whatever they are.
+const TOLD: [(&str, Option<&str>); 4] =
+    [("ops_per_s", None), ("service_p50_us", None), ("ops_per_s", Some("GET")), ("ops_per_s", Some("SET"))];
 
 #[test]
 fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
@@ -51,13 +58,13 @@ fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
     assert!(pairs[0]["a"]["ops_per_s"].as_f64() > pairs[0]["b"]["ops_per_s"].as_f64(), "{}", pairs[0]);
     assert_eq!((&verdict["verdict"], &verdict["decides"]), (&"worse".into(), &"throughput".into()));
     let row = &verdict["table"][0];
-    assert_eq!((&row["figure"], &row["verdict"]), (&"throughput".into(), &"worse".into()));
+    assert_eq!((&row["figure"], &row["verdict"]), (&"ops_per_s".into(), &"worse".into()));
     assert!(row["a"].as_f64() > row["b"].as_f64() && row["high"].as_f64().unwrap() < 0.0, "{row}");
     for (letter, port) in [("A", a), ("B", b)] {
         let removed = format!("{letter}, 127.0.0.1:{port}: removed ");
         assert!(outcome.err.contains(&removed), "its keys are gone: {}", outcome.err);
     }
-    assert!(outcome.err.contains("redyno: B does "), "{}", outcome.err);
+    assert!(outcome.err.contains("redyno: B is worse: ops/s -"), "{}", outcome.err);
 }
 
 #[test]
@@ -79,8 +86,8 @@ fn a_person_gets_one_table_and_two_recordings() {
     let told: Vec<_> = outcome.err.lines().filter(|line| line.starts_with("redyno: load on ")).collect();
     assert!(told.len() >= 2 && told[0].starts_with("redyno: load on A, pair 1 of "), "{}", outcome.err);
     assert!(lines[4].trim_start().starts_with("A ") && lines[4].ends_with("B against A"), "{lines:?}");
-    assert!(lines[5].starts_with("throughput  "), "{lines:?}");
-    for operation in ["GET throughput", "SET throughput"] {
+    assert!(lines[5].starts_with("ops/s  "), "{lines:?}");
+    for operation in ["GET ops/s", "SET ops/s"] {
         assert!(lines.iter().any(|line| line.starts_with(operation)), "{lines:?}");
     }
     assert!(outcome.out.contains("\npairs "), "{}", outcome.out);
@@ -94,9 +101,8 @@ fn redis_and_valkey_are_asked_the_same_and_left_empty_after_an_interrupt() {
     let verdict = lines.last().unwrap();
     assert!(verdict["from"].as_str().unwrap().contains("redis 7"), "{verdict}");
     assert!(verdict["to"].as_str().unwrap().contains("valkey "), "{verdict}");
-    let told = figures(verdict);
-    for figure in ["throughput", "service p50", "service p99", "GET throughput", "SET throughput"] {
-        assert!(told.contains(&figure), "{told:?}");
+    for (figure, operation) in TOLD.into_iter().chain([("service_p99_us", None)]) {
+        row(verdict, figure, operation);
     }
     assert!(lines.iter().all(|line| line["a"]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
     for server in &servers {
@@ -113,10 +119,8 @@ fn redis_and_memcached_stand_in_one_table() {
     let (lines, outcome) = some_pairs(running);
     let verdict = lines.last().unwrap();
     assert!(verdict["to"].as_str().unwrap().contains("memcached 1."), "{verdict}");
-    let rows = verdict["table"].as_array().unwrap();
-    for figure in ["throughput", "service p50", "GET throughput", "SET throughput"] {
-        let row = rows.iter().find(|row| row["figure"] == figure);
-        let row = row.unwrap_or_else(|| panic!("no {figure} in {rows:?}"));
+    for (figure, operation) in TOLD {
+        let row = row(verdict, figure, operation);
         assert!(row["a"].as_f64() > Some(0.0) && row["b"].as_f64() > Some(0.0), "{row}");
         assert!(row["change"].is_f64(), "{row}");
     }

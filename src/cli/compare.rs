@@ -7,7 +7,7 @@ use super::{
     command::{Arguments, Planned},
 };
 use crate::{
-    compare::{Condition, Table, misfits},
+    compare::{Compared, Condition},
     print::compare::Told,
     runner::{Plan as _, Text, add_to_job_summary, end_gate, read, refuse},
 };
@@ -80,14 +80,13 @@ impl CompareArgs {
         let (base, new) = self.sides().map_err(UsageError::Line)?;
         let read_all = |names: &[String]| names.iter().map(|name| read(name)).collect::<Result<Vec<_>, _>>();
         let (base, new) = (read_all(base)?, read_all(new)?);
-        let misfits = misfits(&base, &new);
+        let compared = Compared::of(&base, &new);
         if !self.anyway {
-            refuse(&misfits)?;
+            refuse(&compared.misfits)?;
         }
-        let table = Table::of(&base, &new);
         let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
         let crossed: Vec<_> = crossed.collect();
-        let told = Told { base: &base, new: &new, table: &table, misfits: &misfits, crossed: &crossed };
+        let told = Told { base: &base, new: &new, compared: &compared, crossed: &crossed };
         let text = match (self.json, self.markdown) {
             (true, _) => told.json(),
             (_, true) => told.markdown(),

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     endpoint::{Password, parse_uri},
-    experiment::{Plan, Side},
+    experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{SessionPlan, VersusRun},
+    runner::{AbRun, SessionPlan},
 };
 
 const AFTER: &str = "\
@@ -80,8 +80,10 @@ impl Arguments for VersusArgs {
         a.check_clients()?;
         a.check_dialect()?;
         b.check_dialect()?;
+        let names = [&a, &b].map(|plan| plan.name.clone().unwrap_or_default());
         let times = Plan::default().with_parts_of(self.part);
-        Ok(Box::new(VersusRun { plans: [a, b], times, form: Form::of(self.json) }))
+        let ab = Ab::of_targets(&a.commission.knobs, names, times);
+        Ok(Box::new(AbRun { plans: vec![a, b], ab, form: Form::of(self.json) }))
     }
 }
 

@@ -4,9 +4,10 @@ use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 
-use super::{Outcome, Run, table::compared};
+use super::{Run, compared::compared};
 use crate::{
     session::figures::{self, FIGURES, Figure, Row, Unit},
+    stats::Verdict,
     units::{self, parse_duration},
 };
 
@@ -171,18 +172,15 @@ impl Condition {
             return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));
         };
         let figure = self.what.figure(new.iter().all(Run::is_open));
-        let row = compared(base, new, None, figure);
-        let Some(change) = row.change else { return Some(self.unmeasured(&figure)) };
-        if !self.is_met_by(change) || matches!(row.outcome, Outcome::Same(_)) {
+        let difference = compared(base, new, None, figure);
+        let Some(change) = difference.change else { return Some(self.unmeasured(&figure)) };
+        if !self.is_met_by(change) || matches!(difference.verdict, Some(Verdict::Same { .. })) {
             return None;
         }
-        let (name, new, base) = (row.name(), row.written(1), row.written(0));
-        let words = match row.words() {
-            words if words.is_empty() => words,
-            words => format!(", {words}"),
-        };
-        let measured = format!("{name} {new} against {base} ({:+.1} %){words}", change * 100.0);
-        Some(self.crossed(measured, row.outcome != Outcome::NotClear))
+        let [name, base, new, _, words] = difference.cells();
+        let words = if words.is_empty() { words } else { format!(", {words}") };
+        let measured = format!("{name} {new} against {base} ({}){words}", units::change(change));
+        Some(self.crossed(measured, !difference.may_be_noise()))
     }
 
     fn is_met_by(&self, value: f64) -> bool {

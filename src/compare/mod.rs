@@ -1,20 +1,24 @@
-//! What was measured at two times, side by side: may it be compared, how far apart is each figure, is that more than noise, and
-//! does it cross a threshold. Pure.
+//! Is B better? Two values of a figure, how far apart they are, and whether that is *better*, *worse*, *no difference* or *not
+//! clear*, with the reason. For settings and targets in alternation, for recordings, and for segments on the screen. Pure.
 //!
 //! ```text
-//! recordings ─► runs of one setting each ─┬─► fit: why they may not be compared
-//!                                         ├─► table: figures, differences, verdicts
-//!                                         └─► conditions: what must not be
+//! pairs ────────────────────────────────────────┐
+//! recordings ─► runs of one setting each ───────┼─► stats: the model ─► Difference ─► table: text, Markdown, records
+//! segments ─────────────────────────────────────┘                          └─► condition: what must not be
 //! ```
 
+mod compared;
 mod condition;
+mod difference;
 mod fit;
 mod run;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use compared::Compared;
 pub use condition::{Condition, ConditionError, Crossed};
+pub use difference::Difference;
 pub use fit::misfits;
 pub use run::{Run, RunError};
-pub use table::{Compared, Outcome, Table};
+pub use table::{Sides, Table};

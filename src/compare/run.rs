@@ -2,11 +2,7 @@
 
 use thiserror::Error;
 
-use crate::session::{
-    SessionStart, Timeline,
-    figures::Row,
-    timeline::{Seconds, SegmentTotal},
-};
+use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTotal};
 
 /// One setting under load, of one recording.
 #[derive(Debug, Clone)]
@@ -94,15 +90,7 @@ impl Run {
 
     /// Its figures.
     pub fn row(&self) -> Row<'_> {
-        Row {
-            length_s: self.segment.total.length_s,
-            ..Row::of_segment(&self.segment, self.segment.start.t_s)
-        }
-    }
-
-    /// Its single seconds.
-    pub(super) fn seconds(&self) -> &Seconds {
-        &self.segment.seconds
+        Row::of_segment(&self.segment, self.segment.start.t_s)
     }
 
     /// Whether requests were due in it whatever the server did.

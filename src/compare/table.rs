@@ -1,275 +1,188 @@
-//! The figures of both sides, how far apart they are, and whether that is more than noise.
-
-use std::collections::BTreeSet;
+//! Differences below each other: as text, in Markdown, as records.
+//!
+//! ```text
+//!          A       B  B against A
+//! ops/s    121 k   135 k  +12 % (+9.0 % to +15 %)      better: more than noise
+//! p50     312 µs  310 µs  -0.6 % (-1.2 % to +0.4 %)    no difference above 1.2 %
+//! ```
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use super::Run;
-use crate::{
-    session::{
-        figures::{self, Figure, Row},
-        timeline::{PerSecond, Seconds},
-    },
-    stats::{self, Better, Comparison, Verdict, paired::Judgement, repeats},
-    units,
-};
+use super::Difference;
+use crate::{foreign, session::figures::Unit};
 
-/// What is compared of all operations together; the levels are those of the response time under a rate.
-const CLOSED: [Figure; 7] = [
-    figures::OPS_PER_S,
-    figures::SERVICE_P50,
-    figures::SERVICE_P90,
-    figures::SERVICE_P99,
-    figures::SERVICE_P999,
-    figures::SERVICE_MAX,
-    figures::ERRORS,
-];
-const OPEN: [Figure; 7] = [
-    figures::OPS_PER_S,
-    figures::RESPONSE_P50,
-    figures::RESPONSE_P90,
-    figures::RESPONSE_P99,
-    figures::RESPONSE_P999,
-    figures::RESPONSE_MAX,
-    figures::ERRORS,
-];
-/// And of each operation.
-const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
-
-/// What a difference comes to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
-    /// The new side is better.
-    Better,
-    /// The new side is worse.
-    Worse,
-    /// The same as either, but of one run each: what the machine did in between may be all of it.
-    MaybeDrift,
-    /// There is no difference above this share.
-    Same(f64),
-    /// More repeats or longer runs would tell.
-    NotClear,
-    /// Nothing says how much it varies by itself.
-    NotJudged,
+/// How both sides are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sides {
+    /// A and B: settings or targets in alternation.
+    Ab,
+    /// The base and what is new.
+    BaseNew,
 }
 
-/// A figure of both sides.
-#[derive(Debug, Clone)]
-pub struct Compared {
-    /// The operation; nothing of all together.
-    pub operation: Option<String>,
-    /// What is compared.
-    pub figure: Figure,
-    /// Its value on the base side and on the new one: of several runs the mean, for latencies and rates the geometric one.
-    pub values: [Option<f64>; 2],
-    /// How much more the new side is, as a share of the base.
-    pub change: Option<f64>,
-    /// Between which shares that lies; of repeats in 96 of 100 comparisons.
-    pub interval: Option<(f64, f64)>,
-    /// What it comes to.
-    pub outcome: Outcome,
+impl Sides {
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Ab => ["A", "B"],
+            Self::BaseNew => ["base", "new"],
+        }
+    }
+
+    /// What they are called in records.
+    fn keys(self) -> [&'static str; 2] {
+        match self {
+            Self::Ab => ["a", "b"],
+            Self::BaseNew => self.names(),
+        }
+    }
 }
 
-/// All of them.
+/// Differences of two sides.
 #[derive(Debug, Clone)]
 pub struct Table {
+    /// How the sides are called.
+    pub sides: Sides,
     /// The rows: first all operations together, then each.
-    pub rows: Vec<Compared>,
-    /// Whether all runs of one side came before all of the other: what the machine did meanwhile is in each difference.
-    pub is_sequential: bool,
+    pub rows: Vec<Difference>,
+}
+
+impl Difference {
+    /// Its row: what it is called, both values, how far apart they are, what that comes to.
+    pub fn cells(&self) -> [String; 5] {
+        [foreign::text(&self.name()), self.written(0), self.written(1), self.difference(), self.words()]
+    }
 }
 
 impl Table {
-    /// Compares `new` with `base`; neither is empty.
-    pub fn of(base: &[Run], new: &[Run]) -> Self {
-        let is_open = base.iter().chain(new).all(Run::is_open);
-        let all = if is_open { OPEN } else { CLOSED };
-        let mut rows: Vec<_> = all.iter().map(|figure| compared(base, new, None, *figure)).collect();
-        let names: BTreeSet<&String> =
-            base.iter().chain(new).flat_map(|run| run.segment.total.commands.keys()).collect();
-        if names.len() > 1 {
-            let of = |name: &&String| OF_OPERATION.map(|figure| compared(base, new, Some(name), figure));
-            rows.extend(names.iter().flat_map(of));
-        }
-        Self { rows, is_sequential: is_sequential(base, new) }
+    fn heading(&self) -> [String; 5] {
+        let [first, second] = self.sides.names();
+        let against = format!("{second} against {first}");
+        [String::new(), first.to_owned(), second.to_owned(), against, String::new()]
     }
-}
 
-fn is_sequential(base: &[Run], new: &[Run]) -> bool {
-    let are_before = |a: &[Run], b: &[Run]| a.iter().all(|a| b.iter().all(|b| a.began() < b.began()));
-    are_before(base, new) || are_before(new, base)
-}
-
-/// Which way a figure is better.
-fn better(figure: Figure) -> Better {
-    if figure == figures::OPS_PER_S { Better::Higher } else { Better::Lower }
-}
-
-/// A figure of both sides, of one operation or of all together.
-pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Compared {
-    let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
-    let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
-    let pair = [mean(&base_values), mean(&new_values)];
-    let mut row = Compared {
-        operation: operation.map(str::to_owned),
-        figure,
-        values: pair,
-        change: None,
-        interval: None,
-        outcome: Outcome::NotJudged,
-    };
-    if figure == figures::ERRORS || base_values.len() != base.len() || new_values.len() != new.len() {
-        return row;
-    }
-    let Some(shift) = repeats::of_repeats(&base_values, &new_values) else { return row };
-    row.change = Some(shift.share());
-    if let ([base], [new]) = (base, new) {
-        if let Some(comparison) = by_seconds(base, new, operation, figure) {
-            let is_one_session = base.session == new.session;
-            row.interval = comparison.interval;
-            row.outcome = of_comparison(&comparison, is_one_session);
-        }
-        return row;
-    }
-    // The longest of a run is one value, and no level of its distribution.
-    if figure == figures::SERVICE_MAX || figure == figures::RESPONSE_MAX {
-        return row;
-    }
-    row.interval = shift.shares();
-    row.outcome = match repeats::judge(shift, better(figure)) {
-        Judgement::Better => Outcome::Better,
-        Judgement::Worse => Outcome::Worse,
-        Judgement::Same => Outcome::Same(shift.above().unwrap_or_default()),
-        Judgement::Undecided => Outcome::NotClear,
-    };
-    row
-}
-
-/// One run with another, second by second, where their seconds are known by this figure.
-fn by_seconds(base: &Run, new: &Run, operation: Option<&str>, figure: Figure) -> Option<Comparison> {
-    let measure: fn(&Seconds) -> &PerSecond = match figure {
-        _ if operation.is_some() => return None,
-        figure if figure == figures::OPS_PER_S => Seconds::ops_per_s,
-        figure if figure == figures::SERVICE_P50 => Seconds::service_p50_ns,
-        figure if figure == figures::SERVICE_P99 => Seconds::service_p99_ns,
-        figure if figure == figures::RESPONSE_P99 => Seconds::response_p99_ns,
-        _ => return None,
-    };
-    let [base, new] = [base, new].map(|run| measure(run.seconds()).stretch(run.segment.start.t_s));
-    // Without a value there is nothing to tell noise by.
-    let is_told = !base.values.is_empty() && !new.values.is_empty();
-    is_told.then(|| stats::compare(base, new, better(figure)))
-}
-
-fn of_comparison(comparison: &Comparison, is_one_session: bool) -> Outcome {
-    match comparison.verdict {
-        Verdict::Faster if is_one_session => Outcome::Better,
-        Verdict::Slower if is_one_session => Outcome::Worse,
-        Verdict::Faster | Verdict::Slower | Verdict::Drift => Outcome::MaybeDrift,
-        Verdict::Same { above } => Outcome::Same(above),
-        Verdict::NotYet { .. } => Outcome::NotClear,
-    }
-}
-
-/// Of each run that has it.
-fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
-    let of = |run: &Run| {
-        let row: Row = run.row();
-        let row = match operation {
-            Some(name) => row.of_operation(run.segment.total.commands.get(name)?),
-            None => row,
+    /// Lines with their columns below each other.
+    pub fn text(&self) -> String {
+        let cells: Vec<_> =
+            [self.heading()].into_iter().chain(self.rows.iter().map(Difference::cells)).collect();
+        let width = |n: usize| cells.iter().map(|row| row[n].chars().count()).max().unwrap_or_default();
+        let [name, first, second, difference] = [width(0), width(1), width(2), width(3)];
+        let line = |row: &[String; 5]| {
+            let line = format!(
+                "{:<name$}  {:>first$}  {:>second$}  {:<difference$}  {}",
+                row[0], row[1], row[2], row[3], row[4]
+            );
+            line.trim_end().to_owned() + "\n"
         };
-        figure.value(&row)
-    };
-    runs.iter().filter_map(of).collect()
-}
-
-fn arithmetic(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn geometric(values: &[f64]) -> Option<f64> {
-    arithmetic(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).map(f64::exp)
-}
-
-impl Compared {
-    /// What it is called: `ops/s`, `p99`, `GET p99`.
-    pub fn name(&self) -> String {
-        let heading = self.figure.heading;
-        self.operation
-            .as_ref()
-            .map_or_else(|| heading.to_owned(), |operation| format!("{operation} {heading}"))
+        cells.iter().map(line).collect()
     }
 
-    /// A value as a person reads it, that of the base side or that of the new one.
-    pub fn written(&self, side: usize) -> String {
-        let write = |value: f64| match self.figure.unit {
-            figures::Unit::Latency => units::latency(value as u64),
-            _ => units::count(value),
+    /// A table in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: [String; 5]| {
+            format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).join(" | "))
         };
-        self.values[side].map_or_else(|| "-".to_owned(), write)
-    }
-
-    /// How much more the new side is, with its interval: `+12 % (+9.0 to +15)`.
-    pub fn difference(&self) -> String {
-        let Some(change) = self.change else { return "-".to_owned() };
-        match self.interval {
-            Some((low, high)) => format!("{} % ({} to {})", signed(change), signed(low), signed(high)),
-            None => format!("{} %", signed(change)),
-        }
-    }
-
-    /// What it comes to, in words.
-    pub fn words(&self) -> String {
-        match self.outcome {
-            Outcome::Better => "better".to_owned(),
-            Outcome::Worse => "worse".to_owned(),
-            Outcome::MaybeDrift => "differs, or the machine drifted between the runs".to_owned(),
-            Outcome::Same(above) => format!("no difference above {} %", percent(above)),
-            Outcome::NotClear => "not clear".to_owned(),
-            Outcome::NotJudged => String::new(),
-        }
-    }
-
-    /// The same in a word, for programs.
-    pub fn verdict(&self) -> Option<&'static str> {
-        match self.outcome {
-            Outcome::Better => Some("better"),
-            Outcome::Worse => Some("worse"),
-            Outcome::MaybeDrift => Some("maybe drift"),
-            Outcome::Same(_) => Some("same"),
-            Outcome::NotClear => Some("not clear"),
-            Outcome::NotJudged => None,
-        }
+        let rows: String = self.rows.iter().map(|row| line(row.cells())).collect();
+        // Nothing stands between the bars of an empty cell.
+        format!("{}|---|--:|--:|---|---|\n{rows}", line(self.heading()).replace("|  |", "| |"))
     }
 }
 
-fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value.abs() < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
-}
-
-fn signed(share: f64) -> String {
-    let written = percent(share.abs());
-    let sign = if share < 0.0 && written != "0.0" { "-" } else { "+" };
-    format!("{sign}{written}")
-}
-
-impl Serialize for Compared {
+impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows.iter().map(|row| Record { row, keys: self.sides.keys() }))
+    }
+}
+
+/// A row in a record.
+struct Record<'a> {
+    row: &'a Difference,
+    keys: [&'static str; 2],
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Difference { operation, figure, values, change, interval, verdict } = self.row;
         // As exports write it: latencies in µs.
-        let scale = if self.figure.unit == figures::Unit::Latency { 1e-3 } else { 1.0 };
-        let value = |side: usize| self.values[side].map(|value| value * scale);
-        let (low, high) = self.interval.unzip();
-        let mut record = serializer.serialize_struct("row", 8)?;
-        record.serialize_field("figure", self.figure.name)?;
-        record.serialize_field("operation", &self.operation)?;
-        record.serialize_field("base", &value(0))?;
-        record.serialize_field("new", &value(1))?;
-        record.serialize_field("change", &self.change)?;
+        let (scale, unit) = if figure.unit == Unit::Latency { (1e-3, "us") } else { (1.0, figure.heading) };
+        let (low, high) = interval.unzip();
+        let mut record = serializer.serialize_struct("row", 10)?;
+        record.serialize_field("figure", figure.name)?;
+        record.serialize_field("operation", operation)?;
+        record.serialize_field("unit", unit)?;
+        for (key, value) in self.keys.into_iter().zip(values) {
+            record.serialize_field(key, &value.map(|value| value * scale))?;
+        }
+        record.serialize_field("change", change)?;
         record.serialize_field("low", &low)?;
         record.serialize_field("high", &high)?;
-        record.serialize_field("verdict", &self.verdict())?;
+        record.serialize_field("verdict", &verdict.map(|verdict| verdict.word()))?;
+        record.serialize_field("reason", &verdict.map(|verdict| verdict.reason()))?;
         record.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::figures;
+
+    fn pairs(figure: figures::Figure, values: [Option<f64>; 2], change: f64, spread: f64) -> Difference {
+        let differences: Vec<_> =
+            (0..12).map(|n| change.ln_1p() + spread * [1.0, -0.5, -1.0, 0.5][n % 4]).collect();
+        Difference::of_pairs(None, figure, values, &differences, true)
+    }
+
+    fn table() -> Table {
+        let few =
+            Difference::of_pairs(Some("GET"), figures::SERVICE_P99, [Some(9e3), Some(2e4)], &[0.8], true);
+        let rows = vec![
+            pairs(figures::OPS_PER_S, [Some(121_000.0), Some(135_000.0)], 0.12, 0.03),
+            pairs(figures::SERVICE_P50, [Some(312e3), Some(310e3)], 0.0, 0.02),
+            pairs(figures::SERVICE_P90, [Some(1e6), Some(12e6)], 11.0, 0.01),
+            pairs(figures::SERVICE_P99, [Some(2e6), Some(2e6)], 0.0, 0.2),
+            Difference::of_pairs(None, figures::SERVICE_P999, [Some(1_120e3), None], &[], true),
+            few,
+        ];
+        Table { sides: Sides::Ab, rows }
+    }
+
+    #[test]
+    fn a_table_has_a_row_for_each_figure_and_its_columns_below_each_other() {
+        assert_eq!(
+            table().text(),
+            "               A        B  B against A\n\
+             ops/s      121 k    135 k  +12 % (+9.5 % to +15 %)  better: more than noise\n\
+             p50       312 µs   310 µs  ±0 % (-1.5 % to +1.5 %)  no difference above 1.5 %\n\
+             p90      1.00 ms  12.0 ms  ×12 (×12 to ×12)         worse: more than noise\n\
+             p99      2.00 ms  2.00 ms  ±0 % (-14 % to +16 %)    not clear: within the noise\n\
+             p99.9    1.12 ms        -  -                        not clear: too little was measured\n\
+             GET p99  9.00 µs  20.0 µs  +123 %                   not clear: too few pairs or runs\n"
+        );
+    }
+
+    #[test]
+    fn in_markdown_nothing_of_a_name_is_markup() {
+        let mut table = table();
+        table.rows.truncate(1);
+        table.rows[0].operation = Some("a|<b>".to_owned());
+        assert_eq!(
+            table.markdown(),
+            "| | A | B | B against A | |\n|---|--:|--:|---|---|\n\
+             | a\\|&lt;b> ops/s | 121 k | 135 k | +12 % (+9.5 % to +15 %) | better: more than noise |\n"
+        );
+    }
+
+    #[test]
+    fn a_record_has_the_names_of_exports_and_the_same_words() {
+        let json = serde_json::to_value(table()).unwrap();
+        let row = |n: usize| &json[n];
+        assert_eq!((&row(1)["figure"], &row(1)["unit"]), (&"service_p50_us".into(), &"us".into()));
+        assert_eq!((&row(1)["a"], &row(0)["unit"]), (&312.0.into(), &"ops/s".into()));
+        assert_eq!((&row(0)["verdict"], &row(0)["reason"]), (&"better".into(), &"more than noise".into()));
+        let verdicts: Vec<_> = (0..6).map(|n| row(n)["verdict"].as_str().unwrap()).collect();
+        let expected = ["better", "no difference", "worse", "not clear", "not clear", "not clear"];
+        assert_eq!(verdicts, expected);
+        assert!(row(2)["low"].as_f64().unwrap() > 10.0 && row(4)["change"].is_null(), "{json}");
+        assert_eq!(row(5)["operation"], "GET");
     }
 }

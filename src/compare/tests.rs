@@ -8,7 +8,7 @@ use crate::{
     session::{
         Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
     },
-    stats::{fixture::latency_of, simulated::Chance},
+    stats::{Reason, Verdict, fixture::latency_of, simulated::Chance},
     workload::Workload,
 };
 
@@ -47,8 +47,8 @@ fn run_at(hour: u32, knobs: &Knobs, ops: u64, us: f64) -> Run {
     Run::of("a.jsonl", &recording("redis 7.0.15", hour, knobs, &seconds), None).unwrap()
 }
 
-fn row<'a>(table: &'a Table, name: &str) -> &'a Compared {
-    table.rows.iter().find(|row| row.name() == name).unwrap()
+fn row<'a>(compared: &'a Compared, name: &str) -> &'a Difference {
+    compared.table.rows.iter().find(|row| row.name() == name).unwrap()
 }
 
 #[test]
@@ -56,14 +56,15 @@ fn repeats_tell_a_difference_from_noise() {
     let knobs = Knobs::default();
     let side =
         |ops, us, first: u32| -> Vec<_> { (0..3).map(|n| run_at(first + 2 * n, &knobs, ops, us)).collect() };
-    let table = Table::of(&side(10_000, 100.0, 1), &side(10_000, 110.0, 2));
-    assert!(!table.is_sequential);
-    assert_eq!(row(&table, "p99").outcome, Outcome::Worse);
-    assert!((row(&table, "GET p50").change.unwrap() - 0.1).abs() < 0.01);
-    assert!(matches!(row(&table, "ops/s").outcome, Outcome::Same(_)), "{:?}", row(&table, "ops/s"));
-    let (low, high) = row(&table, "p50").interval.unwrap();
+    let compared = Compared::of(&side(10_000, 100.0, 1), &side(10_000, 110.0, 2));
+    assert!(!compared.is_sequential);
+    assert_eq!(row(&compared, "p99").verdict, Some(Verdict::Worse));
+    assert!((row(&compared, "GET p50").change.unwrap() - 0.1).abs() < 0.01);
+    let ops = row(&compared, "ops/s");
+    assert!(matches!(ops.verdict, Some(Verdict::Same { .. })), "{ops:?}");
+    let (low, high) = row(&compared, "p50").interval.unwrap();
     assert!(low < 0.1 && 0.1 < high && high - low < 0.05, "{low} {high}");
-    assert!(Table::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
+    assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
 /// Three runs each in alternation of a setting and of one whose service times are `more` longer and whose throughput is
@@ -84,8 +85,9 @@ fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
             base.push(run(hour, 1.0));
             new.push(run(hour + 1, 1.0 + more));
         }
-        for row in Table::of(&base, &new).rows {
-            *counts.entry((row.name(), row.verdict().unwrap_or_default())).or_default() += 1;
+        for row in Compared::of(&base, &new).table.rows {
+            let word = row.verdict.map(Verdict::word).unwrap_or_default();
+            *counts.entry((row.name(), word)).or_default() += 1;
         }
     }
     counts
@@ -100,7 +102,10 @@ fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
         let wrong = count(name, "better") + count(name, "worse");
         // Four are meant.
         assert!(wrong * 100 <= times * 5, "{name}: {wrong} of {times}");
-        assert!(wrong + count(name, "same") + count(name, "not clear") == times, "{name}: {counts:?}");
+        assert!(
+            wrong + count(name, "no difference") + count(name, "not clear") == times,
+            "{name}: {counts:?}"
+        );
     }
 }
 
@@ -118,12 +123,43 @@ fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_2_percent() {
 #[test]
 fn one_run_each_may_be_drift() {
     let knobs = Knobs::default();
-    let table = Table::of(&[run_at(1, &knobs, 10_000, 100.0)], &[run_at(2, &knobs, 8_000, 130.0)]);
-    assert!(table.is_sequential);
+    let compared = Compared::of(&[run_at(1, &knobs, 10_000, 100.0)], &[run_at(2, &knobs, 8_000, 130.0)]);
+    assert!(compared.is_sequential);
     for name in ["ops/s", "p50", "p99"] {
-        assert_eq!(row(&table, name).outcome, Outcome::MaybeDrift, "{name}");
+        assert_eq!(row(&compared, name).verdict, Some(Verdict::NotClear(Reason::Drift)), "{name}");
     }
-    assert_eq!(row(&table, "p99.9").outcome, Outcome::NotJudged);
+    assert_eq!(row(&compared, "p99.9").verdict, None);
+    assert_eq!(row(&compared, "p99.9").words(), "");
+}
+
+/// Within one session the drift of the machine is allowed for, second by second.
+#[test]
+fn segments_of_one_session_are_judged_by_their_seconds() {
+    let knobs = Knobs::default();
+    let [base, new] = [run_at(1, &knobs, 10_000, 100.0), run_at(1, &knobs, 8_000, 130.0)];
+    let of = |figure| {
+        let mut later = new.segment.clone();
+        later.start.t_s = 30.0;
+        Difference::of_segments(&base.segment, &later, figure, 60.0)
+    };
+    let ops = of(figures::OPS_PER_S);
+    assert_eq!((ops.verdict, ops.words().as_str()), (Some(Verdict::Worse), "worse: more than noise"));
+    assert!((ops.change.unwrap() + 0.2).abs() < 0.01 && ops.range().unwrap().starts_with("-2"), "{ops:?}");
+    assert_eq!(of(figures::SERVICE_P99).verdict, Some(Verdict::Worse));
+    let longest = of(figures::SERVICE_MAX);
+    assert!(longest.change.is_some() && longest.verdict.is_none(), "{longest:?}");
+}
+
+#[test]
+fn what_is_not_clear_says_why_and_what_would_tell() {
+    let words = |reason| {
+        let told = Difference::told(None, figures::SERVICE_P99, [None, None]);
+        Difference { verdict: Some(Verdict::NotClear(reason)), ..told }.words()
+    };
+    let seconds = |first, second| words(Reason::MoreSeconds { first, second });
+    assert_eq!(seconds(None, 90.0), "not clear: about 90 s more would tell");
+    assert_eq!(seconds(Some(70.0), 1.0), "not clear: about 1 s more, and 70 s more of the base, would tell");
+    assert_eq!(words(Reason::Drift), "not clear: drift is possible; alternate the sides");
 }
 
 #[test]
@@ -235,7 +271,8 @@ fn a_change_that_may_be_noise_says_so_and_none_is_none() {
         (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
     };
     let (base, new) = (noisy([100.0, 160.0], 1), noisy([150.0, 180.0], 2));
-    assert_eq!(row(&Table::of(&base, &new), "p99").outcome, Outcome::NotClear);
+    let p99 = row(&Compared::of(&base, &new), "p99").verdict;
+    assert_eq!(p99, Some(Verdict::NotClear(Reason::Noise)));
     assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(false));
     let same = (noisy([100.0, 100.1], 1), noisy([101.0, 101.1], 2));
     assert_eq!(met("p99 > 0%", &same.0, &same.1), None);

@@ -29,7 +29,7 @@ mod sweep;
 mod tests;
 mod trial;
 
-pub use ab::{Ab, Figure, Level, OfOperation, Pair, Part, Plan, Quantity, Row, Side, Verdict, Versus};
+pub use ab::{Ab, Pair, Plan, Side};
 pub use asked::{Asked, AskedError};
 pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};

@@ -1,4 +1,4 @@
-//! The output of `redyno ab`, for people or as JSON.
+//! The output of `redyno ab` and `redyno versus`, for people or as JSON.
 //!
 //! ```text
 //! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master
@@ -7,20 +7,26 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
+//! Of two targets the pairs are not told to people.
 
 use serde::Serialize;
 
 use crate::{
-    experiment::{Ab, Experiment, Pair, Part, Quantity, Setting, Side, Verdict},
+    experiment::{Ab, Experiment, Pair, Setting, Side},
     foreign,
-    print::{lines::session_line, printer::Form},
-    session::SessionStart,
+    print::{
+        lines::{server_line, session_line},
+        printer::Form,
+    },
+    session::{SessionStart, figures::Figure},
     units,
 };
 
 /// Makes lines of an A/B, each with its end.
 pub(crate) struct Lines {
     form: Form,
+    /// What each session began with.
+    begun: [Option<SessionStart>; 2],
     /// How many pairs were told.
     told: usize,
 }
@@ -31,10 +37,10 @@ pub(crate) struct Lines {
 enum Json<'a> {
     Pair(&'a Pair),
     Verdict {
-        from: &'a str,
-        to: &'a str,
+        from: String,
+        to: String,
         #[serde(flatten)]
-        verdict: &'a Verdict,
+        verdict: &'a Ab,
     },
 }
 
@@ -47,127 +53,119 @@ impl Json<'_> {
 
 impl Lines {
     pub(crate) fn new(form: Form) -> Self {
-        Self { form, told: 0 }
+        Self { form, begun: [None, None], told: 0 }
     }
 
-    /// What stands above all: where, and which setting is which.
-    pub(crate) fn head(&self, session: &SessionStart, ab: &Ab) -> String {
-        let (a, b) = ab.settings();
-        let name = |name: &str, setting: &Setting| {
-            let words = foreign::lines(setting.words.as_bytes());
-            format!("{name}: {words}  ({})\n", setting.knobs)
-        };
-        match self.form {
-            Form::Json => String::new(),
-            Form::Lines => {
-                format!("{}\n{}{}{}", session_line(session), name("A", a), name("B", b), heading())
+    /// A session has begun, that of both settings or of one target; what stands above all, when all have: where, and which side is
+    /// which.
+    pub(crate) fn begun(&mut self, of: Side, session: &SessionStart, ab: &Ab) -> String {
+        let is_news = self.begun[of as usize].replace(session.clone()).is_none();
+        let [a, b] = ab.settings();
+        match &self.begun {
+            _ if self.form == Form::Json || !is_news => String::new(),
+            [Some(session), None] if !ab.is_of_targets() => {
+                let of = |setting: &Setting| {
+                    format!("{}  ({})", foreign::lines(setting.words.as_bytes()), setting.knobs)
+                };
+                format!("{}\nA: {}\nB: {}\n{}", session_line(session), of(a), of(b), heading())
             }
+            [Some(one), Some(other)] => {
+                let [one, other] =
+                    [one, other].map(|session| foreign::lines(server_line(session).as_bytes()));
+                format!("{}  {}\nA: {one}\nB: {other}\n", session.tool, a.knobs)
+            }
+            _ => String::new(),
         }
     }
 
     /// The pairs that were not told yet.
-    pub(crate) fn new_pairs(&mut self, ab: &Ab) -> Vec<String> {
+    pub(crate) fn new_pairs(&mut self, ab: &Ab) -> String {
         let new = &ab.pairs()[self.told..];
         self.told = ab.pairs().len();
         let line = |pair| match self.form {
             Form::Json => Json::Pair(pair).line(),
-            Form::Lines => pair_line(pair),
+            Form::Lines if ab.is_of_targets() => String::new(),
+            Form::Lines => pair_line(pair, ab.figures()),
         };
         new.iter().map(line).collect()
     }
 
     /// The last words.
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
-        let verdict = ab.verdict();
-        let (a, b) = ab.settings();
+        let name = |n: usize| match ab.is_of_targets() {
+            true => self.begun[n].as_ref().map(server_line).unwrap_or_default(),
+            false => ab.settings()[n].words.clone(),
+        };
         match self.form {
-            Form::Json => Json::Verdict { from: &a.words, to: &b.words, verdict: &verdict }.line(),
+            Form::Json => Json::Verdict { from: name(0), to: name(1), verdict: ab }.line(),
             Form::Lines => format!("\n{}", ab.report()),
         }
     }
 }
 
-/// The quantities beside each other, one text each.
-fn columns(text: impl Fn(Quantity) -> [String; 3]) -> String {
-    let of = |quantity| {
-        let [a, b, change] = text(quantity);
-        let width = if quantity == Quantity::Throughput { 10 } else { 8 };
+/// Three figures beside each other, of A, of B, and how much more that is.
+fn columns(texts: [[String; 3]; 3]) -> String {
+    let of = |(n, [a, b, change]): (usize, [String; 3])| {
+        let width = if n == 0 { 10 } else { 8 };
         format!("{a:>width$} {b:>width$} {change:>7}")
     };
-    Quantity::ALL.map(of).join(" | ")
+    texts.into_iter().enumerate().map(of).collect::<Vec<_>>().join(" | ")
 }
 
 fn heading() -> String {
-    let names = |quantity: Quantity| {
-        let name = if quantity == Quantity::Throughput { "ops/s" } else { quantity.name() };
-        [format!("A {name}"), format!("B {name}"), "change".to_owned()]
-    };
-    format!("pair     time first {}\n", columns(names))
+    let names = |name: &str| [format!("A {name}"), format!("B {name}"), "change".to_owned()];
+    format!("pair     time first {}\n", columns(["ops/s", "p50", "p99"].map(names)))
 }
 
-fn pair_line(pair: &Pair) -> String {
-    let value = |part: &Part, quantity| {
-        let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
-        let told = match quantity {
-            Quantity::Throughput => Some(units::count(part.ops_per_s)),
-            Quantity::P50 => latency(part.p50_us),
-            Quantity::P99 => latency(part.p99_us),
+fn pair_line(pair: &Pair, figures: [Figure; 3]) -> String {
+    let values = |figure| {
+        let change = match pair.difference(None, figure).map(f64::exp) {
+            Some(times) if times >= 10.0 => format!("×{}", units::count(times)),
+            Some(times) => format!("{:+.1}%", (times - 1.0) * 100.0),
+            None => "-".to_owned(),
         };
-        told.unwrap_or_else(|| "-".to_owned())
-    };
-    let change = |quantity| match pair.difference(quantity).map(f64::exp) {
-        Some(times) if times >= 10.0 => format!("×{}", units::count(times)),
-        Some(times) => format!("{:+.1}%", (times - 1.0) * 100.0),
-        None => "-".to_owned(),
+        let [a, b] = pair.written(figure);
+        [a, b, change]
     };
     let first = if pair.first == Side::A { "A" } else { "B" };
-    let values = columns(|quantity| [value(&pair.a, quantity), value(&pair.b, quantity), change(quantity)]);
-    let errors = pair.a.errors + pair.b.errors;
+    let errors = pair.errors();
     let errors = if errors > 0 { format!("  errors {errors}") } else { String::new() };
     let left_out = pair.left_out.map(|why| format!("  left out: {why}")).unwrap_or_default();
+    let values = columns(figures.map(values));
     format!("{:>4} {:>6.1} s {first:>5} {values}{errors}{left_out}\n", pair.pair, pair.t_s)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{session::Interval, stats::fixture::repeated};
 
-    fn pair() -> Pair {
-        let part = |ops_per_s, p50_us| Part {
-            length_s: 3.0,
-            ops_per_s,
-            p50_us: Some(p50_us),
-            p99_us: None,
-            errors: 0,
-            client_limit: None,
-        };
-        Pair {
-            pair: 1,
-            t_s: 7.25,
-            first: Side::A,
-            a: part(121_000.0, 312.0),
-            b: part(135_000.0, 587.0),
-            left_out: None,
-        }
+    fn part(ops_per_s: f64, ns: u64) -> Interval {
+        Interval { length_s: 3.0, ops_per_s, service: repeated(ns, 500), ..Interval::default() }
+    }
+
+    fn pair(b_ops_per_s: f64) -> Pair {
+        let mut parts = [part(121_000.0, 312_000), part(b_ops_per_s, 587_000)];
+        parts[1].errors.insert("OOM".to_owned(), u64::from(b_ops_per_s > 1e6) * 7);
+        Pair { pair: 1, t_s: 7.25, first: Side::A, is_open: false, parts: parts.into(), left_out: None }
     }
 
     #[test]
     fn a_pair_is_a_line_under_its_heading() {
+        let line = |pair: &Pair| pair_line(pair, Pair::figures(false));
         assert_eq!(
-            heading() + &pair_line(&pair()),
+            heading() + &line(&pair(135_000.0)),
             "pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change\n   \
              1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |        -        -       -\n"
         );
-        let mut spoilt = Pair { left_out: Some("connections were lost"), ..pair() };
-        spoilt.b.errors = 7;
-        spoilt.b.ops_per_s = 58_000_000.0;
-        assert!(pair_line(&spoilt).contains("     58.0 M    ×479 |"), "{}", pair_line(&spoilt));
-        assert!(pair_line(&spoilt).ends_with("  errors 7  left out: connections were lost\n"));
+        let spoilt = Pair { left_out: Some("connections were lost"), ..pair(58_000_000.0) };
+        assert!(line(&spoilt).contains("     58.0 M    ×479 |"), "{}", line(&spoilt));
+        assert!(line(&spoilt).ends_with("  errors 7  left out: connections were lost\n"));
     }
 
     #[test]
     fn as_json_a_pair_is_an_object() {
-        let line: serde_json::Value = serde_json::from_str(&Json::Pair(&pair()).line()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&Json::Pair(&pair(135_000.0)).line()).unwrap();
         assert_eq!(
             (&line["kind"], &line["first"], &line["b"]["p50_us"]),
             (&"pair".into(), &"A".into(), &587.0.into())

@@ -15,7 +15,6 @@ pub mod printer;
 mod said;
 pub(crate) mod series;
 mod summary;
-pub(crate) mod versus;
 pub mod words;
 mod ycsb;
 

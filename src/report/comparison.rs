@@ -6,7 +6,7 @@ use super::{
     hdr_curves,
     table::{Row, Table},
 };
-use crate::compare::{self, Compared, Run, misfits};
+use crate::compare::{Compared, Difference, Run};
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -50,25 +50,16 @@ impl Comparison {
 }
 
 fn table(base: &Run, new: &Run) -> Table {
-    let (bases, news) = (std::slice::from_ref(base), std::slice::from_ref(new));
-    let row = |row: &Compared| {
-        Row::of(vec![row.name(), row.difference(), row.words(), row.written(0), row.written(1)])
+    let compared = Compared::of(std::slice::from_ref(base), std::slice::from_ref(new));
+    let row = |row: &Difference| {
+        let [name, base, new, difference, words] = row.cells();
+        Row::of(vec![name, difference, words, base, new])
     };
-    let mut notes = Vec::new();
-    let misfits = misfits(bases, news);
-    if !misfits.is_empty() {
-        notes.push(format!("They are not of one kind: {}.", misfits.join("; ")));
-    }
-    if base.session != new.session {
-        notes.push(
-            "One run of each does not tell a difference from drift: repeat both, in alternation.".to_owned(),
-        );
-    }
     Table {
         title: format!("{} against {}", new.name, base.name),
         headings: ["", "difference", "what it comes to", &base.name, &new.name].map(str::to_owned).into(),
         words: 3,
-        rows: compare::Table::of(bases, news).rows.iter().map(row).collect(),
-        note: notes.join(" "),
+        rows: compared.table.rows.iter().map(row).collect(),
+        note: compared.notes().join(". "),
     }
 }

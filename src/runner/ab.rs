@@ -1,4 +1,4 @@
-//! An A/B: a session that is handed to the experiment, and a line for each pair.
+//! Two sides in alternation, settings of one session or targets with a session each, that are handed to one experiment.
 
 use std::io::{self, Write as _};
 
@@ -6,20 +6,21 @@ use super::{
     Failure, Listener, Plan, SessionPlan, experiment::outcome, listener::record, sessions::Sessions,
 };
 use crate::{
-    experiment::{Ab, Experiment},
+    experiment::{Ab, Experiment, Side},
     print::{
         Said,
         ab::Lines,
+        outlet::CLEAR,
         printer::Form,
         words::{Words, written},
     },
     session::{Delivery, Order, Record},
 };
 
-/// Two settings in alternation.
+/// Two settings, or two targets, in alternation.
 pub struct AbRun {
-    /// The session; its knobs are those of A.
-    pub plan: SessionPlan,
+    /// The session of both settings; or A's and B's, each with its name.
+    pub plans: Vec<SessionPlan>,
     /// The experiment.
     pub ab: Ab,
     /// How it is printed.
@@ -28,56 +29,114 @@ pub struct AbRun {
 
 impl Plan for AbRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plan, ab, form } = *self;
-        let sessions = Sessions::begin(vec![plan])?;
-        let mut alternation =
-            Alternation { ab, lines: Lines::new(form), out: Words::stdout(), written: Ok(()) };
-        // What ends the experiment is told at its end.
-        sessions.run(&mut [&mut alternation, &mut Said::default().but_why_it_ends()])
+        let Self { plans, ab, form } = *self;
+        let names = plans.iter().filter_map(|plan| plan.name.clone()).collect();
+        let sessions = Sessions::begin(plans)?;
+        let mut alternation = Alternation {
+            progress: Progress::of(form, &ab),
+            ab,
+            lines: Lines::new(form),
+            shown: String::new(),
+            out: Words::stdout(),
+            written: Ok(()),
+            was_ended: false,
+        };
+        // What ends the experiment is printed at its end.
+        sessions.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
     }
 }
 
-/// The experiment, and who is told of it.
+/// How stderr shows how far it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// In a line that the next takes away, before a person.
+    Drawn,
+    /// In a line each.
+    Lines,
+    /// Not at all: every pair is printed on stdout, or it is over.
+    None,
+}
+
+impl Progress {
+    fn of(form: Form, ab: &Ab) -> Self {
+        match form {
+            _ if !ab.is_of_targets() => Self::None,
+            Form::Json => Self::None,
+            Form::Lines if Words::stderr().is_terminal() => Self::Drawn,
+            Form::Lines => Self::Lines,
+        }
+    }
+}
+
+/// The experiment, and its output.
 struct Alternation {
     ab: Ab,
     lines: Lines,
+    progress: Progress,
+    /// How far it was when that was shown last.
+    shown: String,
     out: Words,
     written: io::Result<()>,
-}
-
-impl Alternation {
-    fn tell(&mut self, text: &str) {
-        if self.written.is_ok() {
-            self.written = self.out.write_all(text.as_bytes());
-        }
-    }
+    was_ended: bool,
 }
 
 impl Listener for Alternation {
     fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
-        let was_over = self.ab.is_over() || self.written.is_err();
+        let side = Side::ALL[from];
         if let Some(Record::Session(session)) = record(delivery) {
-            let head = self.lines.head(session, &self.ab);
-            self.tell(&head);
+            let head = self.lines.begun(side, session, &self.ab);
+            self.print(&head);
         }
-        let mut orders = self.ab.take(delivery);
-        for line in self.lines.new_pairs(&self.ab) {
-            self.tell(&line);
+        let orders = self.ab.take_of(side, delivery);
+        let pairs = self.lines.new_pairs(&self.ab);
+        self.print(&pairs);
+        if matches!(delivery, Delivery::Notice(_)) {
+            self.show("");
+        } else if !orders.is_empty() {
+            let progress = self.ab.progress();
+            self.show(&progress);
         }
-        if !was_over && (self.ab.is_over() || self.written.is_err()) {
-            orders.push(Order::End);
+        let mut orders: Vec<_> = orders.into_iter().map(|(to, order)| (to as usize, order)).collect();
+        if !self.was_ended && (self.ab.is_over() || self.written.is_err()) {
+            self.was_ended = true;
+            self.show("");
+            self.progress = Progress::None;
+            orders.extend((0..self.ab.sessions()).map(|session| (session, Order::End)));
         }
-        orders.into_iter().map(|order| (from, order)).collect()
+        orders
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
         self.out.make_room_for_last();
         let verdict = self.lines.verdict(&self.ab);
-        self.tell(&verdict);
+        self.print(&verdict);
         Ok(written(std::mem::replace(&mut self.written, Ok(())))?)
     }
 
     fn verdict(&mut self) -> Result<(), Failure> {
         outcome(self.ab.ending())
+    }
+}
+
+impl Alternation {
+    /// Shows on stderr how far it is; nothing takes away what is drawn there.
+    fn show(&mut self, progress: &str) {
+        let mut out = Words::stderr();
+        // If stderr is gone, so is who would read this.
+        match self.progress {
+            Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
+            Progress::Lines if !progress.is_empty() && progress != self.shown => {
+                progress.clone_into(&mut self.shown);
+                drop(writeln!(out, "redyno: {progress}").and_then(|()| out.flush()));
+            }
+            Progress::Lines | Progress::None => {}
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.written.is_ok() && !text.is_empty() {
+            self.show("");
+            self.written = self.out.write_all(text.as_bytes());
+        }
     }
 }

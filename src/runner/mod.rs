@@ -19,7 +19,6 @@ mod printed;
 mod series;
 mod session;
 mod sessions;
-mod versus;
 
 pub use ab::AbRun;
 pub use failure::{Failure, UsageError};
@@ -29,4 +28,3 @@ pub use plan::{Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
 pub use series::SeriesRun;
 pub use session::{Screen, SessionRun, Shows, complain};
 pub use sessions::ends;
-pub use versus::VersusRun;

@@ -16,7 +16,7 @@
 //! Statistical Science 14(4), 1999).
 //!
 //! That the mixture holds what it says where seconds are autocorrelated, walk, or drift as 1/f is what the tests of
-//! [`comparison`](super::comparison) count. Pure.
+//! [`seconds`](super::seconds) count. Pure.
 
 use super::student::{beyond, falls_below};
 

@@ -5,7 +5,7 @@
 
 mod buckets;
 mod compact;
-pub mod comparison;
+mod comparison;
 pub mod curve;
 mod drift;
 #[cfg(test)]
@@ -18,6 +18,7 @@ mod recorder;
 pub mod repeats;
 mod samples;
 pub mod search;
+pub mod seconds;
 mod series;
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -30,11 +31,12 @@ pub mod walks;
 
 pub use buckets::Buckets;
 pub(crate) use compact::{Blend, Compact};
-pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
+pub use comparison::{Better, Comparison, Reason, Verdict};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub(crate) use percentile_table::percentile_table;
 pub use recorder::{HIGHEST_NS, Recorder};
 pub(crate) use samples::Samples;
+pub use seconds::Stretch;
 pub use series::Series;
 pub(crate) use spectrum::{Band, spectrum};
 pub(crate) use steady::is_steady;

@@ -7,87 +7,36 @@
 //! stall in a pair decides nothing, and of the noise only its symmetry is presumed: the order of the settings alternates,
 //! so a drift has either sign. Pure.
 
-use super::{Better, comparison::TOUCHES};
+use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
 /// The chance that the interval leaves out the truth, where pairs go on coming and are looked at again and again.
-pub const LOOK: f64 = 0.005;
+const LOOK: f64 = 0.005;
 /// The same at the end. Both together call equal settings different in at most 5 of 100 runs; the tests count it.
-pub const LAST: f64 = 0.025;
-/// The smallest difference that is worth telling, as a share of the first setting.
-const SMALLEST: f64 = 0.02;
-/// At the end two settings are the same if no difference above this can be.
-const CLOSE: f64 = 0.05;
+const LAST: f64 = 0.025;
 
-/// How much more the second setting is, in logarithms.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shift {
-    /// The most likely value.
-    pub estimate: f64,
-    /// Its interval; without ends where there are too few pairs for one that is as sure as was asked.
-    pub interval: Option<(f64, f64)>,
-}
-
-/// Which of two settings is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
-    /// The second.
-    Better,
-    /// The first.
-    Worse,
-    /// Neither, as far as it matters.
-    Same,
-    /// That cannot be said.
-    Undecided,
-}
-
-impl Shift {
-    /// Of differences of logarithms, a pair each; the interval leaves out the truth with the chance `outside`. `None`
-    /// without pairs.
-    pub fn of(differences: &[f64], outside: f64) -> Option<Self> {
-        let mut means: Vec<_> = differences
-            .iter()
-            .enumerate()
-            .flat_map(|(i, one)| differences[i..].iter().map(move |other| f64::midpoint(*one, *other)))
-            .collect();
-        means.sort_by(f64::total_cmp);
-        let count = means.len();
-        let last = count.checked_sub(1)?;
-        let estimate = f64::midpoint(means[last / 2], means[count / 2]);
-        let interval = left_out(differences.len(), outside).map(|n| (means[n], means[last - n]));
-        Some(Self { estimate, interval })
-    }
-
-    /// Whether the second setting is better by this. `is_last` is whether no more pairs come.
-    pub fn judge(self, better: Better, is_last: bool) -> Judgement {
-        let Some((low, high)) = self.interval else { return Judgement::Undecided };
-        // What is shown as 0.0 % is no end that leaves out zero.
-        let is_one = share(low) >= TOUCHES || share(high) <= -TOUCHES;
-        if is_one && share(self.estimate).abs() >= SMALLEST {
-            let is_more = self.estimate > 0.0;
-            return if is_more == (better == Better::Higher) { Judgement::Better } else { Judgement::Worse };
-        }
-        let close = if is_last { CLOSE } else { SMALLEST };
-        if self.above().is_some_and(|above| above <= close) { Judgement::Same } else { Judgement::Undecided }
-    }
-
-    /// No difference above this share of the first setting can be.
-    pub fn above(self) -> Option<f64> {
-        self.interval.map(|(low, high)| share(low).abs().max(share(high).abs()))
-    }
-
-    /// The estimate as a share of the first setting: 0.1 is ten percent more.
-    pub fn share(self) -> f64 {
-        share(self.estimate)
-    }
-
-    /// The interval likewise.
-    pub fn shares(self) -> Option<(f64, f64)> {
-        self.interval.map(|(low, high)| (share(low), share(high)))
+/// How much more the second setting is, of differences of logarithms, a pair each; `is_last` is whether no more come. The sides
+/// are the same if no difference above 2 % can be, at the end above 5 %.
+pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
+    let (outside, close) = if is_last { (LAST, CLOSE) } else { (LOOK, SMALLEST) };
+    match shift(differences, outside) {
+        Some((estimate, interval)) => Comparison::of(estimate, interval, better, close),
+        None => Comparison::NOTHING,
     }
 }
 
-fn share(logarithm: f64) -> f64 {
-    logarithm.exp_m1()
+/// The estimate, and its interval, which leaves out the truth with the chance `outside`: none where there are too few pairs for
+/// one that is as sure. Nothing without pairs.
+fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)> {
+    let mut means: Vec<_> = differences
+        .iter()
+        .enumerate()
+        .flat_map(|(i, one)| differences[i..].iter().map(move |other| f64::midpoint(*one, *other)))
+        .collect();
+    means.sort_by(f64::total_cmp);
+    let count = means.len();
+    let last = count.checked_sub(1)?;
+    let estimate = f64::midpoint(means[last / 2], means[count / 2]);
+    Some((estimate, left_out(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
 /// How many of the ordered means lie outside the interval on either side, where it leaves out the truth with the chance
@@ -114,19 +63,18 @@ fn left_out(pairs: usize, outside: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::{Reason, Verdict};
+
+    const NOISE: Verdict = Verdict::NotClear(Reason::Noise);
 
     /// "3.8 % more (0.0 to 9)" was a difference.
     #[test]
     fn an_interval_that_touches_zero_is_no_difference() {
         let judged = |low, high| {
-            let shift = Shift { estimate: f64::midpoint(low, high), interval: Some((low, high)) };
-            shift.judge(Better::Higher, true)
+            Comparison::of(f64::midpoint(low, high), Some((low, high)), Better::Higher, CLOSE).verdict
         };
-        assert_eq!(
-            (judged(0.000_1, 0.09), judged(-0.09, -0.000_4)),
-            (Judgement::Undecided, Judgement::Undecided)
-        );
-        assert_eq!((judged(0.001, 0.09), judged(-0.09, -0.001)), (Judgement::Better, Judgement::Worse));
+        assert_eq!((judged(0.000_1, 0.09), judged(-0.09, -0.000_4)), (NOISE, NOISE));
+        assert_eq!((judged(0.001, 0.09), judged(-0.09, -0.001)), (Verdict::Better, Verdict::Worse));
     }
 
     #[test]
@@ -141,15 +89,18 @@ mod tests {
 
     #[test]
     fn the_estimate_is_the_median_of_the_means_of_all_pairs() {
-        let shift = Shift::of(&[1.0, 2.0, 9.0], LAST).unwrap();
         // 1, 1.5, 2, 5, 5.5, 9
-        assert_eq!((shift.estimate, shift.interval), (3.5, None));
-        assert_eq!(Shift::of(&[], LAST), None);
-        assert_eq!(Shift::of(&[0.5], LAST).unwrap().estimate, 0.5);
+        assert_eq!(shift(&[1.0, 2.0, 9.0], LAST), Some((3.5, None)));
+        assert_eq!(shift(&[], LAST), None);
+        assert_eq!(shift(&[0.5], LAST), Some((0.5, None)));
     }
 
-    fn judged(differences: &[f64], better: Better, is_last: bool) -> Judgement {
-        Shift::of(differences, if is_last { LAST } else { LOOK }).unwrap().judge(better, is_last)
+    fn judged(differences: &[f64], better: Better, is_last: bool) -> Verdict {
+        compare(differences, better, is_last).verdict
+    }
+
+    fn is_same(verdict: Verdict) -> bool {
+        matches!(verdict, Verdict::Same { .. })
     }
 
     fn about(level: f64, spread: f64, pairs: usize) -> Vec<f64> {
@@ -160,18 +111,19 @@ mod tests {
     fn one_stall_decides_nothing() {
         let mut pairs = about(0.0, 0.01, 20);
         pairs[5] = -3.0;
-        assert_eq!(judged(&pairs, Better::Higher, false), Judgement::Same);
+        assert!(is_same(judged(&pairs, Better::Higher, false)));
         pairs.iter_mut().for_each(|pair| *pair += 0.1_f64.ln_1p());
-        assert_eq!(judged(&pairs, Better::Higher, false), Judgement::Better);
-        assert_eq!(judged(&pairs, Better::Lower, false), Judgement::Worse);
+        assert_eq!(judged(&pairs, Better::Higher, false), Verdict::Better);
+        assert_eq!(judged(&pairs, Better::Lower, false), Verdict::Worse);
     }
 
     #[test]
     fn what_is_sure_but_small_is_no_difference_and_what_is_unsure_is_not_called_one() {
-        assert_eq!(judged(&about(0.012, 0.002, 12), Better::Higher, false), Judgement::Same);
-        assert_eq!(judged(&about(0.0, 0.04, 12), Better::Higher, false), Judgement::Undecided);
-        assert_eq!(judged(&about(0.0, 0.04, 12), Better::Higher, true), Judgement::Same, "within 5 %");
-        assert_eq!(judged(&about(0.05, 0.4, 12), Better::Higher, true), Judgement::Undecided);
-        assert_eq!(judged(&[0.5; 3], Better::Higher, true), Judgement::Undecided, "too few");
+        assert!(is_same(judged(&about(0.012, 0.002, 12), Better::Higher, false)));
+        assert_eq!(judged(&about(0.0, 0.04, 12), Better::Higher, false), NOISE);
+        assert!(is_same(judged(&about(0.0, 0.04, 12), Better::Higher, true)), "within 5 %");
+        assert_eq!(judged(&about(0.05, 0.4, 12), Better::Higher, true), NOISE);
+        assert_eq!(judged(&[0.5; 3], Better::Higher, true), Verdict::NotClear(Reason::TooFew));
+        assert_eq!(judged(&[], Better::Higher, true), Verdict::NotClear(Reason::TooLittle));
     }
 }

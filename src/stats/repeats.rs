@@ -5,8 +5,7 @@
 //! tell. Pure.
 
 use super::{
-    Better,
-    paired::{Judgement, Shift},
+    comparison::{Better, CLOSE, Comparison},
     student::{beyond, falls_below},
 };
 
@@ -14,12 +13,12 @@ use super::{
 /// a tenth more is still found in more than 95 of 100.
 const OUTSIDE: f64 = 0.04;
 
-/// How much more `new` is than `base`, a positive value a run each; `None` without a value on either side.
-pub fn of_repeats(base: &[f64], new: &[f64]) -> Option<Shift> {
+/// How much more `new` is than `base`, a positive value a run each.
+pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));
     if base.is_empty() || new.is_empty() || base.iter().chain(&new).any(|value| !value.is_finite()) {
-        return None;
+        return Comparison::NOTHING;
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let squares = |values: &[f64]| {
@@ -34,28 +33,23 @@ pub fn of_repeats(base: &[f64], new: &[f64]) -> Option<Shift> {
         let half = error * falls_below(OUTSIDE, |t| beyond(t, freedom));
         (estimate - half, estimate + half)
     });
-    Some(Shift { estimate, interval })
-}
-
-/// Whether `new` is better by this.
-pub fn judge(shift: Shift, better: Better) -> Judgement {
-    shift.judge(better, true)
+    Comparison::of(estimate, interval, better, CLOSE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::simulated::Chance;
+    use crate::stats::{Verdict, simulated::Chance};
 
     /// The share of sets of three runs each that are judged so; `more` is the difference, `noise` the deviation of a run.
-    fn share(judgement: Judgement, more: f64, noise: f64) -> f64 {
+    fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
         let mut chance = Chance::new(11);
         let times = 2000;
         let mut runs =
             |level: f64| (0..3).map(|_| level * (noise * chance.normal()).exp()).collect::<Vec<_>>();
         let is_it = |_: &u32| {
             let (base, new) = (runs(1.0), runs(1.0 + more));
-            of_repeats(&base, &new).is_some_and(|shift| judge(shift, Better::Lower) == judgement)
+            is_so(compare(&base, &new, Better::Lower).verdict)
         };
         f64::from((0..times).filter(is_it).count() as u32) / f64::from(times)
     }
@@ -63,24 +57,26 @@ mod tests {
     #[test]
     fn equal_settings_are_called_different_in_five_of_a_hundred_at_most() {
         for noise in [0.005, 0.02, 0.1] {
-            let wrong = share(Judgement::Better, 0.0, noise) + share(Judgement::Worse, 0.0, noise);
+            let wrong = share(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse), 0.0, noise);
             assert!(wrong <= 0.05, "{wrong} at {noise}");
         }
     }
 
     #[test]
     fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_two_percent() {
-        let found = share(Judgement::Worse, 0.1, 0.02);
+        let found = share(|verdict| verdict == Verdict::Worse, 0.1, 0.02);
         assert!(found > 0.95, "{found}");
-        assert!(share(Judgement::Same, 0.0, 0.01) > 0.8);
+        assert!(share(|verdict| matches!(verdict, Verdict::Same { .. }), 0.0, 0.01) > 0.8);
     }
 
     #[test]
     fn one_run_each_has_no_interval_and_none_no_difference() {
-        assert_eq!(of_repeats(&[2.0], &[3.0]).map(|shift| shift.interval), Some(None));
-        assert_eq!((of_repeats(&[], &[3.0]), of_repeats(&[0.0], &[3.0])), (None, None));
-        let shift = of_repeats(&[100.0, 102.0, 98.0], &[110.0, 112.0, 109.0]).unwrap();
-        let (low, high) = shift.shares().unwrap();
-        assert!(low > 0.05 && high < 0.16 && (shift.share() - 0.104).abs() < 0.005, "{low} {high}");
+        let of = |base: &[f64], new: &[f64]| compare(base, new, Better::Higher);
+        let single = of(&[2.0], &[3.0]);
+        assert!((single.change.unwrap() - 0.5).abs() < 1e-9 && single.interval.is_none(), "{single:?}");
+        assert_eq!((of(&[], &[3.0]), of(&[0.0], &[3.0])), (Comparison::NOTHING, Comparison::NOTHING));
+        let found = of(&[100.0, 102.0, 98.0], &[110.0, 112.0, 109.0]);
+        let (low, high) = found.interval.unwrap();
+        assert!(low > 0.05 && high < 0.16 && (found.change.unwrap() - 0.104).abs() < 0.005, "{found:?}");
     }
 }

@@ -1,16 +1,71 @@
 //! Alternation: parts under one side and then the other become pairs, until what they say is clear or the time is over.
 
-use super::{
-    block::Block,
-    driver::Plan,
-    pair::{Pair, Part, Quantity, Side},
-    verdict::Verdict,
-};
+use std::{collections::BTreeSet, time::Duration};
+
+use super::pair::{Pair, Side, value};
 use crate::{
-    experiment::Ending,
-    session::Interval,
-    stats::paired::{Judgement, LOOK, Shift},
+    compare::{Difference, Sides, Table},
+    experiment::stretch::{ENOUGH_FOR_P99, Stretch},
+    session::{
+        Interval,
+        figures::{self, Figure},
+    },
+    stats::Verdict,
 };
+
+/// What is told of all operations together.
+const OF_ALL: [Figure; 7] = [
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::RESPONSE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
+];
+/// And of each operation, where there are several.
+const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
+
+/// How long everything takes, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// What is left out after a switch.
+    pub settle_s: f64,
+    /// The length of a part.
+    pub part_s: f64,
+    /// The same at most, where a part waits for as many latencies as a p99 needs.
+    pub longest_part_s: f64,
+    /// After so long it ends, not clear if need be.
+    pub limit_s: f64,
+}
+
+impl Default for Plan {
+    /// Blocks of seven seconds; an end within three minutes, with what comes before and after.
+    fn default() -> Self {
+        Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
+    }
+}
+
+impl Plan {
+    /// The same with parts of this length, if one was given.
+    pub fn with_parts_of(self, length: Option<Duration>) -> Self {
+        let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
+        Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
+    }
+
+    /// A block with the part before it.
+    fn pair_s(&self) -> f64 {
+        2.0 * self.part_s + self.settle_s
+    }
+
+    /// Whether a stretch is long enough for a part.
+    fn is_enough(&self, filling: &Stretch) -> bool {
+        let latencies = filling.measured().response.as_ref();
+        filling.has(self.part_s)
+            && (latencies.is_none_or(|response| response.count() >= ENOUGH_FOR_P99)
+                || filling.has(self.longest_part_s))
+    }
+}
 
 /// Which side is measured, and what was measured of both.
 #[derive(Debug, Clone)]
@@ -19,36 +74,44 @@ pub(super) struct Alternation {
     /// Whether requests are due on both sides whatever the server does, so that response times count.
     is_open: bool,
     side: Side,
-    block: Option<Block>,
+    /// What is measured of a side that holds, after what is left out, and how many parts it is still to give: one for the pair
+    /// before and one for the next.
+    block: Option<(Stretch, usize)>,
     /// The last part before the switch.
     before: Option<Interval>,
     /// When it began.
     since_s: Option<f64>,
     pairs: Vec<Pair>,
-}
-
-/// What a measurement brought.
-pub(super) struct Taken {
-    /// The parts of a pair that is whole now and counts, A's first.
-    pub pair: Option<[Interval; 2]>,
-    /// What is to be done.
-    pub then: Then,
+    /// All parts of A, and of B, that count.
+    sums: [Interval; 2],
+    /// Whether no more pairs come, because the time is over.
+    is_last: bool,
 }
 
 /// What is to be done after a measurement.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// Nothing: the side goes on.
     GoOn,
     /// The other side is to hold, which [`Alternation::side`] names now.
     Switch,
-    /// It is over, and this came of it.
-    End(Verdict),
+    /// It is over.
+    End,
 }
 
 impl Alternation {
     pub fn new(plan: Plan, is_open: bool) -> Self {
-        Self { plan, is_open, side: Side::A, block: None, before: None, since_s: None, pairs: Vec::new() }
+        Self {
+            plan,
+            is_open,
+            side: Side::A,
+            block: None,
+            before: None,
+            since_s: None,
+            pairs: Vec::new(),
+            sums: Default::default(),
+            is_last: false,
+        }
     }
 
     /// The side that holds, or is to.
@@ -60,123 +123,195 @@ impl Alternation {
         &self.pairs
     }
 
-    /// What decides.
-    pub fn decides(&self) -> Quantity {
-        if self.is_open { Quantity::P99 } else { Quantity::Throughput }
+    pub fn counted(&self) -> impl Iterator<Item = &Pair> {
+        self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// What the pairs so far say; `is_last` is whether no more come.
-    pub fn judged(&self, is_last: bool) -> Verdict {
-        Verdict::of(&self.pairs, self.decides(), is_last)
+    /// What pairs are told by.
+    pub fn figures(&self) -> [Figure; 3] {
+        Pair::figures(self.is_open)
     }
 
-    /// How much more B was by a quantity after each pair that counts: of that pair, and of all until then.
-    pub fn course(&self, quantity: Quantity) -> Vec<(&Pair, Option<f64>, Option<Shift>)> {
-        let mut differences = Vec::new();
-        let mut course = Vec::new();
-        for pair in self.pairs.iter().filter(|pair| pair.left_out.is_none()) {
-            let difference = pair.difference(quantity);
-            differences.extend(difference);
-            course.push((pair, difference, Shift::of(&differences, LOOK)));
-        }
-        course
+    /// What decides: throughput, under a rate the p99 of the response time.
+    pub fn decides(&self) -> Figure {
+        let [throughput, _, p99] = self.figures();
+        if self.is_open { p99 } else { throughput }
     }
 
-    /// It goes on at `now_s` of the session; whether it begins with that.
-    pub fn begins(&mut self, now_s: f64) -> bool {
-        let begins = self.since_s.is_none();
-        self.since_s.get_or_insert(now_s);
-        begins
+    /// How B differs by a figure, of one operation or of all together, as the pairs so far say.
+    pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
+        let differences: Vec<_> =
+            self.counted().filter_map(|pair| pair.difference(operation, figure)).collect();
+        let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
+        Difference::of_pairs(operation, figure, values, &differences, self.is_last)
+    }
+
+    /// All that was measured: first of all operations together, then of each. One alone is no more than the whole.
+    pub fn table(&self) -> Table {
+        let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
+        let names = if names.len() < 2 { BTreeSet::new() } else { names };
+        let of_operations = names
+            .iter()
+            .flat_map(|name| OF_OPERATION.map(|figure| self.difference(Some(name.as_str()), figure)));
+        let all = OF_ALL.iter().map(|figure| self.difference(None, *figure)).chain(of_operations);
+        let is_told = |row: &Difference| row.figure == figures::OPS_PER_S || row.values != [None, None];
+        Table { sides: Sides::Ab, rows: all.filter(is_told).collect() }
+    }
+
+    /// It begins at `now_s` of the session.
+    pub fn begin(&mut self, now_s: f64) {
+        self.since_s = Some(now_s);
     }
 
     /// Whether there is no time left at `now_s`.
     pub fn is_late(&self, now_s: f64) -> bool {
-        now_s > self.end_s()
-    }
-
-    /// When it must end, in seconds of the session.
-    fn end_s(&self) -> f64 {
-        self.since_s.unwrap_or(0.0) + self.plan.limit_s
+        self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
     /// How many pairs there is time for.
     pub fn most_pairs(&self) -> usize {
-        let block_s = 2.0 * self.plan.part_s + self.plan.settle_s;
-        ((self.plan.limit_s - self.plan.part_s) / block_s).max(1.0) as usize
+        ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
     /// The side that is to hold does, since `since_s` on the clock of what is measured of it.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
-        self.block = Some(Block::new(since_s, parts, &self.plan));
+        self.block = Some((Stretch::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Nothing more is measured.
-    pub fn end(&mut self) {
+    /// Nothing more is measured; `is_last` is whether what the pairs say is the last word though it may not be clear.
+    pub fn end(&mut self, is_last: bool) {
         self.block = None;
+        self.is_last |= is_last;
     }
 
     /// Takes what was measured of the side that holds; the session is at `now_s`.
-    pub fn take(&mut self, measured: &Interval, now_s: f64) -> Taken {
-        let nothing = Taken { pair: None, then: Then::GoOn };
-        let Some(block) = &mut self.block else { return nothing };
-        if !block.take(measured, &self.plan) {
-            return nothing;
+    pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
+        let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
+        if !filling.take(measured) || !self.plan.is_enough(filling) {
+            return Then::GoOn;
         }
-        let (is_whole, Some(part)) = (block.is_whole(), block.parts().last().cloned()) else {
-            return nothing;
-        };
-        let mut counted = None;
+        let part = filling.next();
+        *parts -= 1;
+        let is_whole = *parts == 0;
         if let Some(before) = self.before.take() {
-            let parts = if self.side == Side::B { [before, part.clone()] } else { [part.clone(), before] };
-            let pair = self.pair(now_s, &parts);
-            counted = pair.left_out.is_none().then_some(parts);
-            self.pairs.push(pair);
-            let is_last = self.is_late(now_s + 2.0 * self.plan.part_s + self.plan.settle_s);
-            let verdict = self.judged(is_last);
-            if is_last || verdict.judgement() != Judgement::Undecided {
-                return Taken { pair: counted, then: Then::End(verdict) };
+            self.add_pair(now_s, before, part.clone());
+            self.is_last = self.is_late(now_s + self.plan.pair_s());
+            let verdict = self.difference(None, self.decides()).verdict;
+            if self.is_last || !matches!(verdict, Some(Verdict::NotClear(_))) {
+                return Then::End;
             }
         }
         if !is_whole {
-            return Taken { pair: counted, then: Then::GoOn };
+            return Then::GoOn;
         }
         self.before = Some(part);
         self.block = None;
         self.side = self.side.other();
-        Taken { pair: counted, then: Then::Switch }
+        Then::Switch
     }
 
-    fn pair(&self, t_s: f64, [a, b]: &[Interval; 2]) -> Pair {
+    fn add_pair(&mut self, t_s: f64, before: Interval, after: Interval) {
+        let parts = if self.side == Side::B { [before, after] } else { [after, before] };
         let is_spoilt = |part: &Interval| part.outage_s > 0.0 || !part.connections_lost.is_empty();
-        Pair {
+        let left_out = parts.iter().any(is_spoilt).then_some("connections were lost");
+        if left_out.is_none() {
+            self.sums.iter_mut().zip(&parts).for_each(|(sum, part)| sum.merge(part));
+        }
+        self.pairs.push(Pair {
             pair: self.pairs.len() as u32 + 1,
             t_s,
             first: self.side.other(),
-            a: Part::of(a, self.is_open),
-            b: Part::of(b, self.is_open),
-            left_out: (is_spoilt(a) || is_spoilt(b)).then_some("connections were lost"),
-        }
-    }
-
-    /// In how many pairs redyno itself was the limit, and why in the last of them; nothing where it was in none.
-    pub fn client_limit(&self) -> String {
-        let limited = |pair: &Pair| pair.a.client_limit.clone().or(pair.b.client_limit.clone());
-        let limited: Vec<_> = self.pairs.iter().filter_map(limited).collect();
-        let (times, of) = (limited.len(), self.pairs.len());
-        limited
-            .last()
-            .map_or_else(String::new, |why| format!("was the limit in {times} of {of} pairs: {why}"))
+            is_open: self.is_open,
+            parts: parts.into(),
+            left_out,
+        });
     }
 }
 
-impl Ending {
-    /// What a verdict that is the last word means.
-    pub(super) fn of(verdict: &Verdict) -> Self {
-        match verdict.judgement() {
-            Judgement::Same | Judgement::Better => Self::Done,
-            Judgement::Worse => Self::NotHeld(verdict.sentence()),
-            Judgement::Undecided => Self::Undecided(verdict.sentence()),
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::repeated;
+
+    fn quarter(n: u32) -> Interval {
+        Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
+    }
+
+    /// An alternation whose second side holds since the seventh second.
+    fn second() -> Alternation {
+        let mut alternation = Alternation::new(Plan::default(), true);
+        alternation.begin(0.0);
+        (alternation.side, alternation.before) = (Side::B, Some(Interval::default()));
+        alternation.holds(7.0);
+        alternation
+    }
+
+    #[test]
+    fn the_first_second_is_left_out_and_the_rest_is_in_parts() {
+        let mut alternation = second();
+        let done: Vec<_> = (0..30).map(|n| alternation.take(&quarter(n), quarter(n).t_s)).collect();
+        assert_eq!(done.iter().position(|then| *then == Then::Switch), Some(27));
+        let [pair] = alternation.pairs() else { panic!("{:?}", alternation.pairs()) };
+        assert_eq!((pair.parts[1].ops, pair.parts[1].t_s, pair.t_s), (120, 11.0, 11.0));
+        let before = alternation.before.unwrap();
+        assert_eq!((before.ops, before.t_s, alternation.side), (120, 14.0, Side::A));
+    }
+
+    #[test]
+    fn under_a_rate_a_part_waits_for_the_backlog_of_before_and_for_enough_latencies() {
+        let open =
+            |n, behind_us, count| Interval { behind_us, response: Some(repeated(5, count)), ..quarter(n) };
+        let ends = |behind: fn(u32) -> u64, count| {
+            let mut alternation = second();
+            (0..100).find(|n| {
+                alternation.take(&open(*n, behind(*n), count), 8.0);
+                !alternation.pairs().is_empty()
+            })
+        };
+        assert_eq!(ends(|_| 0, 1000), Some(15));
+        assert_eq!(ends(|n| if n < 8 { 500_000 } else { 300 }, 1000), Some(19));
+        assert_eq!(ends(|_| 500_000, 1000), Some(31), "it is its own");
+        assert_eq!(ends(|_| 0, 50), Some(4 + 21));
+        assert_eq!(ends(|_| 0, 5), Some(4 + 39), "too slow to tell");
+    }
+
+    #[test]
+    fn all_that_was_counted_is_in_the_table_and_one_operation_is_the_whole() {
+        let operation = |ops, ns| crate::session::OperationInterval {
+            ops,
+            service: repeated(ns, ops),
+            ..Default::default()
+        };
+        let mut measured = Interval {
+            length_s: 2.0,
+            ops: 3000,
+            ops_per_s: 1500.0,
+            service: repeated(5000, 3000),
+            response: Some(repeated(7000, 3000)),
+            ..Interval::default()
+        };
+        measured.commands.insert("GET".to_owned(), operation(2000, 5000));
+        let rows = |measured: &Interval| -> Vec<_> {
+            let mut alternation = Alternation::new(Plan::default(), true);
+            alternation.add_pair(9.0, measured.clone(), measured.clone());
+            let rows = alternation.table().rows;
+            rows.iter().map(|row| (row.name(), row.values[0].unwrap().round())).collect()
+        };
+        assert_eq!(rows(&measured).len(), 5);
+        measured.commands.insert("SET".to_owned(), operation(100, 5000));
+        let rows = rows(&measured);
+        let told: Vec<_> = rows.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let expected = [
+            ("ops/s", 1500.0),
+            ("p50", 5000.0),
+            ("p99", 5000.0),
+            ("resp p50", 7000.0),
+            ("resp p99", 7000.0),
+            ("GET ops/s", 1000.0),
+            ("GET p99", 5000.0),
+            ("SET ops/s", 50.0),
+        ];
+        assert_eq!(told, expected, "3000 are too few for a p99.9, and 100 for a p99");
     }
 }

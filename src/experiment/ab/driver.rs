@@ -1,78 +1,104 @@
-//! The driver: which setting holds when, and when it is enough.
-
-use std::time::Duration;
+//! The driver: which side holds when, and when it is enough.
+//!
+//! Sides are two settings of one session, or two sessions of which one has the load while the other has none:
+//!
+//! ```text
+//!  A: load on, off │ on ───────┤ off ···············│ on ───────────────┤ off …
+//!  B: load on, off │ off ······│ on ────────────────┤ off ··············│ on …
+//!     └ got ready ─┘ since here it is an A/B
+//! ```
+//! Getting ready, a session asks what it has to ask, makes the keys that the load reads, and stands once under the whole load.
 
 use super::{
-    alternation::{Alternation, Taken, Then},
-    pair::{Pair, Quantity, Side},
-    verdict::Verdict,
+    alternation::{Alternation, Plan, Then},
+    pair::{Pair, Side},
 };
 use crate::{
+    compare::{Difference, Table},
     experiment::{
         Drawn, Ending, Experiment, Interruption, Setting,
         stand::{Seen, Stand},
         t_s,
     },
-    session::{Delivery, Interval, Order},
-    stats::paired::Shift,
+    load::Knobs,
+    session::{Delivery, Interval, Order, figures::Figure},
+    stats::Verdict,
 };
 
-/// How long everything takes, in seconds.
-#[derive(Debug, Clone, Copy)]
-pub struct Plan {
-    /// What is left out after a switch.
-    pub settle_s: f64,
-    /// The length of a part.
-    pub part_s: f64,
-    /// The same at most, where a part waits for as many latencies as a p99 needs.
-    pub longest_part_s: f64,
-    /// After so long it ends, undecided if need be.
-    pub limit_s: f64,
-}
-
-impl Default for Plan {
-    /// Blocks of seven seconds; an end within three minutes, with what comes before and after.
-    fn default() -> Self {
-        Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
-    }
-}
-
-impl Plan {
-    /// The same with parts of this length, if one was given.
-    pub fn with_parts_of(self, length: Option<Duration>) -> Self {
-        let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
-        Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
-    }
-}
-
-/// Two settings in alternation.
+/// Two sides in alternation.
 #[derive(Debug, Clone)]
 pub struct Ab {
-    a: Setting,
-    b: Setting,
-    stand: Stand,
+    /// One of both settings, or one of each target.
+    sessions: Vec<Session>,
     alternation: Alternation,
-    verdict: Option<Verdict>,
+    /// Whether both targets stood under the load, and are without it since.
+    is_ready: bool,
+    /// How far the session is that is furthest.
+    now_s: f64,
     ending: Option<Ending>,
 }
 
-impl Ab {
-    /// An experiment with `a` and `b`; with its first delivery it puts `a` in force.
-    pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
-        let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
-        Self {
-            a,
-            b,
-            stand: Stand::default(),
-            alternation: Alternation::new(plan, is_open),
-            verdict: None,
-            ending: None,
-        }
+/// A session, and what it stands under.
+#[derive(Debug, Clone)]
+struct Session {
+    /// What its target is called where it cannot go on.
+    name: String,
+    /// Its settings, for A and for B.
+    settings: [Setting; 2],
+    stand: Stand,
+    /// The side whose setting was asked for last, unless none was yet.
+    asked: Option<Side>,
+    /// Whether that holds.
+    holds: bool,
+}
+
+impl Session {
+    fn new(name: String, settings: [Setting; 2]) -> Self {
+        Self { name, settings, stand: Stand::default(), asked: None, holds: false }
     }
 
-    /// The settings.
-    pub fn settings(&self) -> (&Setting, &Setting) {
-        (&self.a, &self.b)
+    fn is_at(&self, side: Side) -> bool {
+        self.holds && self.asked == Some(side)
+    }
+
+    fn has_load_at(&self, side: Side) -> bool {
+        self.settings[side as usize].knobs.load
+    }
+}
+
+impl Ab {
+    /// An experiment with two settings; with its first delivery it puts `a` in force.
+    pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
+        let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
+        Self::of(vec![Session::new(String::new(), [a, b])], Alternation::new(plan, is_open))
+    }
+
+    /// A comparison under these knobs of two targets that are called so.
+    pub fn of_targets(knobs: &Knobs, names: [String; 2], plan: Plan) -> Self {
+        let [on, off] = [true, false].map(|load| Setting::of(Knobs { load, ..knobs.clone() }));
+        let [a, b] = names;
+        let sessions = vec![Session::new(a, [on.clone(), off.clone()]), Session::new(b, [off, on])];
+        Self::of(sessions, Alternation::new(plan, knobs.rate.is_some()))
+    }
+
+    fn of(sessions: Vec<Session>, alternation: Alternation) -> Self {
+        let is_ready = sessions.len() == 1;
+        Self { sessions, alternation, is_ready, now_s: 0.0, ending: None }
+    }
+
+    /// Whether the sides are targets, each with a session of its own.
+    pub fn is_of_targets(&self) -> bool {
+        self.sessions.len() > 1
+    }
+
+    /// How many sessions it needs: one, or one of each target.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Both settings; of targets, those of the first.
+    pub fn settings(&self) -> &[Setting; 2] {
+        &self.sessions[0].settings
     }
 
     /// All pairs so far, those that were left out too.
@@ -80,93 +106,181 @@ impl Ab {
         self.alternation.pairs()
     }
 
-    /// What the pairs so far say; the last word once it [is over](Experiment::is_over).
-    pub fn verdict(&self) -> Verdict {
-        self.verdict.clone().unwrap_or_else(|| self.alternation.judged(false))
+    /// Those that count.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
+        self.alternation.counted()
     }
 
-    /// What decides.
-    pub fn decides(&self) -> Quantity {
-        self.alternation.decides()
+    /// What pairs are told by: throughput, p50 and p99 of what counts.
+    pub fn figures(&self) -> [Figure; 3] {
+        self.alternation.figures()
     }
 
-    /// How much more B was by a quantity after each pair that counts: of that pair, and of all until then.
-    pub fn course(&self, quantity: Quantity) -> Vec<(&Pair, Option<f64>, Option<Shift>)> {
-        self.alternation.course(quantity)
+    /// How B differs by a figure of all operations together, as the pairs so far say.
+    pub fn difference(&self, figure: Figure) -> Difference {
+        self.alternation.difference(None, figure)
     }
 
-    fn turn(&mut self) -> Vec<Order> {
-        let to = if self.alternation.side() == Side::A { &self.a } else { &self.b };
-        self.stand.turn(to)
+    /// The same by what decides; the last word once it [is over](Experiment::is_over).
+    pub fn verdict(&self) -> Difference {
+        self.difference(self.alternation.decides())
     }
 
-    fn end(&mut self, verdict: Verdict) -> Vec<Order> {
-        self.conclude(verdict);
-        self.stand.set_back()
+    /// All figures so far.
+    pub fn table(&self) -> Table {
+        self.alternation.table()
     }
 
-    fn end_as_it_is(&mut self) -> Vec<Order> {
-        self.end(self.alternation.judged(true))
-    }
-
-    fn conclude(&mut self, verdict: Verdict) {
-        self.ending = Some(Ending::of(&verdict));
-        self.verdict = Some(verdict);
-        self.alternation.end();
-    }
-
-    fn measure(&mut self, measured: &Interval) -> Vec<Order> {
-        let Taken { then, .. } = self.alternation.take(measured, measured.t_s);
-        match then {
-            Then::GoOn => Vec::new(),
-            Then::Switch => self.turn(),
-            Then::End(verdict) => self.end(verdict),
+    /// How much more B was by what decides after each pair that counts: of that pair, in logarithms, and of all until then.
+    pub fn course(&self) -> Vec<(&Pair, Option<f64>, Difference)> {
+        let (decides, mut differences) = (self.alternation.decides(), Vec::new());
+        let mut course = Vec::new();
+        for pair in self.counted() {
+            let difference = pair.difference(None, decides);
+            differences.extend(difference);
+            course.push((
+                pair,
+                difference,
+                Difference::of_pairs(None, decides, [None; 2], &differences, false),
+            ));
         }
-    }
-}
-
-impl Experiment for Ab {
-    fn title(&self) -> String {
-        match (self.a.words.as_str(), &self.b.words) {
-            (Setting::AS_IT_IS, b) => format!("A/B {b}"),
-            (a, b) => format!("A/B {a} | {b}"),
-        }
+        course
     }
 
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+    /// Takes what a session delivered, that of both settings or of one target; what both are to do now. Nothing any more when it
+    /// is over.
+    pub fn take_of(&mut self, from: Side, delivery: &Delivery) -> Vec<(Side, Order)> {
         if self.is_over() {
             return Vec::new();
         }
         let mut orders = Vec::new();
         if let Some(now_s) = t_s(delivery) {
-            if self.alternation.begins(now_s) {
-                orders = self.turn();
+            self.now_s = self.now_s.max(now_s);
+            if self.sessions[from as usize].asked.is_none() {
+                orders = self.begin(from);
             }
-            if self.alternation.is_late(now_s) {
-                return self.end_as_it_is();
+            if self.alternation.is_late(self.now_s) {
+                return self.conclude(true);
             }
         }
-        match self.stand.see(delivery) {
+        match self.sessions[from as usize].stand.see(delivery) {
             Seen::Nothing => {}
-            Seen::Holds { since_s } => self.alternation.holds(since_s),
-            Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(why) => orders.extend(self.interrupt(why)),
+            Seen::Holds { since_s } => orders.extend(self.on_held(from, since_s)),
+            Seen::Measured(interval) => orders.extend(self.measure(from, interval)),
+            Seen::Lost(why) => orders.extend(self.lose(from, why)),
         }
         orders
+    }
+
+    /// The first setting of a session: A, or the load of its target.
+    fn begin(&mut self, from: Side) -> Vec<(Side, Order)> {
+        if self.is_ready {
+            self.alternation.begin(self.now_s);
+        }
+        self.ask(from, from)
+    }
+
+    fn ask(&mut self, of: Side, side: Side) -> Vec<(Side, Order)> {
+        let session = &mut self.sessions[of as usize];
+        (session.asked, session.holds) = (Some(side), false);
+        session.stand.turn(&session.settings[side as usize]).into_iter().map(|order| (of, order)).collect()
+    }
+
+    /// Asks every session for the side that is to hold; a load begins when the other has ended.
+    fn turn(&mut self) -> Vec<(Side, Order)> {
+        let side = self.alternation.side();
+        let has_ended = |session: &Session| session.has_load_at(side) || session.is_at(side);
+        let may_load = self.sessions.iter().all(has_ended);
+        let is_next =
+            |session: &Session| session.asked != Some(side) && (may_load || !session.has_load_at(side));
+        let next: Vec<_> =
+            Side::ALL.into_iter().zip(&self.sessions).filter(|(_, session)| is_next(session)).collect();
+        let next: Vec<_> = next.into_iter().map(|(of, _)| of).collect();
+        next.into_iter().flat_map(|of| self.ask(of, side)).collect()
+    }
+
+    fn on_held(&mut self, from: Side, since_s: f64) -> Vec<(Side, Order)> {
+        self.sessions[from as usize].holds = true;
+        if !self.is_ready {
+            if self.sessions[from as usize].asked == Some(from) {
+                return self.ask(from, from.other());
+            }
+            self.is_ready =
+                Side::ALL.into_iter().zip(&self.sessions).all(|(of, session)| session.is_at(of.other()));
+            if !self.is_ready {
+                return Vec::new();
+            }
+            self.alternation.begin(self.now_s);
+        }
+        let side = self.alternation.side();
+        if self.sessions.iter().all(|session| session.is_at(side)) {
+            self.alternation.holds(since_s);
+        }
+        self.turn()
+    }
+
+    fn measure(&mut self, from: Side, measured: &Interval) -> Vec<(Side, Order)> {
+        let is_measured = !self.is_of_targets() || from == self.alternation.side();
+        if !self.is_ready || !is_measured {
+            return Vec::new();
+        }
+        match self.alternation.take(measured, self.now_s) {
+            Then::GoOn => Vec::new(),
+            Then::Switch => self.turn(),
+            Then::End => self.conclude(false),
+        }
+    }
+
+    /// Ends it with what the pairs say; what sets the knobs back. Sessions of targets end with it as they are.
+    fn conclude(&mut self, is_last: bool) -> Vec<(Side, Order)> {
+        self.alternation.end(is_last);
+        self.ending = Some(match self.verdict().verdict {
+            Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
+            None | Some(Verdict::NotClear(_)) => Ending::Undecided(self.sentence()),
+            Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
+        });
+        self.set_back(Stand::set_back)
+    }
+
+    fn set_back(&mut self, back: impl Fn(&mut Stand) -> Vec<Order>) -> Vec<(Side, Order)> {
+        match &mut self.sessions[..] {
+            [session] => back(&mut session.stand).into_iter().map(|order| (Side::A, order)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn lose(&mut self, from: Side, why: Interruption) -> Vec<(Side, Order)> {
+        self.alternation.end(true);
+        let orders = self.set_back(|stand| stand.set_back_after(&why));
+        self.ending = Some(Ending::Interrupted(match self.is_of_targets() {
+            true => Interruption::Target(self.sessions[from as usize].name.clone(), Box::new(why)),
+            false => why,
+        }));
+        orders
+    }
+}
+
+fn of_one(orders: Vec<(Side, Order)>) -> Vec<Order> {
+    orders.into_iter().map(|(_, order)| order).collect()
+}
+
+/// That of two settings, which have one session.
+impl Experiment for Ab {
+    fn title(&self) -> String {
+        let [a, b] = self.settings().each_ref().map(|setting| setting.words.as_str());
+        if a == Setting::AS_IT_IS { format!("A/B {b}") } else { format!("A/B {a} | {b}") }
+    }
+
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        of_one(self.take_of(Side::A, delivery))
     }
 
     fn stop(&mut self) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { self.end_as_it_is() }
+        if self.is_over() { Vec::new() } else { of_one(self.conclude(true)) }
     }
 
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
-        self.conclude(self.alternation.judged(true));
-        let orders = self.stand.set_back_after(&why);
-        self.ending = Some(Ending::Interrupted(why));
-        orders
+        if self.is_over() { Vec::new() } else { of_one(self.lose(Side::A, why)) }
     }
 
     fn ending(&self) -> Option<&Ending> {
@@ -174,9 +288,13 @@ impl Experiment for Ab {
     }
 
     fn progress(&self) -> String {
+        if !self.is_ready {
+            return "getting both ready".to_owned();
+        }
         let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);
-        let most = self.alternation.most_pairs();
-        format!("{side:?} holds, pair {pair} of {most} at most; {}", self.verdict().so_far())
+        let holds =
+            if self.is_of_targets() { format!("load on {side:?}") } else { format!("{side:?} holds") };
+        format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
     }
 
     fn drawn(&self) -> Drawn<'_> {
@@ -188,10 +306,10 @@ impl Experiment for Ab {
     }
 
     fn report(&self) -> String {
-        let client = match self.alternation.client_limit() {
-            limit if limit.is_empty() => limit,
-            limit => format!("  {:<10} {limit}\n", "client"),
-        };
-        self.verdict().report() + &client
+        format!("{}\n{}", self.table().text(), self.conclusion())
+    }
+
+    fn words(&self) -> String {
+        self.conclusion()
     }
 }

@@ -1,4 +1,4 @@
-//! A/B: two settings in alternation, or two targets, until it is clear which is better, or that neither is.
+//! A/B: two settings of a target in alternation, or two targets, until it is clear which is better, or that neither is.
 //!
 //! ```text
 //!  A ───────┤ B ───────────────┤ A ───────────────┤ B …          A B B A A B B A …
@@ -9,19 +9,14 @@
 //! with either sign in two that follow each other.
 
 mod alternation;
-mod block;
 mod driver;
-mod figure;
 mod pair;
 #[cfg(test)]
 mod simulated;
-mod table;
+#[cfg(test)]
+mod tests;
 mod verdict;
-mod versus;
 
-pub use driver::{Ab, Plan};
-pub use figure::{Figure, Level, OfOperation};
-pub use pair::{Pair, Part, Quantity, Side};
-pub use table::Row;
-pub use verdict::Verdict;
-pub use versus::Versus;
+pub use alternation::Plan;
+pub use driver::Ab;
+pub use pair::{Pair, Side};

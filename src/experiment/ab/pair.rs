@@ -1,8 +1,16 @@
-//! A pair of parts, one of either setting, and what they are compared by.
+//! A pair of parts, one of either side, and what sides are compared by.
 
-use serde::Serialize;
+use std::sync::Arc;
 
-use crate::{diagnose::ClientLimit, session::Interval, stats::Better};
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::{
+    diagnose::ClientLimit,
+    session::{
+        Interval,
+        figures::{self, Figure, Row},
+    },
+};
 
 /// One of the two settings, or targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,105 +34,104 @@ impl Side {
     }
 }
 
-/// What settings are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
-    /// Good replies per second.
-    Throughput,
-    /// Half of the latencies are at most so long.
-    P50,
-    /// 99 % of them are.
-    P99,
-}
+/// What pairs are told by: throughput, p50 and p99 of the service time.
+const CLOSED: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
+/// The same where requests are due on both sides whatever the server does, so that response times count.
+const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::RESPONSE_P99];
 
-impl Quantity {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Throughput, Self::P50, Self::P99];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-        }
-    }
-
-    /// Which way it is better.
-    pub fn better(self) -> Better {
-        match self {
-            Self::Throughput => Better::Higher,
-            Self::P50 | Self::P99 => Better::Lower,
-        }
-    }
-}
-
-/// What one part of a pair was.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Part {
-    /// How long it was.
-    pub length_s: f64,
-    /// Good replies per second.
-    pub ops_per_s: f64,
-    /// Half of the latencies are at most so long, in µs; `None` where too few were counted. These are response times under
-    /// a rate, else service times.
-    pub p50_us: Option<f64>,
-    /// 99 % of them are.
-    pub p99_us: Option<f64>,
-    /// Requests that failed.
-    pub errors: u64,
-    /// Why redyno itself was the limit, if it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_limit: Option<String>,
-}
-
-impl Part {
-    /// Of what was measured; `is_open` is whether response times count.
-    pub(super) fn of(measured: &Interval, is_open: bool) -> Self {
-        let latency = measured.response.as_ref().filter(|_| is_open).unwrap_or(&measured.service);
-        let percentile_us = |quantile| latency.percentile(quantile).map(|ns| ns as f64 / 1e3);
-        Self {
-            length_s: measured.length_s,
-            ops_per_s: measured.ops_per_s,
-            p50_us: percentile_us(0.50),
-            p99_us: percentile_us(0.99),
-            errors: measured.errors.values().sum(),
-            client_limit: ClientLimit::of(measured).map(|limit| limit.to_string()),
-        }
-    }
-
-    fn value(&self, quantity: Quantity) -> Option<f64> {
-        match quantity {
-            Quantity::Throughput => Some(self.ops_per_s),
-            Quantity::P50 => self.p50_us,
-            Quantity::P99 => self.p99_us,
-        }
-    }
-}
-
-/// Both settings, one right after the other.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Both sides, one right after the other.
+#[derive(Debug, Clone)]
 pub struct Pair {
     /// Its number, from 1, with those that were left out.
     pub pair: u32,
     /// When it ended, in seconds of the session.
     pub t_s: f64,
-    /// Which setting was first.
+    /// Which side was first.
     pub first: Side,
-    /// The first setting.
-    pub a: Part,
-    /// The second.
-    pub b: Part,
+    /// Whether response times count.
+    pub is_open: bool,
+    /// What was measured of A, and of B.
+    pub parts: Arc<[Interval; 2]>,
     /// Why it does not count, if it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<&'static str>,
 }
 
+/// A figure of what was measured, of one operation or of all together.
+pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure) -> Option<f64> {
+    let row = Row::of_interval(measured);
+    match operation {
+        Some(name) => figure.value(&row.of_operation(measured.commands.get(name)?)),
+        None => figure.value(&row),
+    }
+}
+
 impl Pair {
+    /// What pairs are told by: throughput, p50 and p99.
+    pub fn figures(is_open: bool) -> [Figure; 3] {
+        if is_open { OPEN } else { CLOSED }
+    }
+
+    /// A figure of both sides as a person reads it.
+    pub fn written(&self, figure: Figure) -> [String; 2] {
+        let write = |part| figure.written(&Row::of_interval(part)).unwrap_or_else(|| "-".to_owned());
+        self.parts.each_ref().map(write)
+    }
+
     /// How much more B is, as a difference of logarithms; `None` where one of both is nothing or too little.
-    pub fn difference(&self, quantity: Quantity) -> Option<f64> {
-        let logarithm = |part: &Part| part.value(quantity).filter(|value| *value > 0.0).map(f64::ln);
-        Some(logarithm(&self.b)? - logarithm(&self.a)?)
+    pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Option<f64> {
+        let logarithm = |part| value(part, operation, figure).filter(|value| *value > 0.0).map(f64::ln);
+        let [a, b] = &*self.parts;
+        Some(logarithm(b)? - logarithm(a)?)
+    }
+
+    /// How many requests failed.
+    pub fn errors(&self) -> u64 {
+        self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
+    }
+
+    /// Why redyno itself was the limit, if it was.
+    pub(super) fn client_limit(&self) -> Option<ClientLimit> {
+        self.parts.iter().find_map(ClientLimit::of)
+    }
+}
+
+/// A part of a pair in a record.
+#[derive(Serialize)]
+struct Part {
+    length_s: f64,
+    ops_per_s: f64,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
+    errors: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_limit: Option<String>,
+}
+
+impl Serialize for Pair {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [_, p50, p99] = Self::figures(self.is_open);
+        let part = |n: usize| {
+            let part = &self.parts[n];
+            Part {
+                length_s: part.length_s,
+                ops_per_s: part.ops_per_s,
+                p50_us: p50.exported(&Row::of_interval(part)),
+                p99_us: p99.exported(&Row::of_interval(part)),
+                errors: part.errors.values().sum(),
+                client_limit: ClientLimit::of(part).map(|limit| limit.to_string()),
+            }
+        };
+        let mut record = serializer.serialize_struct("pair", 6)?;
+        record.serialize_field("pair", &self.pair)?;
+        record.serialize_field("t_s", &self.t_s)?;
+        record.serialize_field("first", &self.first)?;
+        record.serialize_field("a", &part(0))?;
+        record.serialize_field("b", &part(1))?;
+        match self.left_out {
+            Some(why) => record.serialize_field("left_out", why)?,
+            None => record.skip_field("left_out")?,
+        }
+        record.end()
     }
 }
 
@@ -136,25 +143,23 @@ mod tests {
     #[test]
     fn a_pair_compares_response_times_under_a_rate_and_what_is_missing_with_nothing() {
         let measured = |ops_per_s, ns| Interval {
+            length_s: 3.0,
             ops_per_s,
             service: repeated(5, 5000),
             response: Some(repeated(ns, 500)),
             ..Interval::default()
         };
-        let pair = |is_open| Pair {
-            pair: 1,
-            t_s: 0.0,
-            first: Side::A,
-            a: Part::of(&measured(1000.0, 10_000), is_open),
-            b: Part::of(&measured(1100.0, 20_000), is_open),
-            left_out: None,
-        };
-        let difference = |pair: Pair, quantity| pair.difference(quantity).map(|d| (d.exp() * 100.0).round());
-        assert_eq!(difference(pair(true), Quantity::Throughput), Some(110.0));
-        assert_eq!(difference(pair(true), Quantity::P50), Some(200.0));
-        assert_eq!(difference(pair(true), Quantity::P99), None, "500 are too few");
-        assert_eq!(difference(pair(false), Quantity::P99), Some(100.0));
-        let dead = Pair { a: Part::of(&Interval::default(), false), ..pair(false) };
-        assert_eq!(dead.difference(Quantity::Throughput), None);
+        let parts = [measured(1000.0, 10_000), measured(1100.0, 20_000)];
+        let pair =
+            Pair { pair: 1, t_s: 0.0, first: Side::A, is_open: true, parts: parts.into(), left_out: None };
+        let difference =
+            |pair: &Pair, figure| pair.difference(None, figure).map(|d| (d.exp() * 100.0).round());
+        assert_eq!(OPEN.map(|figure| difference(&pair, figure)), [Some(110.0), Some(200.0), None]);
+        assert_eq!(CLOSED.map(|figure| difference(&pair, figure)), [Some(110.0), Some(100.0), Some(100.0)]);
+        let json = serde_json::to_value(&pair).unwrap();
+        assert_eq!((&json["b"]["p50_us"], &json["b"]["p99_us"]), (&20.0.into(), &serde_json::Value::Null));
+        assert_eq!((&json["first"], json.get("left_out")), (&"A".into(), None), "500 are too few for a p99");
+        let dead = Pair { parts: [measured(1.0, 5), Interval::default()].into(), ..pair };
+        assert_eq!(difference(&dead, figures::OPS_PER_S), None);
     }
 }

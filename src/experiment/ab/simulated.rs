@@ -10,7 +10,7 @@ use crate::{
     load::Knobs,
     session::Interval,
     stats::{
-        paired::Judgement,
+        Verdict,
         simulated::{Chance, Kind},
     },
 };
@@ -20,8 +20,8 @@ const RUNS: u64 = 100;
 
 /// Lets an A/B run against a server that does `step` more under B, whose seconds vary so by chance; when it ended.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
-    let b = ab.settings().1.knobs.clone();
-    let mut session = Simulated::new(ab.settings().0.knobs.clone());
+    let [a, b] = ab.settings().each_ref().map(|setting| setting.knobs.clone());
+    let mut session = Simulated::new(a);
     session.drive(ab, |knobs, t_s| {
         let ops_per_s = 100_000.0 * noise[t_s as usize].exp() * if *knobs == b { 1.0 + step } else { 1.0 };
         Interval { ops: (ops_per_s * TICK_S) as u64, ops_per_s, ..Interval::default() }
@@ -39,11 +39,11 @@ fn told(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
         let setting = |text| Setting::parse(text, &on).unwrap();
         let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
         longest_s = longest_s.max(run(&mut ab, &noise, step));
-        counts[match ab.verdict().judgement() {
-            Judgement::Better => 0,
-            Judgement::Worse => 1,
-            Judgement::Same => 2,
-            Judgement::Undecided => 3,
+        counts[match ab.verdict().verdict.unwrap() {
+            Verdict::Better => 0,
+            Verdict::Worse => 1,
+            Verdict::Same { .. } => 2,
+            Verdict::NotClear(_) => 3,
         }] += 1;
     }
     (counts, longest_s)

@@ -21,7 +21,6 @@
 //! never mixes two segments: every window ends at the last segment border, and a column shows the percentiles of the
 //! segment that held longest in it.
 
-mod against;
 mod by_segment;
 mod cells;
 mod errors;
@@ -44,7 +43,6 @@ mod stalls;
 mod stretch;
 mod window;
 
-pub use against::Against;
 pub use by_segment::Worst;
 pub use cells::{CommandCell, ErrorCell, LoadCell, PingCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog};

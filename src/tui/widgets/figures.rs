@@ -69,9 +69,3 @@ pub fn trimmed(text: &str) -> String {
         _ => text.to_owned(),
     }
 }
-
-/// A share with its sign: `+18 %`.
-pub fn signed(share: f64) -> String {
-    let sign = if share < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", units::percent(share.abs()))
-}

@@ -9,14 +9,14 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::signed;
 use crate::{
-    experiment::{Ab, Experiment, Quantity},
-    stats::paired::Shift,
+    compare::Difference,
+    experiment::{Ab, Experiment},
     tui::{
         paint::{Paint, row, wrapped},
         theme::Ink,
     },
+    units,
 };
 
 /// `pair 23` and a blank on either side.
@@ -26,21 +26,19 @@ const FIGURE: u16 = 9;
 /// The axis reaches so far on either side of no difference at least.
 const LEAST: f64 = 0.02;
 
-/// Draws what decides as intervals, the newest last, and what is known of all quantities below.
+/// Draws what decides as intervals, the newest last, and what is known of all figures below.
 pub fn draw(paint: &mut Paint, area: Rect, ab: &Ab) {
-    let (a, b) = ab.settings();
-    let decides = ab.decides();
-    let title = format!("{} of B, {}, against A, {}", decides.name(), b.words, a.words);
+    let [a, b] = ab.settings();
+    let title = format!("{} of B, {}, against A, {}", ab.verdict().name(), b.words, a.words);
     paint.rule(row(area, 0), &title);
-    let report = if ab.is_over() { ab.report() } else { words(ab) };
+    let told = if ab.is_over() { ab.report() } else { ab.table().text() };
     let lines: Vec<_> =
-        report.lines().flat_map(|line| wrapped_line(line, area.width.saturating_sub(2).into())).collect();
-    let said = (lines.len() as u16).min(area.height.saturating_sub(4));
+        told.lines().flat_map(|line| wrapped_line(line, area.width.saturating_sub(2).into())).collect();
+    let said = (lines.len() as u16).min(area.height / 2);
     let plot = Rect { y: area.y + 1, height: area.height.saturating_sub(2 + said), ..area };
-    intervals(paint, plot, ab, decides);
+    intervals(paint, plot, ab);
     for (n, text) in (0..said).zip(&lines) {
-        let ink = if n == 0 && ab.is_over() { Ink::Strong } else { Ink::Text };
-        paint.text(row(area, area.height - said + n), &format!(" {text}"), ink);
+        paint.text(row(area, area.height - said + n), &format!(" {text}"), Ink::Text);
     }
 }
 
@@ -49,15 +47,8 @@ fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
 
-/// How B compares by each quantity so far.
-fn words(ab: &Ab) -> String {
-    let verdict = ab.verdict();
-    let line = |quantity: Quantity| format!("  {:<10} {}\n", quantity.name(), verdict.words(quantity));
-    Quantity::ALL.map(line).concat()
-}
-
-fn intervals(paint: &mut Paint, area: Rect, ab: &Ab, quantity: Quantity) {
-    let course = ab.course(quantity);
+fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
+    let course = ab.course();
     if course.is_empty() || area.width < LABEL + FIGURE + 10 || area.height < 2 {
         paint.text(
             row(area, area.height / 2),
@@ -72,7 +63,7 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab, quantity: Quantity) {
     let shown = &course[first..];
     let (low, high) = shown
         .iter()
-        .flat_map(|(_, difference, shift)| values(*difference, *shift))
+        .flat_map(|(_, of_pair, so_far)| values(*of_pair, so_far))
         .fold((-LEAST, LEAST), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
     let plot = Rect { x: area.x + LABEL, width: area.width - LABEL - FIGURE, y: area.y + 1, height: rows };
     let column = |value: f64| {
@@ -81,7 +72,7 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab, quantity: Quantity) {
     };
     let mut free_from = plot.x.saturating_sub(4);
     for value in [low, 0.0, high] {
-        let text = if value == 0.0 { "none".to_owned() } else { signed(value.exp_m1()) };
+        let text = if value == 0.0 { "none".to_owned() } else { units::change(value.exp_m1()) };
         let from = column(value).saturating_sub(text.chars().count() as u16 / 2).max(area.x);
         if from >= free_from {
             free_from =
@@ -90,30 +81,29 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab, quantity: Quantity) {
         }
     }
     (plot.top()..plot.bottom()).for_each(|y| paint.dot(column(0.0), y, glyphs.event_line, Ink::Faint));
-    for (n, (pair, difference, shift)) in (0..rows).zip(shown) {
+    for (n, (pair, of_pair, so_far)) in (0..rows).zip(shown) {
         let line = row(plot, n);
         let is_last = usize::from(n) + 1 == shown.len();
         let ink = if is_last { Ink::Strong } else { Ink::Text };
         paint.text(Rect { x: area.x + 1, width: LABEL - 1, ..line }, &format!("pair {:>2}", pair.pair), ink);
-        if let Some((low, high)) = shift.and_then(|shift| shift.interval) {
-            let (low, high) = (column(low), column(high));
+        if let Some((low, high)) = so_far.interval {
+            let (low, high) = (column(low.ln_1p()), column(high.ln_1p()));
             (low..=high).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Throughput));
             paint.dot(low, line.y, glyphs.branch_right, Ink::Throughput);
             paint.dot(high, line.y, glyphs.tick, Ink::Throughput);
         }
-        if let Some(difference) = difference {
-            paint.dot(column(*difference), line.y, glyphs.off, Ink::Faint);
+        if let Some(of_pair) = of_pair {
+            paint.dot(column(*of_pair), line.y, glyphs.off, Ink::Faint);
         }
-        if let Some(shift) = shift {
-            paint.dot(column(shift.estimate), line.y, glyphs.lines[0], ink);
-            paint.right(Rect { x: plot.right(), width: FIGURE - 1, ..line }, &signed(shift.share()), ink);
+        if let Some(change) = so_far.change {
+            paint.dot(column(change.ln_1p()), line.y, glyphs.lines[0], ink);
+            paint.right(Rect { x: plot.right(), width: FIGURE - 1, ..line }, &units::change(change), ink);
         }
     }
 }
 
-/// All that a row shows.
-fn values(difference: Option<f64>, shift: Option<Shift>) -> impl Iterator<Item = f64> {
-    let interval = shift.and_then(|shift| shift.interval);
-    let ends = interval.into_iter().flat_map(|(low, high)| [low, high]);
-    difference.into_iter().chain(shift.map(|shift| shift.estimate)).chain(ends)
+/// All that a row shows, in logarithms.
+fn values(of_pair: Option<f64>, so_far: &Difference) -> impl Iterator<Item = f64> {
+    let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
+    of_pair.into_iter().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))
 }

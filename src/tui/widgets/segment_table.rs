@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!    no what            load    ops/s     p50     p99   ops/s vs 2      p99 vs 2
-//!  ▸  3 clients 200    200×1    119 k 1.39 ms 3.51 ms   +18 % faster  +40 % slower
+//!  ▸  3 clients 200    200×1    119 k 1.39 ms 3.51 ms   +18 % better  +40 % worse
 //!     2 50×1            50×1    101 k  508 µs 2.50 ms   baseline
 //! ```
 //! Columns that do not fit go whole, the least needed first; the one that the table is sorted by stays.
@@ -10,31 +10,33 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, signed, written},
+    figures::{NONE, written},
     results::fitted,
     scroll,
     table::{Column, Table, fitting},
 };
 use crate::{
     app::{COLUMNS, Model},
+    compare::Difference,
     print::segment_words,
     session::{
         figures::{self, Figure, Row, Unit},
         timeline::SegmentTotal,
     },
-    stats::{Comparison, Verdict, comparison},
+    stats::Verdict,
     tui::{
         paint::{Paint, row},
         theme::Ink,
     },
+    units,
 };
 
 /// The pointer, and a blank.
 const MARK: u16 = 2;
 /// The least room for what was turned: `clients 200`.
 const WHAT: u16 = 12;
-/// `+1100 % not yet`, and two blanks before it.
-const DIFFERENCE: u16 = 17;
+/// `+650 % not clear`, and two blanks before it.
+const DIFFERENCE: u16 = 18;
 
 /// Columns of figures from the most needed to the least.
 const NEEDED: [Figure; 17] = [
@@ -190,11 +192,12 @@ fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now
         let text = if figure == COMPARED[0] { "baseline" } else { "" };
         return (text.to_owned(), Ink::Strong);
     }
-    let against = segment.against(baseline);
-    let comparison = if figure == COMPARED[0] { against.ops_per_s } else { against.service_p99 };
-    let (word, ink) = in_short(&comparison);
-    let change = difference(figure, segment, baseline, now_s);
-    (change.map(|change| format!("{change:>7} {word}")).unwrap_or_default(), ink)
+    let difference = Difference::of_segments(baseline, segment, figure, now_s);
+    let Some((change, verdict)) = difference.change.zip(difference.verdict) else {
+        return (String::new(), Ink::Text);
+    };
+    let word = if matches!(verdict, Verdict::Same { .. }) { "no diff." } else { verdict.word() };
+    (format!("{:>6} {word}", units::change(change)), verdict_ink(Some(verdict)))
 }
 
 /// What was turned at the beginning of `segment`.
@@ -203,41 +206,12 @@ fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 
-/// How much more `segment` has than `baseline`: `+18 %`, `-2.5 %`; `None` where one of them has nothing.
-pub fn difference(
-    figure: Figure,
-    segment: &SegmentTotal,
-    baseline: &SegmentTotal,
-    now_s: f64,
-) -> Option<String> {
-    let value = |segment| figure.value(&Row::of_segment(segment, now_s));
-    let change = comparison::change(value(baseline)?, value(segment)?)?;
-    Some(match change.abs() {
-        tiny if tiny < 0.0005 => "±0 %".to_owned(),
-        // A hundred times as much is read as such, not as percents.
-        many if many >= 9.995 => format!("×{:.0}", change + 1.0),
-        _ => signed(change),
-    })
-}
-
-/// A verdict in a word.
-fn in_short(comparison: &Comparison) -> (&'static str, Ink) {
-    let word = match comparison.verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same { .. } => "same",
-        Verdict::NotYet { .. } => "not yet",
-        Verdict::Drift => "drift?",
-    };
-    (word, verdict_ink(comparison.verdict))
-}
-
 /// How a verdict looks; it is always said in words, too.
-pub fn verdict_ink(verdict: Verdict) -> Ink {
+pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     match verdict {
-        Verdict::Faster => Ink::Good,
-        Verdict::Slower => Ink::Warn,
-        Verdict::Same { .. } | Verdict::Drift => Ink::Text,
-        Verdict::NotYet { .. } => Ink::Faint,
+        Some(Verdict::Better) => Ink::Good,
+        Some(Verdict::Worse) => Ink::Warn,
+        Some(Verdict::Same { .. }) => Ink::Text,
+        Some(Verdict::NotClear(_)) | None => Ink::Faint,
     }
 }

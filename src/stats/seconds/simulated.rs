@@ -23,9 +23,9 @@ fn told(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
             |from: usize| Stretch { start_s: from as f64, each_s: 1.0, of: 1, values: &run[from..from + n] };
         let better = if pair % 2 == 0 { Better::Higher } else { Better::Lower };
         match compare(stretch(0), stretch(n + apart), better).verdict {
-            Verdict::Faster | Verdict::Slower => different += 1,
-            Verdict::Drift => drift += 1,
-            Verdict::Same { .. } | Verdict::NotYet { .. } => {}
+            Verdict::Better | Verdict::Worse => different += 1,
+            Verdict::NotClear(Reason::Drift) => drift += 1,
+            Verdict::Same { .. } | Verdict::NotClear(_) => {}
         }
     }
     (different, drift)

@@ -1,0 +1,151 @@
+//! The figures of runs of two sides, how far apart they are, and whether that is more than noise.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Difference, Run, Sides, Table,
+    difference::{better, stretches},
+    fit::misfits,
+};
+use crate::{
+    session::figures::{self, Figure},
+    stats::{Reason, Verdict, repeats, seconds},
+};
+
+/// What is compared of all operations together; the levels are those of the response time under a rate.
+const CLOSED: [Figure; 7] = [
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P90,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::SERVICE_MAX,
+    figures::ERRORS,
+];
+const OPEN: [Figure; 7] = [
+    figures::OPS_PER_S,
+    figures::RESPONSE_P50,
+    figures::RESPONSE_P90,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
+    figures::RESPONSE_MAX,
+    figures::ERRORS,
+];
+/// And of each operation.
+const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
+
+/// Runs of two sides, compared.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// Figure by figure: first all operations together, then each.
+    pub table: Table,
+    /// What the sides differ in that a comparison takes for equal, each in words; none where they may be compared.
+    pub misfits: Vec<String>,
+    /// Whether all runs of one side came before all of the other: what the machine did meanwhile is in each difference.
+    pub is_sequential: bool,
+    is_one_run_each: bool,
+    is_one_session: bool,
+}
+
+impl Compared {
+    /// Compares `new` with `base`; neither is empty.
+    pub fn of(base: &[Run], new: &[Run]) -> Self {
+        let is_open = base.iter().chain(new).all(Run::is_open);
+        let all = if is_open { OPEN } else { CLOSED };
+        let mut rows: Vec<_> = all.iter().map(|figure| compared(base, new, None, *figure)).collect();
+        let names: BTreeSet<&String> =
+            base.iter().chain(new).flat_map(|run| run.segment.total.commands.keys()).collect();
+        if names.len() > 1 {
+            let of = |name: &&String| OF_OPERATION.map(|figure| compared(base, new, Some(name), figure));
+            rows.extend(names.iter().flat_map(of));
+        }
+        Self {
+            table: Table { sides: Sides::BaseNew, rows },
+            misfits: misfits(base, new),
+            is_sequential: is_sequential(base, new),
+            is_one_run_each: base.len() == 1 && new.len() == 1,
+            is_one_session: base[0].session == new[0].session,
+        }
+    }
+
+    /// What is to be known of it.
+    pub fn notes(&self) -> Vec<String> {
+        let misfits =
+            (!self.misfits.is_empty()).then(|| format!("not of one kind: {}", self.misfits.join("; ")));
+        let repeated = match (self.is_one_run_each, self.is_one_session) {
+            (true, true) => None,
+            (true, false) => {
+                Some("one run of each does not tell a difference from drift: repeat both, in alternation")
+            }
+            (false, _) => self.is_sequential.then_some(
+                "all runs of one side came before those of the other: what the machine did meanwhile is in the \
+                 differences; measure them in alternation",
+            ),
+        };
+        misfits.into_iter().chain(repeated.map(str::to_owned)).collect()
+    }
+}
+
+fn is_sequential(base: &[Run], new: &[Run]) -> bool {
+    let are_before = |a: &[Run], b: &[Run]| a.iter().all(|a| b.iter().all(|b| a.began() < b.began()));
+    are_before(base, new) || are_before(new, base)
+}
+
+/// A figure of both sides, of one operation or of all together.
+pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
+    let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
+    let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
+    let told = Difference::told(operation, figure, [mean(&base_values), mean(&new_values)]);
+    let is_known =
+        |values: &[f64], runs: &[Run]| values.len() == runs.len() && values.iter().all(|value| *value > 0.0);
+    if !is_known(&base_values, base) || !is_known(&new_values, new) {
+        return Difference { change: None, ..told };
+    }
+    if let ([base], [new]) = (base, new) {
+        return if operation.is_some() { told } else { by_seconds(told, base, new) };
+    }
+    // The longest of a run is one value, and no level of its distribution.
+    if [figures::ERRORS, figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
+        return told;
+    }
+    told.judged(&repeats::compare(&base_values, &new_values, better(figure)))
+}
+
+/// One run with another, second by second, where their seconds are known by this figure.
+fn by_seconds(told: Difference, base: &Run, new: &Run) -> Difference {
+    let stretches = stretches(&base.segment, &new.segment, told.figure);
+    // Without a value there is nothing to tell noise by.
+    match stretches.filter(|all| all.iter().all(|stretch| !stretch.values.is_empty())) {
+        None => told,
+        Some([base_seconds, new_seconds]) => {
+            let mut comparison = seconds::compare(base_seconds, new_seconds, better(told.figure));
+            let is_one = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
+            // What the machine did in between may be all of it.
+            if is_one && base.session != new.session {
+                comparison.verdict = Verdict::NotClear(Reason::Drift);
+            }
+            told.judged(&comparison)
+        }
+    }
+}
+
+/// Of each run that has it.
+fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
+    let of = |run: &Run| {
+        let row = run.row();
+        let row = match operation {
+            Some(name) => row.of_operation(run.segment.total.commands.get(name)?),
+            None => row,
+        };
+        figure.value(&row)
+    };
+    runs.iter().filter_map(of).collect()
+}
+
+fn arithmetic(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn geometric(values: &[f64]) -> Option<f64> {
+    arithmetic(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).map(f64::exp)
+}

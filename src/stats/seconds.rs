@@ -1,0 +1,195 @@
+//! Is a difference between two stretches more than chance, and more than a drift of the machine?
+//!
+//! ```text
+//!   baseline   ·· · ·· ·                  each dot is a second
+//!   other                  · ·· · ··      faster: by 3 to 7 %
+//! ```
+//! The difference is that of the means: of the replies per second as they are, of latencies in their logarithms, so
+//! that one stall does not decide. Its interval comes from the module `drift`: it allows for seconds that depend on
+//! each other, and for a drift that stretches of this length cannot rule out. It holds in 97.5 of 100 pairs.
+//!
+//! A difference counts only if its interval leaves out zero and it is at least 2 %. On two windows of one run that
+//! happens to fewer than 5 in 100 pairs, however their seconds depend on each other; the tests count it. Where noise
+//! alone would make it a difference and drift may have, the verdict says that: no amount of waiting mends it,
+//! settings in alternation do.
+
+use super::{
+    comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
+    drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
+};
+
+/// The share of pairs of one setting whose difference lies outside the interval.
+const OUTSIDE: f64 = 0.025;
+
+/// A stretch of values that follow each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch<'a> {
+    /// When it began.
+    pub start_s: f64,
+    /// How long one of `values` is.
+    pub each_s: f64,
+    /// How many measured values one of `values` is the mean of; at least 1.
+    pub of: u32,
+    /// The values in their order.
+    pub values: &'a [f64],
+}
+
+/// Compares `other` with `baseline`.
+pub fn compare(baseline: Stretch, other: Stretch, better: Better) -> Comparison {
+    let values = (baseline.measured(), other.measured());
+    let measured = baseline.levelled(better).zip(other.levelled(better));
+    let Some(((base_level, base), (level, blocks))) = measured else {
+        return Comparison { verdict: more_seconds(BLOCKS as f64, values), ..Comparison::NOTHING };
+    };
+    let difference = level - base_level;
+    let doubt = Doubt::between(&base, &blocks);
+    let half = doubt.exceeded_with(OUTSIDE);
+    let share = |logarithm: f64| logarithm.exp_m1();
+    let without_slope = difference - explained_by_slope(&base, &blocks);
+    let is_more = half + TOUCHES <= difference.abs().min(without_slope.abs());
+    let verdict = if share(difference).abs() >= SMALLEST && is_more {
+        better.verdict(difference)
+    } else {
+        undecided(difference, half, doubt.exceeded_by_noise_with(OUTSIDE), values)
+    };
+    let interval = (share(difference - half), share(difference + half));
+    Comparison { change: Some(share(difference)), interval: Some(interval), verdict }
+}
+
+/// The verdict on a difference (of logarithms) that is none, with half of its interval and that of noise alone.
+fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
+    let size = difference.abs();
+    let widest = |half: f64| (size + half).exp_m1();
+    if widest(half) <= CLOSE {
+        return Verdict::Same { above: widest(half) };
+    }
+    if widest(by_noise) <= CLOSE || (size.exp_m1() >= SMALLEST && by_noise < size) {
+        return Verdict::NotClear(Reason::Drift);
+    }
+    // It is told as soon as the interval leaves out zero, or a difference that matters.
+    let enough = size.max(CLOSE - size);
+    let fewer = values.0.min(values.1) as f64;
+    more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
+}
+
+/// So many values of each would tell, an estimate, where there are `values`, each of a second.
+fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
+    let missing = |there: u64| wanted - there as f64;
+    Verdict::NotClear(Reason::MoreSeconds {
+        first: Some(missing(first)).filter(|missing| *missing > 0.0),
+        second: missing(second).max(1.0),
+    })
+}
+
+impl Stretch<'_> {
+    fn measured(&self) -> u64 {
+        self.values.len() as u64 * u64::from(self.of)
+    }
+
+    /// The logarithm of the level, and the stretch relative to it.
+    fn levelled(&self, better: Better) -> Option<(f64, Blocks)> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let (level, relative): (f64, Vec<f64>) = match better {
+            Better::Higher => {
+                let level = mean(self.values);
+                (level.ln(), self.values.iter().map(|value| value / level).collect())
+            }
+            Better::Lower => {
+                let logarithms: Vec<_> = self.values.iter().map(|value| value.ln()).collect();
+                (mean(&logarithms), logarithms)
+            }
+        };
+        let blocks = Blocks::of(self.start_s, self.each_s, self.of, &relative)?;
+        level.is_finite().then_some((level, blocks))
+    }
+}
+
+#[cfg(test)]
+mod simulated;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stretch(start_s: f64, values: &[f64]) -> Stretch<'_> {
+        Stretch { start_s, each_s: 1.0, of: 1, values }
+    }
+
+    fn zigzag(level: f64, n: usize) -> Vec<f64> {
+        (0..n).map(|i| level * (1.0 + [0.02, -0.01, -0.02, 0.01][i % 4])).collect()
+    }
+
+    fn verdict(baseline: f64, other: f64, n: usize, better: Better) -> Verdict {
+        let (baseline, other) = (zigzag(baseline, n), zigzag(other, n));
+        compare(stretch(0.0, &baseline), stretch(n as f64, &other), better).verdict
+    }
+
+    #[test]
+    fn more_replies_and_shorter_latencies_are_better() {
+        assert_eq!(verdict(1000.0, 1100.0, 60, Better::Higher), Verdict::Better);
+        assert_eq!(verdict(1100.0, 1000.0, 60, Better::Higher), Verdict::Worse);
+        assert_eq!(verdict(1000.0, 1100.0, 60, Better::Lower), Verdict::Worse);
+        assert_eq!(verdict(1100.0, 1000.0, 60, Better::Lower), Verdict::Better);
+    }
+
+    #[test]
+    fn the_interval_is_about_the_difference_and_leaves_out_zero() {
+        let (base, other) = (zigzag(1000.0, 60), zigzag(1100.0, 60));
+        let found = compare(stretch(0.0, &base), stretch(60.0, &other), Better::Higher);
+        let (low, high) = found.interval.unwrap();
+        assert!(0.08 < low && low < 0.1 && 0.1 < high && high < 0.12, "{found:?}");
+        assert!((found.change.unwrap() - 0.1).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn a_difference_that_does_not_matter_is_none_however_sure_it_is() {
+        let Verdict::Same { above } = verdict(1000.0, 1015.0, 200, Better::Higher) else {
+            panic!("{:?}", verdict(1000.0, 1015.0, 200, Better::Higher));
+        };
+        assert!((0.015..0.03).contains(&above), "{above}");
+    }
+
+    #[test]
+    fn a_slope_that_goes_on_is_a_drift() {
+        let slope: Vec<_> = (0..120).map(|i| 1000.0 + f64::from(i)).collect();
+        let found = compare(stretch(0.0, &slope[..60]), stretch(60.0, &slope[60..]), Better::Higher);
+        assert_eq!(found.verdict, Verdict::NotClear(Reason::Drift));
+    }
+
+    #[test]
+    fn noise_that_hides_a_difference_says_how_much_more_is_needed() {
+        let noisy =
+            |n: usize| (0..n).map(|i| 1000.0 + [400.0, -300.0, 200.0, -300.0][i % 4]).collect::<Vec<_>>();
+        let (base, other) = (noisy(12), noisy(12));
+        let found = compare(stretch(0.0, &base), stretch(12.0, &other), Better::Lower);
+        let Verdict::NotClear(Reason::MoreSeconds { first: Some(first), second }) = found.verdict else {
+            panic!("{found:?}")
+        };
+        assert!(first > 12.0 && second > 12.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_few_values_tell_nothing_and_neither_does_nothing() {
+        let more = |first, second| Verdict::NotClear(Reason::MoreSeconds { first, second });
+        let short = compare(stretch(0.0, &[1.0; 9]), stretch(9.0, &[9.0; 50]), Better::Higher);
+        assert_eq!((short.verdict, short.interval), (more(Some(1.0), 1.0), None));
+        assert_eq!(
+            compare(stretch(0.0, &[]), stretch(0.0, &[]), Better::Lower).verdict,
+            more(Some(10.0), 10.0)
+        );
+        let dead = compare(stretch(0.0, &[0.0; 20]), stretch(20.0, &[5.0; 20]), Better::Higher);
+        assert_eq!(dead.interval, None);
+        let equal = compare(stretch(0.0, &[5.0; 20]), stretch(20.0, &[5.0; 20]), Better::Higher);
+        assert!(matches!(equal.verdict, Verdict::Same { above } if above < 0.001), "{equal:?}");
+    }
+
+    #[test]
+    fn a_second_without_a_reply_is_a_value_like_others() {
+        let mut values = zigzag(1000.0, 60);
+        values[30] = 0.0;
+        let base = zigzag(1000.0, 60);
+        let found = compare(stretch(0.0, &base), stretch(60.0, &values), Better::Higher);
+        assert!(!matches!(found.verdict, Verdict::Better | Verdict::Worse), "{found:?}");
+        assert!(found.interval.is_some());
+    }
+}
