@@ -25,8 +25,8 @@ KNOBS are settings in words, with commas between them: 'clients 50', 'rate 5k, a
 back when the other setting holds, and at the end.
 
 The first second after a switch is left out. What decides is throughput, and under a rate the p99 of the response time.
-Nine pairs are the least, about 70 s; it ends within three minutes, undecided if need be.
-Exit codes: 0 B is the same or better, 3 worse, 4 undecided; 1, 2 and 130 as ever.";
+Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.
+Exit codes: 0 B is the same or better, 3 worse, 4 not clear; 1, 2 and 130 as ever.";
 
 /// The arguments of `redyno ab`.
 #[derive(Args, Debug, Clone)]

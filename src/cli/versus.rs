@@ -29,8 +29,8 @@ cleaned by itself, and what is refused is told with its name.
 
 What decides is throughput, and under a rate the p99 of the response time. Each row of the table is judged by itself: of many \
 equal ones, one in twenty may be called different.
-Nine pairs are the least, about 70 s; it ends within three minutes, undecided if need be.
-Exit codes: 0 B is the same or better, 3 worse, 4 undecided; 1, 2 and 130 as ever.";
+Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.
+Exit codes: 0 B is the same or better, 3 worse, 4 not clear; 1, 2 and 130 as ever.";
 
 /// The arguments of `redyno versus`.
 #[derive(Args, Debug, Clone)]
