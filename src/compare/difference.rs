@@ -26,8 +26,11 @@ pub struct Difference {
     pub verdict: Option<Verdict>,
 }
 
+/// A figure of single seconds.
+type Measure = fn(&Seconds) -> &PerSecond;
+
 /// What single seconds of a segment are known by.
-const BY_SECONDS: [(Figure, fn(&Seconds) -> &PerSecond); 4] = [
+const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::OPS_PER_S, Seconds::ops_per_s),
     (figures::SERVICE_P50, Seconds::service_p50_ns),
     (figures::SERVICE_P99, Seconds::service_p99_ns),

@@ -9,7 +9,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::Difference;
-use crate::{foreign, session::figures::Unit};
+use crate::{foreign, session::figures::Unit, stats::Verdict};
 
 /// How both sides are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +115,8 @@ impl Serialize for Record<'_> {
         record.serialize_field("change", change)?;
         record.serialize_field("low", &low)?;
         record.serialize_field("high", &high)?;
-        record.serialize_field("verdict", &verdict.map(|verdict| verdict.word()))?;
-        record.serialize_field("reason", &verdict.map(|verdict| verdict.reason()))?;
+        record.serialize_field("verdict", &verdict.map(Verdict::word))?;
+        record.serialize_field("reason", &verdict.map(Verdict::reason))?;
         record.end()
     }
 }
