@@ -113,8 +113,9 @@ impl ServerConfig {
 /// The value in an answer of this name and its value.
 fn value(name: &str, answer: &[u8]) -> Option<String> {
     let head = format!("*2\r\n${}\r\n{name}\r\n$", name.len());
-    let (_, value) = std::str::from_utf8(answer).ok()?.strip_prefix(&head)?.split_once("\r\n")?;
-    value.strip_suffix("\r\n").map(foreign::text)
+    let value = answer.strip_prefix(head.as_bytes())?.strip_suffix(b"\r\n")?;
+    let begin = value.iter().position(|byte| *byte == b'\n')? + 1;
+    Some(foreign::bytes(&value[begin..]))
 }
 
 #[cfg(test)]
