@@ -99,7 +99,10 @@ fn words(dice: &mut Dice, whole: &Command) -> Vec<OsString> {
                 let other = dice.pick(&[whole, commands[0], commands[1], commands[2]]);
                 put_option(dice, other, &mut words);
             }
-            3 if words.len() > 1 => words.push(words[words.len() - 1].clone()),
+            // A password by itself would be no secret any more, but the name of a file.
+            3 if words.len() > 1 && !PASSWORDS.map(OsString::from).contains(&words[words.len() - 1]) => {
+                words.push(words[words.len() - 1].clone());
+            }
             _ => put_option(dice, command, &mut words),
         }
     }

@@ -49,6 +49,7 @@ pub(super) const OTHERS: &[(&str, &str)] = &[
     ("- cargo ", "likewise"),
     ("tests/static", "builds with a toolchain that a machine may lack"),
     ("tests/run", "runs this test"),
+    ("tests/long", "runs the longer ones"),
     (
         "ln -s ",
         "a link in a home directory; tests/bench.rs and tests/memtier.rs start the program by those names",
