@@ -29,9 +29,9 @@
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
 //! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
+//! | [`diagnose`] | findings over records, a rule a file: what is wrong or limits the result, by which evidence, what to do; pure | screens, I/O |
 //! | [`export`] | what leaves a session: its figures in the forms that other tools read, one file a format; pure | screens, files |
 //! | [`compare`] | is B better: the one `Difference` of a figure with its words, of recordings, segments, settings and targets; may they be compared, which thresholds are crossed; pure | screens, files |
-//! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings or targets in alternation, a knob swept, a script played; curves over one knob; beside these the files and tables of series; pure but for those files | screens, I/O |
 //! | [`report`] | what leaves a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
 //! | [`print`](mod@print) | the screen's peer: lines and JSON lines as a session goes, its summary; the ways out to stdout and stderr | terminals |

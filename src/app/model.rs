@@ -7,7 +7,7 @@ use super::{
     RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
 };
 use crate::{
-    diagnose::{ClientLimit, LowHits, Overload},
+    diagnose::{Finding, of_segment},
     load::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
@@ -297,37 +297,15 @@ impl Model {
         }
     }
 
-    /// That redyno itself is the limit, and what to do about it: the verdict of now, in a frozen view and in a
-    /// recording that on the segment shown as a whole.
-    pub fn client_limit(&self) -> Option<(ClientLimit, &'static str)> {
-        let limit = if self.view == View::Live && self.playback.is_none() {
-            self.track().limit.limit()?.clone()
-        } else {
-            let shown = self.shown();
-            ClientLimit::of(&shown.segment().filter(|segment| segment.start.knobs.load)?.total)?
-        };
-        let advice = limit.advice(self.timeline().session().map_or(0, |session| session.host.cores));
-        Some((limit, advice))
-    }
-
-    /// That the load asks for more than is sent: now, in a frozen view and in a recording over the segment shown.
-    pub fn overload(&self) -> Option<Overload> {
+    /// What is wrong, or limits the result, the most pressing first: now, in a frozen view and in a recording over the segment
+    /// shown as a whole.
+    pub fn findings(&self) -> Vec<Finding> {
         if self.view == View::Live && self.playback.is_none() {
-            return self.track().overload.overload();
+            return self.track().findings.now();
         }
+        let cores = self.timeline().session().map_or(0, |session| session.host.cores);
         let shown = self.shown();
-        let segment = shown.segment()?;
-        Overload::of(&segment.start.knobs, &segment.total)
-    }
-
-    /// That many reads find no key: now, in a frozen view and in a recording over the segment shown.
-    pub fn low_hits(&self) -> Option<LowHits> {
-        if self.view == View::Live && self.playback.is_none() {
-            return self.track().hits.low();
-        }
-        let shown = self.shown();
-        let segment = shown.segment()?;
-        LowHits::of(&segment.start, &segment.total)
+        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
     }
 
     /// The message to show now.

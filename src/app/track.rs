@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Reachability, View};
 use crate::{
-    diagnose::{ClientWatch, HitWatch, OverloadWatch, SlowServer},
+    diagnose::Findings,
     session::{
         Record, Timeline,
         timeline::{ErrorLog, Held, Reading, Segments, Stretch},
@@ -24,12 +24,8 @@ pub struct Track {
     timeline: Timeline,
     /// The session as it was when the view was frozen, of what is known of its latest moment only.
     held: Option<Box<Held>>,
-    /// Whether redyno itself is the limit now.
-    pub(super) limit: ClientWatch,
-    /// Whether the load asks for more than is sent now.
-    pub(super) overload: OverloadWatch,
-    /// Whether most of what the load reads is there now.
-    pub(super) hits: HitWatch,
+    /// What is wrong now.
+    pub(super) findings: Findings,
     /// Whether its target answers.
     pub(super) reachability: Reachability,
     /// How many connections of its server are not ours, once that is known.
@@ -42,9 +38,7 @@ impl Track {
         Self {
             timeline,
             held: None,
-            limit: ClientWatch::default(),
-            overload: OverloadWatch::default(),
-            hits: HitWatch::default(),
+            findings: Findings::default(),
             reachability: Reachability::default(),
             others: None,
         }
@@ -67,15 +61,8 @@ impl Track {
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
-        self.limit.push(record);
-        self.overload.push(record);
-        self.hits.push(record);
+        self.findings.push(record);
         self.timeline.push(record);
-    }
-
-    /// That the server is slow now, and redyno is not.
-    pub fn slow_server(&self) -> Option<SlowServer> {
-        self.limit.slow_server()
     }
 
     /// Has what was read again of a recording, as target number `target` of it.

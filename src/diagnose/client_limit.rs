@@ -1,339 +1,347 @@
-//! When the load generator itself is the limit: five rules, each with its evidence.
-//!
-//! Measured with one worker, GET, and cores of their own for the server and for redyno:
-//!
-//! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
-//! |---|---|---|---|
-//! | share of a core | 0.58–0.94 | 0.92–0.95 | 0.19–0.50 |
-//! | share of the time waited for a core | 0.00–0.04 | 0.01–0.06 | 0.01–0.75 |
-//! | p50 of the wait for reading / p50 of service | 0.00–0.03 | 0.00–0.04 | 0.00–0.23 |
+//! That redyno itself is the limit. While the server is slow it is not, whatever its workers cost.
 
-use std::fmt;
-
-use crate::{
-    session::Interval,
-    stats::{Latency, PERCENTILES, Percentile},
-    units,
+use super::{
+    Finding,
+    client_evidence::{Evidence, Kind, evidence},
+    recent::Recent,
+    rule::{Rule, Verdict, Whole},
+    slow_server::Probes,
 };
+use crate::session::{Interval, Record};
 
-/// That the client is the limit, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClientLimit {
-    /// The reasons, the most telling first; at least one.
-    pub evidence: Vec<Evidence>,
-    /// Workers that share the load.
-    pub workers: usize,
+/// The stretch that is judged, in seconds: long enough to even out a tick, short enough to follow a knob.
+const WINDOW_S: f64 = 2.0;
+/// No verdict on less than this, in seconds: a second without what its borders are late.
+const ENOUGH_S: f64 = 0.9;
+
+/// Watches whether the client is the limit now: in the last two seconds under load. After a change of the knobs the earlier
+/// verdict stands until the new setting has been measured for a second.
+#[derive(Debug, Clone)]
+pub(super) struct ClientLimit {
+    segment: Option<u32>,
+    /// What this segment measured: service times and the client.
+    recent: Recent<Interval>,
+    /// What the verdict that stands rests on.
+    resting: Vec<Kind>,
+    probes: Probes,
+    /// The tick of the last interval, until it has been judged with what the probes tell of it.
+    unjudged: Option<u64>,
+    cores: usize,
 }
 
-/// One reason why the client is the limit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Evidence {
-    /// Clients wait for records of the dataset, which are read from its file.
-    Reader {
-        /// The share of the time in which the worker that waits most has none for them.
-        share: f64,
-    },
-    /// A worker has hardly a moment left.
-    Cpu {
-        /// Its number.
-        worker: usize,
-        /// The share of a core that it uses.
-        share: f64,
-    },
-    /// A worker has work, and no core to do it on.
-    RunDelay {
-        /// Its number.
-        worker: usize,
-        /// The share of the time that it waits for a core.
-        share: f64,
-    },
-    /// The slowest requests are slow because a worker has no core for them.
-    Tail {
-        /// The percentile from which on requests are taken for slow.
-        percentile: Percentile,
-        /// The share of the slow requests that waited for a core for half of their time.
-        share: f64,
-    },
-    /// Replies are there long before they are read.
-    ReadWait {
-        /// Half of the replies waited longer than this.
-        p50_ns: u64,
-        /// The service time that half of the replies exceeded.
-        service_ns: u64,
-    },
-}
-
-/// A kind of [`Evidence`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
-    Reader,
-    Cpu,
-    RunDelay,
-    Tail,
-    ReadWait,
-}
-
-/// From which percentile on requests are slow: the first that enough requests were measured for.
-const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
-
-impl Rule {
-    /// All, the most telling first.
-    pub(super) const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
-
-    /// From which share on the rule speaks, and below which it falls silent again. The distance between the two
-    /// keeps a figure that wavers about the first from being told over and over.
-    ///
-    /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
-    /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
-    /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
-    ///   latency.
-    /// - The tail: when most of the slow requests waited for a core, the percentile tells of this machine.
-    /// - Waiting to be read: half of the service time is as much as the server and the network have together.
-    pub(super) fn thresholds(self) -> (f64, f64) {
-        match self {
-            Self::Cpu => (0.90, 0.80),
-            Self::Reader | Self::RunDelay => (0.20, 0.10),
-            Self::Tail => (0.50, 0.35),
-            Self::ReadWait => (0.50, 0.35),
-        }
-    }
-
-    /// What the stretch says of it, before it is written to a recording as after; `None` where it was not measured, or too little to tell.
-    pub(super) fn evidence(self, stretch: &Interval) -> Option<Evidence> {
-        let client = stretch.client.as_ref()?;
-        let most = |share: fn(&crate::session::WorkerCost) -> Option<f64>| {
-            let known = client.workers.iter().enumerate().filter_map(|(n, worker)| Some((n, share(worker)?)));
-            known.max_by(|left, right| left.1.total_cmp(&right.1))
-        };
-        match self {
-            Self::Reader => client.record_wait.map(|share| Evidence::Reader { share }),
-            Self::Cpu => most(|w| Some(w.cpu)).map(|(worker, share)| Evidence::Cpu { worker, share }),
-            Self::RunDelay => {
-                most(|w| w.run_delay).map(|(worker, share)| Evidence::RunDelay { worker, share })
-            }
-            Self::Tail => {
-                let all = stretch.response.as_ref().unwrap_or(&stretch.service);
-                let told = |name| {
-                    let percentile = PERCENTILES.into_iter().find(|percentile| percentile.name == name)?;
-                    Some((percentile, all.percentile(percentile.quantile)?))
-                };
-                let (percentile, slow_ns) = SLOW_FROM.into_iter().find_map(told)?;
-                // A recording holds those that waited in coarse cells. All are counted by the same, so that they are some
-                // of these, and as many live as read.
-                let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
-                Some(Evidence::Tail { percentile, share: from(client.held.as_ref()?) / from(all).max(1.0) })
-            }
-            Self::ReadWait => Some(Evidence::ReadWait {
-                p50_ns: client.readable_to_read.coarse().percentile(0.5)?,
-                service_ns: stretch.service.percentile(0.5)?,
-            }),
-        }
+impl Default for ClientLimit {
+    fn default() -> Self {
+        let (recent, probes) = (Recent::of(WINDOW_S), Probes::default());
+        Self { segment: None, recent, resting: Vec::new(), probes, unjudged: None, cores: 0 }
     }
 }
 
-impl Evidence {
-    /// The share that the thresholds are for.
-    pub(super) fn share(&self) -> f64 {
-        match *self {
-            Self::Reader { share }
-            | Self::Cpu { share, .. }
-            | Self::RunDelay { share, .. }
-            | Self::Tail { share, .. } => share,
-            Self::ReadWait { p50_ns, service_ns } => p50_ns as f64 / service_ns.max(1) as f64,
+impl Rule for ClientLimit {
+    fn name(&self) -> &'static str {
+        "client limit"
+    }
+
+    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+        self.probes.push(record);
+        let mut verdict = Verdict::AsBefore;
+        match record {
+            Record::Session(session) => self.cores = session.host.cores,
+            Record::Segment(segment) => {
+                self.segment = Some(segment.segment);
+                self.recent.keep(0);
+                if !segment.knobs.load {
+                    verdict = self.clear();
+                }
+            }
+            Record::Interval(interval) => verdict = self.push_interval(interval),
+            Record::Ping(_) | Record::Wake(_) => {}
+            Record::End(_) => {
+                *self = Self::default();
+                return Verdict::Clear;
+            }
+            _ => return Verdict::AsBefore,
         }
+        let is_told = self.is_told();
+        if self.probes.is_slow() {
+            // Of a time that the probes have not told of yet, it may be over.
+            self.recent.keep(usize::from(self.unjudged.is_some() && !is_told));
+            self.unjudged = self.unjudged.filter(|_| !is_told);
+            return self.clear();
+        }
+        if is_told { self.judge().unwrap_or(verdict) } else { verdict }
+    }
+
+    fn whole(&self, Whole { total, cores, .. }: &Whole<'_>) -> Option<Finding> {
+        finding(evidence(total, |kind| kind.thresholds().0), total, *cores)
+    }
+
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
     }
 }
 
 impl ClientLimit {
-    /// The verdict on one stretch as a whole.
-    pub fn of(stretch: &Interval) -> Option<Self> {
-        Self::by(stretch, |rule| rule.thresholds().0)
+    fn clear(&mut self) -> Verdict {
+        self.resting.clear();
+        Verdict::Clear
     }
 
-    /// The verdict by other thresholds.
-    pub(super) fn by(stretch: &Interval, threshold: impl Fn(Rule) -> f64) -> Option<Self> {
-        let speaks = |rule: Rule| rule.evidence(stretch).filter(|found| found.share() >= threshold(rule));
-        let evidence: Vec<_> = Rule::ALL.into_iter().filter_map(speaks).collect();
-        let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
-        (!evidence.is_empty()).then_some(Self { evidence, workers })
-    }
-
-    /// Whether `rule` is among the reasons.
-    pub(super) fn rests_on(&self, rule: Rule) -> bool {
-        self.evidence.iter().any(|found| {
-            matches!(
-                (found, rule),
-                (Evidence::Reader { .. }, Rule::Reader)
-                    | (Evidence::Cpu { .. }, Rule::Cpu)
-                    | (Evidence::RunDelay { .. }, Rule::RunDelay)
-                    | (Evidence::Tail { .. }, Rule::Tail)
-                    | (Evidence::ReadWait { .. }, Rule::ReadWait)
-            )
-        })
-    }
-
-    /// What to do about it on a machine with so many cores.
-    pub fn advice(&self, cores: usize) -> &'static str {
-        match self.evidence.first() {
-            Some(Evidence::Reader { .. }) => "read the dataset from a faster disk, and not packed",
-            Some(Evidence::RunDelay { .. } | Evidence::Tail { .. }) => "give it its own cores",
-            _ if self.workers < cores => "give it more --threads",
-            _ => "run it on another machine",
+    fn push_interval(&mut self, interval: &Interval) -> Verdict {
+        if Some(interval.segment) != self.segment || interval.client.is_none() {
+            return Verdict::AsBefore;
         }
+        // The probes are silent: nothing more comes of the one before.
+        let before = self.unjudged.and_then(|_| self.judge());
+        self.unjudged = Some(interval.tick);
+        let part = Interval {
+            length_s: interval.length_s,
+            service: interval.service.clone(),
+            response: interval.response.clone(),
+            client: interval.client.clone(),
+            ..Interval::default()
+        };
+        self.recent.push(interval.length_s, part);
+        before.unwrap_or(Verdict::AsBefore)
+    }
+
+    /// Whether the last interval is to be judged: the probes have told of its time, or of all but its last tick.
+    fn is_told(&self) -> bool {
+        let until = self.probes.told_until();
+        self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
+    }
+
+    /// The verdict on what there is, if that is enough.
+    fn judge(&mut self) -> Option<Verdict> {
+        self.unjudged = None;
+        if self.recent.length_s() < ENOUGH_S {
+            return None;
+        }
+        let mut whole = Interval::default();
+        self.recent.iter().for_each(|part| whole.merge(part));
+        let found = evidence(&whole, |kind| {
+            let (speaks, falls_silent) = kind.thresholds();
+            if self.resting.contains(&kind) { falls_silent } else { speaks }
+        });
+        self.resting = found.iter().map(|found| found.kind).collect();
+        Some(finding(found, &whole, self.cores).into())
     }
 }
 
-impl fmt::Display for ClientLimit {
-    /// All reasons in one line.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, evidence) in self.evidence.iter().enumerate() {
-            let comma = if n > 0 { ", " } else { "" };
-            write!(f, "{comma}{evidence}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Reader { share } => write!(
-                f,
-                "the reader is the limit: clients wait {} of the time for a record of the dataset",
-                units::percent(share)
-            ),
-            Self::Cpu { worker, share } => {
-                write!(f, "load-{worker} uses {} of a core", units::percent(share))
-            }
-            Self::RunDelay { worker, share } => {
-                write!(f, "load-{worker} waits {} of the time for a core", units::percent(share))
-            }
-            Self::Tail { percentile, share } => write!(
-                f,
-                "{} is this machine's: {} of the slow requests waited for a core here",
-                percentile.name,
-                units::percent(share)
-            ),
-            Self::ReadWait { p50_ns, service_ns } => write!(
-                f,
-                "replies lie unread for {}, their p50 is {}",
-                units::latency(p50_ns),
-                units::latency(service_ns)
-            ),
-        }
-    }
+/// What this evidence of a stretch shows, on a machine with so many cores.
+fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
+    let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
+    let next = match evidence.first()?.kind {
+        Kind::Reader => "read the dataset from a faster disk, and not packed",
+        Kind::RunDelay | Kind::Tail => "give it its own cores",
+        Kind::Cpu | Kind::ReadWait if workers < cores => "give it more --threads",
+        Kind::Cpu | Kind::ReadWait => "run it on another machine",
+    };
+    Some(Finding {
+        is_ours: true,
+        evidence: evidence.into_iter().map(|evidence| evidence.words).collect(),
+        next: next.to_owned(),
+        ..Finding::new("client limit", "client limit", "the client is the limit")
+    })
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+mod tests {
+    use std::sync::Arc;
+
+    use super::{
+        super::{
+            client_evidence::tests::stretch,
+            slow_server::tests::{ping, wake},
+        },
+        *,
+    };
     use crate::{
-        session::{Client, WorkerCost},
-        stats::fixture::repeated,
+        diagnose::{Findings, our_limit},
+        load::Knobs,
+        session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, Timeline, Writer},
+        stats::fixture::latency_of,
     };
 
-    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies lie
-    /// unread for so long.
-    pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
-        let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
-        let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
-        Interval {
-            length_s: 0.25,
+    fn segment(number: u32, load: bool) -> Record {
+        let knobs = Knobs { load, ..Knobs::default() };
+        Record::Segment(Segment::new(0.0, number, knobs))
+    }
+
+    fn tick(segment: u32, cpu: f64) -> Record {
+        Record::Interval(Box::new(Interval { segment, ..stretch(&[(cpu, 0.0)], 1_000) }))
+    }
+
+    fn watch(records: impl IntoIterator<Item = Record>) -> (Findings, usize) {
+        let mut findings = Findings::default();
+        let changes = records.into_iter().filter(|record| !findings.push(record).is_empty()).count();
+        (findings, changes)
+    }
+
+    fn limit(findings: &Findings) -> Option<Finding> {
+        findings.now().into_iter().find(|finding| finding.is_ours)
+    }
+
+    #[test]
+    fn a_second_of_evidence_makes_a_verdict() {
+        let begun = |ticks| [segment(1, true)].into_iter().chain((0..ticks).map(|_| tick(1, 0.95)));
+        assert_eq!(limit(&watch(begun(3)).0), None);
+        assert!(limit(&watch(begun(4)).0).is_some());
+    }
+
+    #[test]
+    fn a_share_that_wavers_about_the_threshold_is_told_once() {
+        let shares = (0..200).map(|n| tick(1, [0.99, 0.98, 0.97, 0.97, 0.84, 0.82, 0.83, 0.84][n / 4 % 8]));
+        let (findings, changes) = watch([segment(1, true)].into_iter().chain(shares));
+        assert!(limit(&findings).is_some());
+        assert_eq!(changes, 1);
+    }
+
+    #[test]
+    fn it_ends_when_the_client_has_time_again() {
+        let shares = (0..8).map(|_| tick(1, 0.95)).chain((0..8).map(|_| tick(1, 0.5)));
+        let (findings, changes) = watch([segment(1, true)].into_iter().chain(shares));
+        assert_eq!((limit(&findings), changes), (None, 2));
+    }
+
+    #[test]
+    fn one_rule_that_speaks_does_not_lower_the_threshold_of_another() {
+        let waits =
+            |delay| Record::Interval(Box::new(Interval { segment: 1, ..stretch(&[(0.95, delay)], 1_000) }));
+        let (findings, _) = watch([segment(1, true)].into_iter().chain((0..12).map(|_| waits(0.15))));
+        assert_eq!(limit(&findings).map(|limit| limit.evidence.len()), Some(1));
+    }
+
+    #[test]
+    fn a_turn_of_the_knobs_keeps_the_verdict_until_the_new_setting_is_measured() {
+        let mut watch = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95)))).0;
+        watch.push(&segment(2, true));
+        for late in [tick(2, 0.3), tick(2, 0.3), tick(2, 0.3), tick(1, 0.99)] {
+            watch.push(&late);
+        }
+        assert!(limit(&watch).is_some(), "the earlier one stands");
+        watch.push(&tick(2, 0.3));
+        assert_eq!(limit(&watch), None, "what comes late for the earlier segment has no say");
+    }
+
+    #[test]
+    fn without_load_there_is_no_verdict() {
+        let (mut watch, _) = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95))));
+        assert_eq!(watch.push(&segment(2, false)), ["client limit: no longer"]);
+        assert_eq!(limit(&watch), None);
+    }
+
+    /// Seconds as they are written: the load, the pings, the wake probe.
+    fn second(t_s: u32, cpu: f64, waiting_ms: u64) -> [Record; 3] {
+        let load = Interval {
+            t_s: t_s.into(),
+            tick: u64::from(t_s) * 4,
+            length_s: 1.0,
             segment: 1,
-            service: repeated(300_000, 1000),
-            client: Some(client),
-            ..Interval::default()
+            ..stretch(&[(cpu, 0.0)], 1_000)
+        };
+        let t_s = f64::from(t_s);
+        [Record::Interval(Box::new(load)), ping(t_s, 1, waiting_ms), wake(t_s, 1)]
+    }
+
+    /// Whether the client is called the limit after each record, and whether the server is called slow.
+    fn verdicts(seconds: impl IntoIterator<Item = [Record; 3]>) -> Vec<(bool, bool)> {
+        let mut findings = Findings::default();
+        findings.push(&segment(1, true));
+        let push = |record: Record| {
+            findings.push(&record);
+            let stands = |name| findings.by_rule().any(|(rule, stands)| rule == name && stands);
+            (stands("client limit"), stands("slow server"))
+        };
+        seconds.into_iter().flatten().map(push).collect()
+    }
+
+    #[test]
+    fn a_client_is_no_limit_while_ping_waits_for_a_server_that_was_stopped() {
+        let stopped = |t_s| second(t_s, 0.95, u64::from(t_s - 2) * 1000 - 500);
+        let full = [second(1, 0.95, 0), second(2, 0.95, 0), stopped(3), stopped(4), second(5, 0.95, 0)];
+        let (limit, slow, neither) = ((true, false), (false, true), (false, false));
+        let told = verdicts(full);
+        assert_eq!(told[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
+        assert_eq!(told[9..], [slow, slow, slow, slow, slow, limit], "what is measured now speaks again");
+        let light = [second(1, 0.1, 0), second(2, 0.1, 0), stopped(3), stopped(4), second(5, 0.1, 0)];
+        let told = verdicts(light);
+        assert_eq!(
+            told[..8],
+            [neither; 8],
+            "no limit is told before the probes are heard of the same second"
+        );
+        assert_eq!(told[8..], [slow, slow, slow, slow, slow, slow, neither]);
+    }
+
+    /// Numbers that look like chance, the same in every run.
+    struct Chance(u64);
+
+    impl Chance {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % n
         }
     }
 
-    fn told(stretch: &Interval) -> String {
-        ClientLimit::of(stretch).map(|limit| limit.to_string()).unwrap_or_default()
+    /// Twelve seconds in which a neighbour takes the core now and then: some requests take milliseconds, and most of these
+    /// waited for the core.
+    fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
+        let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));
+        for tick in 1..=48_u32 {
+            let slow: Vec<_> = (0..chance.below(60)).map(|n| slow_ns + n * chance.below(40_000)).collect();
+            let waited = slow.iter().copied().filter(|_| chance.below(10) < 7).collect::<Vec<_>>();
+            let fast = (0..400).map(|_| 150_000 + chance.below(400_000));
+            let service = latency_of(fast.chain(slow));
+            let mut body = stretch(&[(0.3, chance.below(30) as f64 / 100.0)], 60_000 + chance.below(200_000));
+            let held = (!waited.is_empty()).then(|| latency_of(waited));
+            body.client.iter_mut().for_each(|client| client.held.clone_from(&held));
+            let t_s = f64::from(tick) / 4.0;
+            records.push(Record::Interval(Box::new(Interval { t_s, ops: service.count(), service, ..body })));
+        }
+        records.into_iter().map(Arc::new).collect()
+    }
+
+    /// What is said of these records after each interval, and of their segment as a whole.
+    fn said(records: &[Arc<Record>]) -> Vec<String> {
+        let (mut findings, mut timeline) = (Findings::default(), Timeline::default());
+        let mut said = Vec::new();
+        for record in records {
+            findings.push(record);
+            timeline.push(record);
+            let is_measured = matches!(**record, Record::Interval(_));
+            said.extend(limit(&findings).filter(|_| is_measured).map(|limit| limit.evidence.join(", ")));
+        }
+        said.extend(timeline.segments().current().and_then(|segment| our_limit(&segment.total)));
+        said
     }
 
     #[test]
-    fn a_client_with_time_to_spare_is_no_limit() {
-        assert_eq!(ClientLimit::of(&stretch(&[(0.89, 0.05), (0.5, 0.19)], 149_000)), None);
-        assert_eq!(ClientLimit::of(&Interval::default()), None, "what was not measured is no evidence");
-    }
-
-    #[test]
-    fn each_rule_names_the_worker_and_the_figure() {
-        assert_eq!(told(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
-        let waits = told(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
-        assert_eq!(waits, "load-0 waits 41 % of the time for a core");
-        let unread = told(&stretch(&[(0.3, 0.0)], 200_000));
-        assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
-        let all = told(&stretch(&[(0.95, 0.3)], 200_000));
-        assert_eq!(all.matches(", ").count(), 3, "{all}");
-    }
-
-    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` of 6.8 ms, of which `held` waited for a core.
-    fn with_tail(slow: u64, held: u64) -> Interval {
-        let mut response = repeated(300_000, 990);
-        response.merge(&repeated(6_800_000, slow));
-        let mut stretch = Interval { response: Some(response), ..stretch(&[(0.05, 0.098)], 1_000) };
-        let held = (held > 0).then(|| repeated(6_800_000, held));
-        stretch.client.as_mut().unwrap().held = held;
-        stretch
-    }
-
-    #[test]
-    fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
-        let told = |slow, held| told(&with_tail(slow, held));
-        assert_eq!(told(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
-        assert_eq!(told(20, 9), "", "the server's, or the network's");
-        assert_eq!(told(20, 0), "");
-        let limit = ClientLimit::of(&with_tail(20, 16)).unwrap();
-        assert_eq!(limit.advice(8), "give it its own cores");
-    }
-
-    #[test]
-    fn of_few_requests_the_slow_ones_are_more_than_a_hundredth() {
-        let mut few = with_tail(20, 16);
-        few.response = Some(repeated(6_800_000, 300));
-        few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
-        assert_eq!(told(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
-        few.response = Some(repeated(6_800_000, 50));
-        assert_eq!(told(&few), "", "too few to tell");
-    }
-
-    #[test]
-    fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
-        let mut fast = with_tail(20, 0);
-        fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
-        assert_eq!(told(&fast), "");
-    }
-
-    #[test]
-    fn too_few_replies_prove_nothing_about_their_wait() {
-        let mut short = stretch(&[(0.1, 0.0)], 1_000);
-        short.client.as_mut().unwrap().readable_to_read = repeated(900_000, 10);
-        assert_eq!(ClientLimit::of(&short), None);
-    }
-
-    #[test]
-    fn a_dataset_that_is_not_read_in_time_is_the_first_reason() {
-        let waiting = |share| {
-            let mut stretch = stretch(&[(0.95, 0.0)], 1_000);
-            stretch.client.as_mut().unwrap().record_wait = Some(share);
-            stretch
-        };
-        let limit = ClientLimit::of(&waiting(0.97)).unwrap();
-        let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
-        assert!(limit.to_string().starts_with(reader), "{limit}");
-        assert!(limit.advice(8).contains("faster disk"));
-        assert!(!told(&waiting(0.1)).contains("reader"));
-        let mut longer = waiting(0.8);
-        longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
-        assert_eq!(longer.client.unwrap().record_wait, Some(0.4));
-    }
-
-    #[test]
-    fn advice_follows_the_reason() {
-        let busy = ClientLimit::of(&stretch(&[(0.97, 0.0)], 1_000)).unwrap();
-        assert_eq!(busy.advice(2), "give it more --threads");
-        assert_eq!(busy.advice(1), "run it on another machine");
-        let crowded = ClientLimit::of(&stretch(&[(0.3, 0.5)], 1_000)).unwrap();
-        assert_eq!(crowded.advice(8), "give it its own cores");
+    fn a_recording_says_what_its_session_said_and_no_share_is_above_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut chance, mut told) = (Chance(7), 0);
+        for n in 0..40 {
+            let live = with_a_neighbour(&mut chance);
+            let mut coalesce = Coalesce::default();
+            let mut seconds: Vec<_> = live.iter().flat_map(|record| coalesce.push(record)).collect();
+            seconds.extend(coalesce.rest());
+            let path = folder.path().join(format!("{n}.jsonl"));
+            let mut writer = Writer::create(&path).unwrap();
+            writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+            seconds.iter().for_each(|record| writer.write(record).unwrap());
+            writer.finish().unwrap();
+            let mut reader = Reader::open(&path).unwrap();
+            let read: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).map(Arc::new).collect();
+            let lines = said(&seconds);
+            assert_eq!(said(&read), lines);
+            assert_eq!(said(&live).last(), lines.last(), "the ticks of the screen end in the same sentence");
+            for share in lines.iter().flat_map(|line| line.split(&[',', ':'])).filter(|s| s.contains(" % of"))
+            {
+                let digits: String = share.chars().filter(char::is_ascii_digit).collect();
+                let is_percentile = share.contains("slow requests");
+                told += usize::from(is_percentile);
+                assert!(digits.parse::<u64>().unwrap() <= 100, "{share}");
+            }
+        }
+        assert!(told > 20, "the tails of {told} are judged");
     }
 }

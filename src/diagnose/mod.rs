@@ -1,25 +1,28 @@
-//! Verdicts over the records of a session: what limits the result, and by which evidence.
+//! Findings: what is wrong, or limits the result, by which evidence, and what to do about it.
 //!
 //! ```text
-//!  records ─► ClientWatch ─► ClientLimit ─► header, status line, headless lines
-//!                 └────────► SlowServer ─► status line, headless lines
-//!  totals  ────────────────► ClientLimit ─► summary
-//!  records ─► OverloadWatch ─► Overload ─► header, status line
-//!  records ─► HitWatch ─► LowHits ─► header, status line, headless lines; totals ─► summary
-//!  events  ────────────────► Cause ─► what the cursor reads, the worst moments of the chart, summary
+//!              ┌─ stall ────────┐
+//!              ├─ slow server ──┤
+//!  records ────┼─ overload ─────┼─► Findings: now ──► header, status line, lines, metrics
+//!  totals ─────┼─ client limit ─┤   of segments ────► summary, report, a frozen view, recordings
+//!              └─ hit rate ─────┘
+//!  events ────────────────────────► Cause ─► what the cursor reads, the worst moments of the chart, summary
 //! ```
-//! Pure: no I/O, no clock, no screen. A threshold stands beside the reason for it.
+//! A rule is a file, and a row of [the list](findings). Pure: no I/O, no clock, no screen. A threshold stands beside the
+//! reason for it.
 
 mod cause;
+mod client_evidence;
 mod client_limit;
-mod client_watch;
+mod finding;
+mod findings;
 mod hit_rate;
 mod overload;
+mod recent;
+mod rule;
 mod slow_server;
+mod stall;
 
 pub use cause::{Cause, Delay};
-pub use client_limit::{ClientLimit, Evidence};
-pub use client_watch::ClientWatch;
-pub use hit_rate::{HitWatch, LowHits};
-pub use overload::{Overload, OverloadWatch, Trend};
-pub use slow_server::SlowServer;
+pub use finding::{Finding, Severity};
+pub use findings::{Findings, of_segment, of_segments, our_limit};

@@ -1,9 +1,11 @@
 //! When an open loop asks for more than is sent: its requests wait before they are sent, or are shed.
 
-use std::{collections::VecDeque, fmt};
-
+use super::{
+    Finding, Severity,
+    recent::Recent,
+    rule::{Rule, Verdict, Whole},
+};
 use crate::{
-    load::Knobs,
     session::{Interval, Record},
     units,
 };
@@ -18,147 +20,140 @@ const CAUGHT_UP_US: u64 = 50_000;
 const SHED: f64 = 0.01;
 /// A segment as a whole was overloaded below this share of its rate.
 const REACHED: f64 = 0.98;
-
-/// That an open loop asks for more than is sent, and by how much.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overload {
-    /// Good replies per second.
-    pub ops_per_s: f64,
-    /// What is due, in requests per second.
-    pub rate: u32,
-    /// The send lag: how late the oldest due, unsent request is, in µs.
-    pub behind_us: u64,
-    /// The share of the due requests that were shed.
-    pub shed: f64,
-    /// Where the send lag goes; `None` for a segment as a whole.
-    pub trend: Option<Trend>,
-}
-
-/// Where the send lag goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trend {
-    /// More is due than is sent.
-    Growing,
-    /// As much is sent as is due.
-    Steady,
-    /// The backlog is being worked off.
-    Shrinking,
-}
-
-impl Overload {
-    /// The verdict on the `total` of a segment with these knobs.
-    pub fn of(knobs: &Knobs, total: &Interval) -> Option<Self> {
-        let rate = knobs.rate.filter(|_| knobs.load && total.length_s > 0.0)?;
-        let shed = total.shed as f64 / total.due.max(1) as f64;
-        let overload =
-            Self { ops_per_s: total.ops_per_s, rate, behind_us: total.behind_us, shed, trend: None };
-        let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
-        (is_slow || shed >= SHED).then_some(overload)
-    }
-}
-
-impl fmt::Display for Overload {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} of {}", units::count(self.ops_per_s), units::rate(f64::from(self.rate)))?;
-        if self.shed >= SHED {
-            write!(f, ", {} shed", units::percent(self.shed))?;
-        }
-        if self.behind_us >= CAUGHT_UP_US {
-            write!(f, ", {} behind", units::latency(self.behind_us.saturating_mul(1000)))?;
-            f.write_str(match self.trend {
-                Some(Trend::Growing) => ", growing",
-                Some(Trend::Steady) => ", steady",
-                Some(Trend::Shrinking) => ", catching up",
-                None => " at the most",
-            })?;
-        }
-        Ok(())
-    }
-}
+/// What to do where redyno itself is not the reason.
+const NEXT: &str = "these connections get no faster answers: more clients, or a lower rate";
 
 /// Watches whether the load asks for too much now.
-#[derive(Debug, Clone, Default)]
-pub struct OverloadWatch {
+#[derive(Debug, Clone)]
+pub(super) struct Overload {
+    /// The segment, and its rate.
     segment: Option<(u32, u32)>,
-    /// The last two seconds of this segment: length, replies, requests that were due, those shed, send lag.
-    window: VecDeque<Part>,
-    overload: Option<Overload>,
+    recent: Recent<Part>,
 }
 
+/// What is kept of an interval: replies, requests that were due, those shed, and the send lag.
 #[derive(Debug, Clone)]
 struct Part {
-    length_s: f64,
     ops: u64,
     due: u64,
     shed: u64,
     behind_us: u64,
 }
 
-impl OverloadWatch {
-    /// The verdict that stands.
-    pub fn overload(&self) -> Option<Overload> {
-        self.overload
+/// What an open loop reached: good replies per second, the share of the due requests that were shed, and how late the
+/// oldest due, unsent request is, in µs.
+struct Reached {
+    ops_per_s: f64,
+    shed: f64,
+    behind_us: u64,
+}
+
+impl Default for Overload {
+    fn default() -> Self {
+        Self { segment: None, recent: Recent::of(WINDOW_S) }
+    }
+}
+
+impl Rule for Overload {
+    fn name(&self) -> &'static str {
+        "overload"
     }
 
-    /// Takes the next record.
-    pub fn push(&mut self, record: &Record) {
+    fn push(&mut self, record: &Record, stands: bool) -> Verdict {
         match record {
             Record::Segment(segment) => {
                 let rate = segment.knobs.rate.filter(|_| segment.knobs.load);
                 *self = Self { segment: rate.map(|rate| (segment.segment, rate)), ..Self::default() };
+                Verdict::Clear
             }
-            Record::Interval(interval) if !interval.drain => self.push_interval(interval),
-            Record::End(_) => *self = Self::default(),
-            _ => {}
+            Record::Interval(interval) if !interval.drain => self.push_interval(interval, stands),
+            Record::End(_) => {
+                *self = Self::default();
+                Verdict::Clear
+            }
+            _ => Verdict::AsBefore,
         }
     }
 
-    fn push_interval(&mut self, interval: &Interval) {
+    fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
+        let rate = segment.and_then(|segment| segment.knobs.rate).filter(|_| total.length_s > 0.0)?;
+        let shed = total.shed as f64 / total.due.max(1) as f64;
+        let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
+        let reached = Reached { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
+        (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
+    }
+
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Overload {
+    fn push_interval(&mut self, interval: &Interval, stands: bool) -> Verdict {
         let Some((_, rate)) = self.segment.filter(|(segment, _)| *segment == interval.segment) else {
-            return;
+            return Verdict::AsBefore;
         };
         let &Interval { length_s, ops, due, shed, behind_us, .. } = interval;
-        self.window.push_back(Part { length_s, ops, due, shed, behind_us });
-        let mut length_s: f64 = self.window.iter().map(|part| part.length_s).sum();
-        while let Some(oldest) = self.window.front()
-            && length_s - oldest.length_s >= WINDOW_S
-        {
-            length_s -= oldest.length_s;
-            self.window.pop_front();
-        }
-        self.overload = self.judge(rate, length_s);
+        self.recent.push(length_s, Part { ops, due, shed, behind_us });
+        self.judge(rate, stands).into()
     }
 
-    fn judge(&self, rate: u32, length_s: f64) -> Option<Overload> {
-        let sum = |count: fn(&Part) -> u64| self.window.iter().map(count).sum::<u64>() as f64;
-        let (first_us, behind_us) = (self.window.front()?.behind_us, self.window.back()?.behind_us);
+    fn judge(&self, rate: u32, stands: bool) -> Option<Finding> {
+        let sum = |count: fn(&Part) -> u64| self.recent.iter().map(count).sum::<u64>() as f64;
+        let length_s = self.recent.length_s();
+        let first_us = self.recent.iter().next()?.behind_us;
+        let behind_us = self.recent.iter().next_back()?.behind_us;
         // What a fiftieth of the window changes is noise.
         let slack_us = (length_s * 1e6 / 50.0) as u64;
-        let trend = match behind_us {
-            now if now > first_us + slack_us => Trend::Growing,
-            now if now + slack_us < first_us => Trend::Shrinking,
-            _ => Trend::Steady,
+        let (is_shrinking, trend) = match behind_us {
+            now if now > first_us + slack_us => (false, ", growing"),
+            now if now + slack_us < first_us => (true, ", catching up"),
+            _ => (false, ", steady"),
         };
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
-        let is_late = match self.overload {
-            Some(_) => behind_us >= CAUGHT_UP_US,
+        let is_late = match stands {
+            true => behind_us >= CAUGHT_UP_US,
             // A backlog that shrinks from the start was made by a pause of the server.
-            None => behind_us >= LATE_US && trend != Trend::Shrinking && self.window.len() > 1,
+            false => behind_us >= LATE_US && !is_shrinking && self.recent.iter().len() > 1,
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
-        (is_late || shed >= SHED).then_some(Overload { ops_per_s, rate, behind_us, shed, trend: Some(trend) })
+        (is_late || shed >= SHED).then(|| Reached { ops_per_s, shed, behind_us }.finding(rate, trend))
+    }
+}
+
+impl Reached {
+    /// That this is less than the `rate`; `trend` says where the send lag goes.
+    fn finding(&self, rate: u32, trend: &str) -> Finding {
+        let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
+        if self.shed >= SHED {
+            known_by += &format!(", {} shed", units::percent(self.shed));
+        }
+        if self.behind_us >= CAUGHT_UP_US {
+            let behind = units::latency(self.behind_us.saturating_mul(1000));
+            known_by += &format!(", {behind} behind{trend}");
+        }
+        Finding {
+            severity: Severity::Bad,
+            evidence: vec![known_by],
+            next: NEXT.to_owned(),
+            ..Finding::new("overload", "overloaded", "overloaded")
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Segment;
+    use crate::{
+        diagnose::{Findings, of_segment},
+        load::Knobs,
+        session::Segment,
+    };
 
-    fn watch(knobs: Knobs) -> OverloadWatch {
-        let mut watch = OverloadWatch::default();
-        watch.push(&Record::Segment(Segment::new(0.0, 3, knobs)));
-        watch
+    fn watch(knobs: Knobs) -> Findings {
+        let mut findings = Findings::default();
+        findings.push(&Record::Segment(Segment::new(0.0, 3, knobs)));
+        findings
     }
 
     fn at(rate: u32) -> Knobs {
@@ -166,7 +161,7 @@ mod tests {
     }
 
     /// What is said after a quarter of a second with so much answered and such a lag.
-    fn tick(watch: &mut OverloadWatch, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
+    fn tick(findings: &mut Findings, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
         let interval = Interval {
             segment: 3,
             length_s: 0.25,
@@ -176,8 +171,8 @@ mod tests {
             behind_us,
             ..Interval::default()
         };
-        watch.push(&Record::Interval(Box::new(interval)));
-        watch.overload().map(|overload| overload.to_string())
+        findings.push(&Record::Interval(Box::new(interval)));
+        findings.now().first().map(|overload| overload.evidence[0].clone())
     }
 
     #[test]
@@ -218,7 +213,10 @@ mod tests {
             behind_us: 9_100_000,
             ..Interval::default()
         };
-        let said = Overload::of(&at(1_000_000), &total).map(|overload| overload.to_string());
-        assert_eq!(said.as_deref(), Some("88.0 k of 1.00 M/s, 9.10 s behind at the most"));
+        let said = of_segment(&Segment::new(0.0, 3, at(1_000_000)), &total, 1);
+        assert_eq!(
+            said[0].line(),
+            format!("overload: 88.0 k of 1.00 M/s, 9.10 s behind at the most; {NEXT}")
+        );
     }
 }

@@ -7,8 +7,10 @@
 //! A server that is stopped, or busy with one long command, answers nobody. What our own workers cost meanwhile tells
 //! nothing of who limits the load.
 
-use std::fmt;
-
+use super::{
+    Finding, Severity,
+    rule::{Rule, Verdict},
+};
 use crate::{session::Record, units};
 
 /// A PING that waits so long is one that a person would notice, in ns.
@@ -16,36 +18,47 @@ const WAITS_NS: u64 = 200_000_000;
 /// Our own threads wake on time where the latest of them was late by less than this part of the wait.
 const PART: u64 = 5;
 
-/// That the server is slow, and how it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlowServer {
-    /// How long a PING waited, or waits still, in ns.
-    pub waited_ns: u64,
-    /// How late the latest of our own sleeping threads woke meanwhile, in ns.
-    pub wake_ns: u64,
+/// Watches whether the server is slow now.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SlowServer {
+    probes: Probes,
 }
 
-impl fmt::Display for SlowServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (waited, wake) = (units::latency(self.waited_ns), units::latency(self.wake_ns));
-        write!(f, "PING waited {waited}, our own threads woke within {wake}")
+impl Rule for SlowServer {
+    fn name(&self) -> &'static str {
+        "slow server"
+    }
+
+    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+        self.probes.push(record);
+        let found = self.probes.slow.clone().map(|known_by| Finding {
+            severity: Severity::Standstill,
+            evidence: vec![known_by],
+            ..Finding::new(self.name(), self.name(), "the server is slow")
+        });
+        found.into()
+    }
+
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
     }
 }
 
-/// Watches whether the server is slow now.
+/// What ping and wake probe tell of the same time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ServerWatch {
+pub(super) struct Probes {
     /// What the pings of the last stretch say: its tick, and their longest wait.
     ping: Option<(u64, u64)>,
     /// The same of the wake probe: how late it was at most.
     wake: Option<(u64, u64)>,
-    slow: Option<SlowServer>,
+    /// How it is known that the server is slow, if it is.
+    slow: Option<String>,
 }
 
-impl ServerWatch {
-    /// The verdict that stands.
-    pub(super) fn slow(&self) -> Option<SlowServer> {
-        self.slow
+impl Probes {
+    /// Whether the server is slow.
+    pub(super) fn is_slow(&self) -> bool {
+        self.slow.is_some()
     }
 
     /// The tick up to which both probes have told; none where one of them never did.
@@ -72,8 +85,9 @@ impl ServerWatch {
         // What one probe tells of a stretch says nothing of what the other told of another.
         let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
         if ping_tick.abs_diff(wake_tick) <= 1 {
+            let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
             let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
-            self.slow = is_slow.then_some(SlowServer { waited_ns, wake_ns });
+            self.slow = is_slow.then(|| format!("PING waited {waited}, our own threads woke within {woke}"));
         }
     }
 }
@@ -102,10 +116,10 @@ pub(super) mod tests {
     }
 
     fn said(records: impl IntoIterator<Item = Record>) -> Vec<Option<String>> {
-        let mut watch = ServerWatch::default();
+        let mut probes = Probes::default();
         let push = |record: Record| {
-            watch.push(&record);
-            watch.slow().map(|slow| slow.to_string())
+            probes.push(&record);
+            probes.slow.clone()
         };
         records.into_iter().map(push).collect()
     }

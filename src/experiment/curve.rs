@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::{Dimension, Limit};
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::our_limit,
     load::Knobs,
     session::{Interval, Segment, timeline::SegmentTotal},
     stats::{Latency, Usl},
@@ -72,8 +72,8 @@ impl Point {
     }
 
     /// Why redyno itself was the limit, if it was.
-    pub fn client_limit(&self) -> Option<ClientLimit> {
-        ClientLimit::of(&self.measured)
+    pub fn our_limit(&self) -> Option<String> {
+        our_limit(&self.measured)
     }
 
     /// Whether it holds a limit, without any error.

@@ -16,7 +16,7 @@ use super::{
     trial::{Disturbance, Measured, Outcome},
 };
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::our_limit,
     happening::{Found, Happening},
     load::{Knob, Knobs},
     session::{Delivery, Interval, Order},
@@ -196,7 +196,7 @@ impl Find {
         if let Some(search) = self.search.as_mut().filter(|_| disturbance.is_none()) {
             search.count(trial, is_held);
         }
-        let client_limit = ClientLimit::of(all).map(|limit| limit.to_string());
+        let client_limit = our_limit(all);
         let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
         let tried = Tried { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
         self.tried.push(tried);

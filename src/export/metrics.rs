@@ -13,6 +13,7 @@ use prometheus_client::{
 };
 
 use crate::{
+    diagnose::Findings,
     gauge::{self, Gauges, Kind},
     probe::Ping,
     session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
@@ -32,11 +33,13 @@ pub struct Metrics {
     /// Of the server: the last sample, with sums where a sample tells what was added.
     server: Gauges,
     events: BTreeMap<String, u64>,
+    findings: Findings,
 }
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.load.push(record);
+        self.findings.push(record);
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Segment(segment) => self.segment = Some(segment.clone()),
@@ -121,7 +124,8 @@ impl Metrics {
                 out.gauge("target_rate", "Requests that are due per second", None, rate.into())?;
             }
         }
-        out.counters("events", "What happened, by name", "name", &self.events)
+        out.counters("events", "What happened, by name", "name", &self.events)?;
+        out.flags("finding", "Whether it is so now, by rule", "rule", self.findings.by_rule())
     }
 
     fn write_load(&self, out: &mut Writer) -> fmt::Result {
@@ -256,6 +260,20 @@ impl Writer<'_> {
         for (value, count) in counts {
             let labels = [(label, value.as_str())];
             metric.encode_family(&labels)?.encode_counter::<NoLabelSet, u64, f64>(count, None)?;
+        }
+        Ok(())
+    }
+
+    fn flags<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        flags: impl Iterator<Item = (&'l str, bool)>,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (value, flag) in flags {
+            metric.encode_family(&[(label, value)])?.encode_gauge(&u32::from(flag))?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ mod columns;
 
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
-    diagnose::{ClientWatch, HitWatch},
+    diagnose::Findings,
     happening::Happening,
     load::Knobs,
     print::summary,
@@ -38,10 +38,9 @@ pub struct Lines {
     since_heading: Option<usize>,
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
-    client: ClientWatch,
-    hits: HitWatch,
-    /// Changes of their verdicts, to be told below the second that brought them.
-    verdicts: Vec<String>,
+    findings: Findings,
+    /// What has come to stand or ceased to, to be told below the second that brought it.
+    found: Vec<String>,
 }
 
 impl Sink for Lines {
@@ -97,15 +96,13 @@ impl Lines {
     /// The lines that a record completes.
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
+        let mut found = self.findings.push(record);
         match record {
-            Record::Session(session) => {
-                self.client.push(record);
-                lines.push(session_line(session));
-            }
+            Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
-                self.client.push(record);
-                self.hits.push(record);
+                // Of the setting before, which is over.
+                found.clear();
                 let aside = match &segment.prefill {
                     Some(prefill) => format!("{prefill}, "),
                     None => segment.aside().map_or_else(String::new, |aside| format!("{aside}, ")),
@@ -120,45 +117,27 @@ impl Lines {
             }
             Record::Interval(interval) => {
                 self.complete(None, &mut lines);
-                self.judge(record, interval.t_s);
-                if self.hits.push(record) {
-                    self.verdicts.push(format!("{:6.1} s  {}", interval.t_s, self.hit_rate()));
-                }
                 self.held = Some(interval.clone());
             }
             Record::Ping(ping) => {
                 self.tell_timing(ping, &mut lines);
                 self.complete(Some(ping), &mut lines);
-                self.judge(record, ping.t_s);
-                lines.append(&mut self.verdicts);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => lines.push(told(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
-            Record::Wake(wake) => {
-                self.judge(record, wake.t_s);
-                if self.held.is_none() {
-                    lines.append(&mut self.verdicts);
-                }
+            Record::Wake(_) | Record::Intrinsic(_) | Record::Beside(_) => {}
+            Record::End(_) => {
+                self.complete(None, &mut lines);
+                found.clear();
             }
-            Record::Intrinsic(_) | Record::Beside(_) => {}
-            Record::End(_) => self.complete(None, &mut lines),
+        }
+        let t_s = record.t_s().unwrap_or_default();
+        self.found.extend(found.into_iter().map(|found| format!("{t_s:6.1} s  {found}")));
+        if self.held.is_none() {
+            lines.append(&mut self.found);
         }
         lines
-    }
-
-    /// Says that the server has become slow or the client the limit, or has ceased to be.
-    fn judge(&mut self, record: &Record, t_s: f64) {
-        let was_slow = self.client.slow_server().is_some();
-        let turns = self.client.push(record);
-        let slow = self.client.slow_server();
-        if slow.is_some() != was_slow {
-            let told = slow.map_or_else(|| "no longer".to_owned(), |slow| slow.to_string());
-            self.verdicts.push(format!("{t_s:6.1} s  slow server: {told}"));
-        }
-        if turns {
-            self.verdicts.push(format!("{t_s:6.1} s  client limit: {}", self.client_limit()));
-        }
     }
 
     /// Says why there is no kernel time, when that begins.
@@ -170,22 +149,10 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
-    fn hit_rate(&self) -> String {
-        let good = || "hit rate: above 90 % again".to_owned();
-        self.hits.low().map_or_else(good, |low| format!("{low}; {}", low.advice()))
-    }
-
     /// How far the making of keys is, if it goes on.
     fn progress(&self) -> Option<Progress> {
         let current = self.timeline.segments().current()?;
         Progress::of(&current.start, &current.total)
-    }
-
-    fn client_limit(&self) -> String {
-        match (self.client.limit(), self.client.advice()) {
-            (Some(limit), Some(advice)) => format!("{limit}; {advice}"),
-            _ => "no longer".to_owned(),
-        }
     }
 
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
@@ -209,7 +176,7 @@ impl Lines {
         let progress = self.progress().map_or_else(String::new, |progress| format!("  prefill {progress}"));
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
         lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}{outage}{progress}").trim_end().to_owned());
-        lines.append(&mut self.verdicts);
+        lines.append(&mut self.found);
     }
 }
 

@@ -4,7 +4,7 @@ mod failures;
 mod table;
 
 use crate::{
-    diagnose::{Cause, ClientLimit, Delay, LowHits},
+    diagnose::{Cause, Delay, of_segments},
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
@@ -32,7 +32,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         if is_one_setting {
             totals(&mut text, &sum);
         }
-        hits(&mut text, timeline, &sum, is_one_setting);
+        hits(&mut text, &sum, is_one_setting);
         records(&mut text, &sum, &rows, is_one_setting);
         if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
             opened(&mut text, &sum, is_one_setting);
@@ -42,7 +42,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         }
         worst(&mut text, timeline);
     }
-    client(&mut text, timeline);
+    findings(&mut text, timeline);
     if rows.len() > 1 {
         text.push('\n');
         text += &table::table(&rows, timeline.segments().forgotten());
@@ -120,8 +120,8 @@ fn totals(text: &mut String, sum: &Summary) {
     }
 }
 
-/// How many reads found their key where one setting ran, and what that means where few did.
-fn hits(text: &mut String, timeline: &Timeline, sum: &Summary, is_one_setting: bool) {
+/// How many reads found their key where one setting ran.
+fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {
         let share = sum.hits as f64 / reads as f64;
@@ -134,12 +134,6 @@ fn hits(text: &mut String, timeline: &Timeline, sum: &Summary, is_one_setting: b
             &format!("{} times another client had stored the key in between", sum.conflicts),
         );
     }
-    let segments = timeline.segments().iter();
-    let low = segments.filter_map(|segment| Some((segment, LowHits::of(&segment.start, &segment.total)?)));
-    let low: Vec<_> = low.collect();
-    let Some((first, verdict)) = low.first() else { return };
-    let place = if is_one_setting { String::new() } else { format!("seg {}: ", first.start.segment) };
-    line(text, "misses", &format!("{place}{verdict}; {}", verdict.advice()));
 }
 
 /// How many records were sent and how fast, as search benchers tell it, where every request is of one.
@@ -181,21 +175,15 @@ fn send_lag(sum: &Summary) -> String {
     told
 }
 
-/// That redyno itself was the limit, in which segments, and why in the first of them.
-fn client(text: &mut String, timeline: &Timeline) {
-    let segments = timeline.segments().iter();
-    let counted: Vec<_> = segments.filter(|s| s.start.knobs.load && s.start.aside().is_none()).collect();
-    let judged = counted.iter().filter_map(|s| Some((s.start.segment, ClientLimit::of(&s.total)?)));
-    let limited: Vec<_> = judged.collect();
-    let Some((_, limit)) = limited.first() else { return };
-    let advice = limit.advice(timeline.session().map_or(0, |session| session.host.cores));
-    let place = if counted.len() > 1 {
-        let numbers: Vec<_> = limited.iter().map(|(segment, _)| segment.to_string()).collect();
-        format!(" in seg {}", numbers.join(", "))
-    } else {
-        String::new()
-    };
-    line(text, "client", &format!("was the limit{place}: {limit}; {advice}"));
+/// What was wrong, in which segments.
+fn findings(text: &mut String, timeline: &Timeline) {
+    let cores = timeline.session().map_or(0, |session| session.host.cores);
+    for (finding, segments) in of_segments(timeline.segments().iter(), cores) {
+        let segments: Vec<_> = segments.iter().map(u32::to_string).collect();
+        let place =
+            if segments.is_empty() { String::new() } else { format!("seg {}: ", segments.join(", ")) };
+        line(text, "finding", &format!("{place}{}", finding.line()));
+    }
 }
 
 fn line(text: &mut String, name: &str, what: &str) {
@@ -364,7 +352,7 @@ mod tests {
             timeline.push(&Record::Interval(Box::new(interval)));
         }
         let told =
-            "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; run it on another machine";
+            "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run it on another machine";
         let text = summary(&timeline, &[]);
         assert!(text.contains(told), "{text}");
     }

@@ -103,7 +103,7 @@ fn words(account: &Account, curve: &Curve) -> String {
         let at = dimension.written(knee.at.round() as u64);
         format!("Knee, after the universal scalability law: {} {at}.", dimension.name())
     });
-    let limited = curve.points().iter().filter(|point| point.client_limit().is_some()).count() as u64;
+    let limited = curve.points().iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
     let whole = is_told.then(|| "Points are of whole segments.".to_owned());

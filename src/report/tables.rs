@@ -8,6 +8,7 @@ use super::{
     table::{Row, Table},
 };
 use crate::{
+    diagnose::{Finding, of_segments},
     session::{
         OperationInterval,
         figures::{self, Figure, Row as Figures},
@@ -36,7 +37,8 @@ const MOST_EVENTS: usize = 500;
 
 /// All of them, and both sides' environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
-    let more = [operations(account), errors(account), happenings(account)].into_iter().flatten();
+    let more =
+        [findings(account), operations(account), errors(account), happenings(account)].into_iter().flatten();
     std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
 }
 
@@ -83,6 +85,20 @@ fn segments(account: &Account) -> Table {
         .collect();
     rows.push(("all, without warm-up and prefill".to_owned(), None, Figures::of_summary(&summary)));
     of_figures("Segments", "settings", &rows)
+}
+
+/// What was wrong, or limited the result, in which segments.
+fn findings(account: &Account) -> Option<Table> {
+    let timeline = &account.timeline;
+    let cores = timeline.session().map_or(0, |session| session.host.cores);
+    let row = |(finding, segments): (Finding, Vec<u32>)| {
+        let segments: Vec<_> = segments.iter().map(u32::to_string).collect();
+        Row::of(vec![finding.short.clone(), segments.join(", "), finding.line()])
+    };
+    let rows: Vec<_> = of_segments(timeline.segments().iter(), cores).into_iter().map(row).collect();
+    let headings = ["finding", "segments", "in words"].map(str::to_owned).into();
+    let table = Table { title: "Findings".to_owned(), headings, words: 3, rows, note: String::new() };
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// A row an operation, where there are several.

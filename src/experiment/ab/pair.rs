@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::our_limit,
     session::{
         Interval,
         figures::{self, Figure, Row},
@@ -90,8 +90,8 @@ impl Pair {
     }
 
     /// Why redyno itself was the limit, if it was.
-    pub(super) fn client_limit(&self) -> Option<ClientLimit> {
-        self.parts.iter().find_map(ClientLimit::of)
+    pub(super) fn client_limit(&self) -> Option<String> {
+        self.parts.iter().find_map(our_limit)
     }
 }
 
@@ -118,7 +118,7 @@ impl Serialize for Pair {
                 p50_us: p50.exported(&Row::of_interval(part)),
                 p99_us: p99.exported(&Row::of_interval(part)),
                 errors: part.errors.values().sum(),
-                client_limit: ClientLimit::of(part).map(|limit| limit.to_string()),
+                client_limit: our_limit(part),
             }
         };
         let mut record = serializer.serialize_struct("pair", 6)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Cell, Figures, Layout, OfOperations};
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::our_limit,
     session::{Interval, Record, Summary},
     stats::Latency,
 };
@@ -53,8 +53,8 @@ impl MeasuredCell {
     }
 
     /// What limited it, if that was redyno itself.
-    pub fn client_limit(&self) -> Option<ClientLimit> {
-        ClientLimit::of(&self.all)
+    pub fn our_limit(&self) -> Option<String> {
+        our_limit(&self.all)
     }
 
     /// The figures of its `cell`. Under a rate the latencies in all are those of the response time.

@@ -163,7 +163,7 @@ fn remark(outcome: Option<&Outcome>) -> String {
             let errors = Some(measured.errors()).filter(|errors| *errors > 0);
             let told = [
                 errors.map(|errors| units::counted(errors, "error")),
-                measured.client_limit().map(|_| "redyno is the limit".to_owned()),
+                measured.our_limit().map(|_| "redyno is the limit".to_owned()),
             ];
             told.into_iter().flatten().collect::<Vec<_>>().join(", ")
         }

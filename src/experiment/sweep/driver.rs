@@ -2,7 +2,7 @@
 
 use super::{SweepPlan, step::Step, table};
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::our_limit,
     experiment::{
         Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, SettingError,
         stand::{Seen, Stand},
@@ -97,7 +97,7 @@ impl Sweep {
             p99_us: point.percentile_us(0.99),
             p999_us: point.percentile_us(0.999),
             is_steady,
-            client_limit: ClientLimit::of(measured).map(|limit| limit.to_string()),
+            client_limit: our_limit(measured),
         };
         let next = self.turn(at + 1);
         [Order::Tell(Happening::Stepped { step })].into_iter().chain(next).collect()

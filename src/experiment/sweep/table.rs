@@ -47,7 +47,7 @@ pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
             (driver::words(curve.dimension(), knee.value.round() as u64), units::rate(knee.ops_per_s));
         text += &format!("the knee is near {at}, {peak} (a model: the universal scalability law)\n");
     }
-    let limits: Vec<_> = points.iter().filter_map(Point::client_limit).collect();
+    let limits: Vec<_> = points.iter().filter_map(Point::our_limit).collect();
     if let Some(why) = limits.last() {
         let (count, all) = (limits.len(), points.len());
         text += &format!("in {count} of {all} steps redyno itself was the limit: {why}\n");
@@ -62,7 +62,7 @@ fn remarks(point: &Point, best: Option<&Best>) -> Vec<String> {
         is_best.then(|| "best".to_owned()),
         (errors > 0).then(|| units::counted(errors, "error")),
         (point.is_steady == Some(false)).then(|| "not steady".to_owned()),
-        point.client_limit().map(|_| "redyno is the limit".to_owned()),
+        point.our_limit().map(|_| "redyno is the limit".to_owned()),
     ];
     told.into_iter().flatten().collect()
 }

@@ -11,7 +11,7 @@
 //! It fits into 80 columns, unless a parameter of the server has a long name.
 
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::of_segment,
     print::{Tuned, change},
     session::{
         Timeline,
@@ -83,9 +83,10 @@ pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     }
     let mut is_limited = false;
     for row in rows {
-        let limit = ClientLimit::of(&row.segment.total).filter(|_| row.segment.start.aside().is_none());
-        is_limited |= limit.is_some();
-        lines.extend(lines_of(row, limit.is_some()));
+        let found = of_segment(&row.segment.start, &row.segment.total, 0);
+        let is_ours = found.iter().any(|finding| finding.is_ours);
+        is_limited |= is_ours;
+        lines.extend(lines_of(row, is_ours));
     }
     let mut text = aligned(&lines);
     if is_limited {

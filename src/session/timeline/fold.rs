@@ -61,8 +61,6 @@ pub struct Timeline {
     pub(super) ping_cells: History<PingCell>,
     pub(super) errors: ErrorLog,
     pub(super) error_cells: History<ErrorCell>,
-    pub(super) last_reply_s: Option<f64>,
-    pub(super) last_pong_s: Option<f64>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
     /// Events and marks that are no longer listed.
@@ -112,8 +110,6 @@ impl Timeline {
             ping_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
             errors: ErrorLog::default(),
             error_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
-            last_reply_s: None,
-            last_pong_s: None,
             events: VecDeque::new(),
             marks: VecDeque::new(),
             forgotten: 0,
@@ -137,9 +133,6 @@ impl Timeline {
                 self.push_ping_parts(span);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 self.ping_cells.entry(span.t_s, span.length_s).merge(PingCell::of(&span.body));
-                if !span.body.rtt.is_empty() {
-                    self.last_pong_s = Some(span.t_s);
-                }
                 self.count_errors(span.t_s, &span.body.errors, Some(self.words().ping));
                 self.advance(span.t_s);
             }
@@ -238,9 +231,6 @@ impl Timeline {
         }
         self.operations.push(interval);
         self.openings.push_opening(interval);
-        if interval.ops > 0 {
-            self.last_reply_s = Some(t_s);
-        }
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());

@@ -79,16 +79,6 @@ impl Timeline {
         &self.errors
     }
 
-    /// When the load last had a good reply, by the tick.
-    pub fn last_reply_s(&self) -> Option<f64> {
-        self.last_reply_s
-    }
-
-    /// When a PING was last answered, by the tick.
-    pub fn last_pong_s(&self) -> Option<f64> {
-        self.last_pong_s
-    }
-
     /// What happened, oldest first; the last ten thousand.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()

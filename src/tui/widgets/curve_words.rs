@@ -70,7 +70,7 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = over.curve.points();
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
     let (limited, unsteady) =
-        (count(|point| point.client_limit().is_some()), count(|point| point.is_steady == Some(false)));
+        (count(|point| point.our_limit().is_some()), count(|point| point.is_steady == Some(false)));
     let all = points.len();
     let limited = (limited > 0)
         .then(|| format!("{} redyno itself was the limit at {limited} of {all} points", glyphs.off));

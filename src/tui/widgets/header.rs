@@ -2,9 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::clock;
+use super::{figures::clock, status};
 use crate::{
     app::{LoadState, Model, Playback, Reachability, RecordingState},
+    diagnose::Severity,
     session::{Encryption, timeline::Reading},
     tui::{
         paint::{Paint, from_column},
@@ -88,8 +89,8 @@ fn fit(parts: &[(String, Ink)], width: usize) -> Vec<(&str, Ink)> {
 /// From this width on there is room for how long the connection has been as it is.
 const ROOM_FOR_SINCE: u16 = 100;
 
-/// From this width on there is room for how much too much is asked, beside whom we measure.
-const ROOM_FOR_OVERLOAD: u16 = 140;
+/// From this width on there is room for how it is known that something goes badly, beside whom we measure.
+const ROOM_FOR_EVIDENCE: u16 = 140;
 
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
@@ -105,16 +106,13 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     if let Some(told) = reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE) {
         put(told, 2);
     }
-    // A narrower header has no room for them; the sentence below says them too.
-    if let Some(overload) = model.overload().filter(|_| width >= 60) {
-        let told = if width >= ROOM_FOR_OVERLOAD { format!(" {overload}") } else { String::new() };
-        put((format!("OVERLOADED{told}"), Ink::Bad), 5);
-    }
-    if model.client_limit().is_some() && width >= 60 {
-        put(("CLIENT LIMIT".to_owned(), Ink::Warn), 6);
-    }
-    if let Some(low) = model.low_hits().filter(|_| width >= ROOM_FOR_SINCE) {
-        put((format!("HITS {}", units::percent(low.share)), Ink::Warn), 6);
+    // A narrower header has no room for them; the sentence below says the first of them too.
+    for finding in model.findings().iter().filter(|_| width >= 60) {
+        let is_bad = finding.severity > Severity::Warning;
+        let room = usize::from(is_bad && width >= ROOM_FOR_EVIDENCE);
+        let known_by: String = finding.evidence.iter().take(room).map(|words| format!(" {words}")).collect();
+        let shed = if is_bad { 5 } else { 6 };
+        put((finding.short.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
     }
     put(load(model, glyphs), 1);
     if let Some(after) =

@@ -85,7 +85,7 @@ impl<'a> Over<'a> {
         match () {
             () if is(self.best_under_limit()) => (glyphs.best_held, Ink::Good),
             () if is(self.best()) => (glyphs.best, Ink::Strong),
-            () if point.client_limit().is_some() => (glyphs.off, Ink::Warn),
+            () if point.our_limit().is_some() => (glyphs.off, Ink::Warn),
             () => (glyphs.lines[0], Ink::Throughput),
         }
     }

@@ -31,7 +31,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     };
     let reading = model.shown();
     let mut figures = vec![state];
-    figures.extend(model.client_limit().map(|_| "client limit".to_owned()));
+    figures.extend(model.findings().into_iter().map(|finding| finding.short));
     figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));
     let ping = ping_figure(Level::P50, reading.ping().now(), reading.pings_now());
     figures.extend((ping != NONE).then(|| format!("ping {ping}")));

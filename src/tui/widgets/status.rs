@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
+    diagnose::Severity,
     experiment::Experiment,
     load::Knobs,
     session::{
@@ -74,21 +75,17 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(progress) = prefill(model) {
         return (progress, Ink::Strong);
     }
-    if let Some(text) = silence(model) {
-        return (text, Ink::Bad);
-    }
-    if let Some(slow) = model.track().slow_server() {
-        return (format!("the server is slow: {slow}"), Ink::Bad);
+    let findings = model.findings();
+    let most = findings.first().map(|finding| (finding.sentence(width, true), finding.severity));
+    if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Standstill) {
+        return (text.clone(), ink(*severity));
     }
     let experiment = model.experiment();
     if let Some(running) = experiment.filter(|experiment| !experiment.is_over()) {
         return (of_experiment(running, &running.progress(), width), Ink::Strong);
     }
-    if let Some(text) = limit(model, width) {
-        return text;
-    }
-    if let Some(text) = low_hits(model, width) {
-        return (text, Ink::Warn);
+    if let Some((text, severity)) = most {
+        return (text, ink(severity));
     }
     if let Some(over) = experiment {
         let answer = over.answer();
@@ -101,6 +98,11 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let last = model.timeline().segments().last_busy();
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+/// How something so bad is written.
+pub(super) fn ink(severity: Severity) -> Ink {
+    if severity > Severity::Warning { Ink::Bad } else { Ink::Warn }
 }
 
 /// What an experiment tells, behind its title, or where `width` asks for that behind the first word of it.
@@ -116,11 +118,8 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
-    if let Some(text) = limit(model, width) {
-        return text;
-    }
-    if let Some(text) = low_hits(model, width) {
-        return (text, Ink::Warn);
+    if let Some(most) = model.findings().first() {
+        return (most.sentence(width, false), ink(most.severity));
     }
     let knobs = model.in_force();
     if !knobs.load {
@@ -154,62 +153,6 @@ fn prefill(model: &Model) -> Option<String> {
             units::count(progress.requests as f64)
         ),
     })
-}
-
-/// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
-const SILENCE_S: f64 = 1.5;
-
-/// Nothing answers, though the connections stand: a stopped server, a long command, a lost network.
-fn silence(model: &Model) -> Option<String> {
-    let timeline = model.timeline();
-    let (what, since_s) = if model.in_force().load {
-        let began_s = timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
-        ("the load", timeline.last_reply_s()?.max(began_s))
-    } else {
-        (timeline.words().ping, timeline.last_pong_s()?)
-    };
-    let for_s = timeline.now_s() - since_s;
-    (for_s >= SILENCE_S).then(|| {
-        format!("no good reply to {what} for {for_s:.1} s; the connections are open, the server is silent")
-    })
-}
-
-/// That more is due than is sent, and whose fault it is; or that redyno itself is the limit.
-fn limit(model: &Model, width: usize) -> Option<(String, Ink)> {
-    let client = |width| client_limit(model, width);
-    let Some(overload) = model.overload() else { return Some((client(width)?, Ink::Warn)) };
-    let told = format!("overloaded: {overload}");
-    let (whose, in_short) = match client(width.saturating_sub(told.chars().count() + 2)) {
-        Some(limit) => (limit, "the client is the limit"),
-        None => (
-            "these connections get no faster answers: more clients, or a lower rate".to_owned(),
-            "more clients, or a lower rate",
-        ),
-    };
-    let forms = [format!("{told}; {whose}"), format!("{told}; {in_short}")];
-    Some((forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(told), Ink::Bad))
-}
-
-/// That redyno itself is the limit, with as many reasons as `width` has room for beside what to do about it.
-fn client_limit(model: &Model, width: usize) -> Option<String> {
-    let (limit, advice) = model.client_limit()?;
-    let first = limit.evidence.first()?;
-    let in_short = format!("the client is the limit: {first}");
-    let forms = [
-        format!("the client is the limit: {limit}; {advice}"),
-        format!("{in_short}; {advice}"),
-        format!("client limit: {first}; {advice}"),
-    ];
-    Some(forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(in_short))
-}
-
-/// That many reads find no key, and what to do about it, in fewer words where `width` asks for that.
-fn low_hits(model: &Model, width: usize) -> Option<String> {
-    let low = model.low_hits()?;
-    let advice = if model.playback.is_some() { low.advice() } else { low.advice_at_screen() };
-    let in_short = format!("hit rate {}; {advice}", units::percent(low.share));
-    let whole = format!("{low}; {advice}");
-    Some(if whole.chars().count() <= width { whole } else { in_short })
 }
 
 fn idle(model: &Model) -> String {

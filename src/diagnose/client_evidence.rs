@@ -1,0 +1,245 @@
+//! What shows that the load generator itself is the limit: five kinds of evidence.
+//!
+//! Measured with one worker, GET, and cores of their own for the server and for redyno:
+//!
+//! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
+//! |---|---|---|---|
+//! | share of a core | 0.58–0.94 | 0.92–0.95 | 0.19–0.50 |
+//! | share of the time waited for a core | 0.00–0.04 | 0.01–0.06 | 0.01–0.75 |
+//! | p50 of the wait for reading / p50 of service | 0.00–0.03 | 0.00–0.04 | 0.00–0.23 |
+
+use crate::{
+    session::{Interval, WorkerCost},
+    stats::{Latency, PERCENTILES},
+    units,
+};
+
+/// A kind of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Clients wait for records of the dataset, which are read from its file.
+    Reader,
+    /// A worker has hardly a moment left.
+    Cpu,
+    /// A worker has work, and no core to do it on.
+    RunDelay,
+    /// The slowest requests are slow because a worker has no core for them.
+    Tail,
+    /// Replies are there long before they are read.
+    ReadWait,
+}
+
+/// One reason why the client is the limit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Evidence {
+    pub(super) kind: Kind,
+    /// What the thresholds are for.
+    share: f64,
+    /// What it is, with its figure.
+    pub(super) words: String,
+}
+
+/// From which percentile on requests are slow: the first that enough requests were measured for.
+const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
+
+/// What a stretch says, before it is written to a recording as after, of those kinds whose share reaches `threshold`; the most
+/// telling first.
+pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
+    let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
+    found.filter(|found| found.share >= threshold(found.kind)).collect()
+}
+
+impl Kind {
+    /// All, the most telling first.
+    const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
+
+    /// From which share on it is evidence, and below which it is none any more. The distance between the two
+    /// keeps a figure that wavers about the first from being told over and over.
+    ///
+    /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
+    /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
+    /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
+    ///   latency.
+    /// - The tail: when most of the slow requests waited for a core, the percentile tells of this machine.
+    /// - Waiting to be read: half of the service time is as much as the server and the network have together.
+    pub(super) fn thresholds(self) -> (f64, f64) {
+        match self {
+            Self::Cpu => (0.90, 0.80),
+            Self::Reader | Self::RunDelay => (0.20, 0.10),
+            Self::Tail => (0.50, 0.35),
+            Self::ReadWait => (0.50, 0.35),
+        }
+    }
+
+    /// What the stretch says of it; `None` where it was not measured, or too little to tell.
+    fn look(self, stretch: &Interval) -> Option<Evidence> {
+        let client = stretch.client.as_ref()?;
+        let most = |share: fn(&WorkerCost) -> Option<f64>| {
+            let known = client.workers.iter().enumerate().filter_map(|(n, worker)| Some((n, share(worker)?)));
+            known.max_by(|left, right| left.1.total_cmp(&right.1))
+        };
+        let (share, words) = match self {
+            Self::Reader => {
+                let share = client.record_wait?;
+                let waited = units::percent(share);
+                let words = format!(
+                    "the reader is the limit: clients wait {waited} of the time for a record of the dataset"
+                );
+                (share, words)
+            }
+            Self::Cpu => {
+                let (worker, share) = most(|worker| Some(worker.cpu))?;
+                (share, format!("load-{worker} uses {} of a core", units::percent(share)))
+            }
+            Self::RunDelay => {
+                let (worker, share) = most(|worker| worker.run_delay)?;
+                (share, format!("load-{worker} waits {} of the time for a core", units::percent(share)))
+            }
+            Self::Tail => tail(stretch, client.held.as_ref()?)?,
+            Self::ReadWait => {
+                let unread_ns = client.readable_to_read.coarse().percentile(0.5)?;
+                let service_ns = stretch.service.percentile(0.5)?;
+                let (unread, service) = (units::latency(unread_ns), units::latency(service_ns));
+                let words = format!("replies lie unread for {unread}, their p50 is {service}");
+                (unread_ns as f64 / service_ns.max(1) as f64, words)
+            }
+        };
+        Some(Evidence { kind: self, share, words })
+    }
+}
+
+/// The share of the slow requests that waited for a core for half of their time, of which there are those in `held`.
+fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
+    let all = stretch.response.as_ref().unwrap_or(&stretch.service);
+    let told = |name| {
+        let percentile = PERCENTILES.into_iter().find(|percentile| percentile.name == name)?;
+        Some((name, all.percentile(percentile.quantile)?))
+    };
+    let (name, slow_ns) = SLOW_FROM.into_iter().find_map(told)?;
+    // A recording holds those that waited in coarse cells. All are counted by the same, so that they are some of these, and
+    // as many live as read.
+    let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
+    let share = from(held) / from(all).max(1.0);
+    let slow = units::percent(share);
+    Some((share, format!("{name} is this machine's: {slow} of the slow requests waited for a core here")))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        diagnose::{of_segment, our_limit},
+        load::Knobs,
+        session::{Client, Segment},
+        stats::fixture::repeated,
+    };
+
+    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies lie
+    /// unread for so long.
+    pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
+        let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
+        let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
+        Interval {
+            length_s: 0.25,
+            segment: 1,
+            service: repeated(300_000, 1000),
+            client: Some(client),
+            ..Interval::default()
+        }
+    }
+
+    fn told(stretch: &Interval) -> String {
+        our_limit(stretch).unwrap_or_default()
+    }
+
+    /// What is to be done about it on a machine with so many cores.
+    fn advice(stretch: &Interval, cores: usize) -> String {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        of_segment(&Segment::new(0.0, 1, knobs), stretch, cores).remove(0).next
+    }
+
+    #[test]
+    fn a_client_with_time_to_spare_is_no_limit() {
+        assert_eq!(our_limit(&stretch(&[(0.89, 0.05), (0.5, 0.19)], 149_000)), None);
+        assert_eq!(our_limit(&Interval::default()), None, "what was not measured is no evidence");
+    }
+
+    #[test]
+    fn each_rule_names_the_worker_and_the_figure() {
+        assert_eq!(told(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
+        let waits = told(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
+        assert_eq!(waits, "load-0 waits 41 % of the time for a core");
+        let unread = told(&stretch(&[(0.3, 0.0)], 200_000));
+        assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
+        let all = told(&stretch(&[(0.95, 0.3)], 200_000));
+        assert_eq!(all.matches(", ").count(), 3, "{all}");
+    }
+
+    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` of 6.8 ms, of which `held` waited for a core.
+    fn with_tail(slow: u64, held: u64) -> Interval {
+        let mut response = repeated(300_000, 990);
+        response.merge(&repeated(6_800_000, slow));
+        let mut stretch = Interval { response: Some(response), ..stretch(&[(0.05, 0.098)], 1_000) };
+        let held = (held > 0).then(|| repeated(6_800_000, held));
+        stretch.client.as_mut().unwrap().held = held;
+        stretch
+    }
+
+    #[test]
+    fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
+        let told = |slow, held| told(&with_tail(slow, held));
+        assert_eq!(told(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
+        assert_eq!(told(20, 9), "", "the server's, or the network's");
+        assert_eq!(told(20, 0), "");
+        assert_eq!(advice(&with_tail(20, 16), 8), "give it its own cores");
+    }
+
+    #[test]
+    fn of_few_requests_the_slow_ones_are_more_than_a_hundredth() {
+        let mut few = with_tail(20, 16);
+        few.response = Some(repeated(6_800_000, 300));
+        few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
+        assert_eq!(told(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
+        few.response = Some(repeated(6_800_000, 50));
+        assert_eq!(told(&few), "", "too few to tell");
+    }
+
+    #[test]
+    fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
+        let mut fast = with_tail(20, 0);
+        fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
+        assert_eq!(told(&fast), "");
+    }
+
+    #[test]
+    fn too_few_replies_prove_nothing_about_their_wait() {
+        let mut short = stretch(&[(0.1, 0.0)], 1_000);
+        short.client.as_mut().unwrap().readable_to_read = repeated(900_000, 10);
+        assert_eq!(our_limit(&short), None);
+    }
+
+    #[test]
+    fn a_dataset_that_is_not_read_in_time_is_the_first_reason() {
+        let waiting = |share| {
+            let mut stretch = stretch(&[(0.95, 0.0)], 1_000);
+            stretch.client.as_mut().unwrap().record_wait = Some(share);
+            stretch
+        };
+        let limit = told(&waiting(0.97));
+        let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
+        assert!(limit.starts_with(reader), "{limit}");
+        assert!(advice(&waiting(0.97), 8).contains("faster disk"));
+        assert!(!told(&waiting(0.1)).contains("reader"));
+        let mut longer = waiting(0.8);
+        longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
+        assert_eq!(longer.client.unwrap().record_wait, Some(0.4));
+    }
+
+    #[test]
+    fn advice_follows_the_reason() {
+        let busy = stretch(&[(0.97, 0.0)], 1_000);
+        assert_eq!(advice(&busy, 2), "give it more --threads");
+        assert_eq!(advice(&busy, 1), "run it on another machine");
+        assert_eq!(advice(&stretch(&[(0.3, 0.5)], 1_000), 8), "give it its own cores");
+    }
+}

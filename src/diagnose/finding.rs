@@ -1,0 +1,115 @@
+//! One finding, and its words: the same ones on the screen, in lines and in what leaves a session.
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The figures are not what they seem to be.
+    Warning,
+    /// What was asked for is not done.
+    Bad,
+    /// Hardly anything is answered.
+    Standstill,
+}
+
+/// What is wrong, or limits the result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The name of the rule that found it: `client limit`.
+    pub rule: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whether redyno or its machine is the reason, so that the figures are theirs and not the server's.
+    pub is_ours: bool,
+    /// Since when, in seconds of the session.
+    pub since_s: f64,
+    /// In a word or two: `overloaded`.
+    pub short: String,
+    /// As a sentence: `the client is the limit`.
+    pub long: String,
+    /// What it is known by, the most telling first; nothing where the sentence has it.
+    pub evidence: Vec<String>,
+    /// What to do about it, behind a colon where the reason stands before it. May be nothing.
+    pub next: String,
+    /// The same at the screen of the run, where that is something else.
+    pub next_at_screen: Option<&'static str>,
+}
+
+/// `a: b`, or what there is of it.
+fn of(what: &str, evidence: &[String]) -> String {
+    if evidence.is_empty() { what.to_owned() } else { format!("{what}: {}", evidence.join(", ")) }
+}
+
+/// `a; b`, or what there is of it.
+fn then(what: &str, next: &str) -> String {
+    if next.is_empty() { what.to_owned() } else { format!("{what}; {next}") }
+}
+
+impl Finding {
+    /// A warning without evidence and advice.
+    pub(super) fn new(rule: &'static str, short: impl Into<String>, long: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: Severity::Warning,
+            is_ours: false,
+            since_s: 0.0,
+            short: short.into(),
+            long: long.into(),
+            evidence: Vec::new(),
+            next: String::new(),
+            next_at_screen: None,
+        }
+    }
+
+    /// All of it in one line: `client limit: load-0 uses 97 % of a core; run it on another machine`.
+    pub fn line(&self) -> String {
+        let why = if self.evidence.is_empty() { self.long.clone() } else { self.evidence.join(", ") };
+        let name = if why.starts_with(self.rule) { String::new() } else { format!("{}: ", self.rule) };
+        then(&format!("{name}{why}"), &self.next)
+    }
+
+    /// As many of its words as `width` has room for beside what to do about it; `at_screen` is where a person can do it.
+    pub fn sentence(&self, width: usize, at_screen: bool) -> String {
+        let next = self.next_at_screen.filter(|_| at_screen).unwrap_or(&self.next);
+        let first = &self.evidence[..self.evidence.len().min(1)];
+        if first.is_empty() && next.is_empty() {
+            return self.long.clone();
+        }
+        let in_short = next.rsplit(": ").next().unwrap_or_default();
+        let forms = [
+            then(&of(&self.long, &self.evidence), next),
+            then(&of(&self.long, first), next),
+            then(&of(&self.short, first), next),
+            then(&of(&self.short, first), in_short),
+        ];
+        let shortest = if first.is_empty() { then(&self.short, in_short) } else { of(&self.short, first) };
+        forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(shortest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_line_has_fewer_words_and_keeps_what_to_do_as_long_as_it_can() {
+        let evidence = ["88 k of 1 M/s, growing", "12 % shed"].map(str::to_owned).to_vec();
+        let next = "no faster answers: more clients".to_owned();
+        let finding =
+            Finding { evidence, next, ..Finding::new("overload", "overloaded", "too much is asked") };
+        let told = |width| finding.sentence(width, true);
+        assert_eq!(
+            told(99),
+            "too much is asked: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
+        );
+        assert_eq!(told(80), "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients");
+        assert_eq!(told(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
+        assert_eq!(told(60), "overloaded: 88 k of 1 M/s, growing; more clients");
+        assert_eq!(told(40), "overloaded: 88 k of 1 M/s, growing");
+        assert_eq!(
+            finding.line(),
+            "overload: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
+        );
+        let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: the others find no key");
+        assert_eq!((bare.sentence(9, true), bare.line()), (bare.long.clone(), bare.long.clone()));
+    }
+}

@@ -1,0 +1,201 @@
+//! All rules over one stream of records: what stands now, and what a segment was as a whole.
+
+use super::{
+    Finding, Severity,
+    client_limit::ClientLimit,
+    hit_rate::HitRate,
+    overload::Overload,
+    rule::{Rule, Verdict, Whole},
+    slow_server::SlowServer,
+    stall::Stall,
+};
+use crate::session::{Interval, Record, Segment, timeline::SegmentTotal};
+
+/// Every rule, the most pressing first.
+fn rules() -> Vec<Box<dyn Rule>> {
+    vec![
+        Box::<Stall>::default(),
+        Box::<SlowServer>::default(),
+        Box::<Overload>::default(),
+        Box::<ClientLimit>::default(),
+        Box::<HitRate>::default(),
+    ]
+}
+
+/// A fold over the records of one target that knows what is found now.
+#[derive(Debug, Clone)]
+pub struct Findings {
+    watches: Vec<Watch>,
+}
+
+#[derive(Debug, Clone)]
+struct Watch {
+    rule: Box<dyn Rule>,
+    stands: Option<Finding>,
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Self { watches: rules().into_iter().map(|rule| Watch { rule, stands: None }).collect() }
+    }
+}
+
+impl Findings {
+    /// What stands now, the most pressing first.
+    pub fn now(&self) -> Vec<Finding> {
+        explained(self.watches.iter().filter_map(|watch| watch.stands.clone()).collect())
+    }
+
+    /// Every rule by its name, and whether it finds something now.
+    pub fn by_rule(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
+    }
+
+    /// Takes the next record. What has come to stand with it, and what has ceased to, each in a line.
+    pub fn push(&mut self, record: &Record) -> Vec<String> {
+        let turned: Vec<_> = self.watches.iter_mut().filter_map(|watch| watch.push(record)).collect();
+        if turned.is_empty() {
+            return Vec::new();
+        }
+        let now = self.now();
+        let line = |(name, over)| {
+            let found = now.iter().find(|finding| finding.rule == name);
+            found.map_or_else(|| format!("{name}: {over}"), Finding::line)
+        };
+        turned.into_iter().map(line).collect()
+    }
+}
+
+impl Watch {
+    /// The name of the rule and what is said at its end, where what it says has turned.
+    fn push(&mut self, record: &Record) -> Option<(&'static str, &'static str)> {
+        let stood = self.stands.take();
+        let has_stood = stood.is_some();
+        self.stands = match self.rule.push(record, has_stood) {
+            Verdict::AsBefore => stood,
+            Verdict::Clear => None,
+            Verdict::Found(finding) => {
+                let since_s = stood.map_or(record.t_s().unwrap_or_default(), |stood| stood.since_s);
+                Some(Finding { since_s, ..finding })
+            }
+        };
+        (has_stood != self.stands.is_some()).then(|| (self.rule.name(), self.rule.over()))
+    }
+}
+
+/// The same, where the first thing to do about what goes badly is what to do about redyno itself, if that is the reason.
+fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
+    if let Some(ours) = ours {
+        let badly = |finding: &&mut Finding| finding.severity == Severity::Bad && !finding.is_ours;
+        findings.iter_mut().filter(badly).for_each(|finding| finding.next.clone_from(&ours));
+    }
+    findings
+}
+
+fn of(whole: &Whole<'_>) -> Vec<Finding> {
+    explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
+}
+
+/// What is found of a segment as a whole, whose intervals are `total`, by a redyno on a machine with so many cores. Warm-ups
+/// and prefills are not judged.
+pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
+    if !segment.knobs.load || segment.aside().is_some() {
+        return Vec::new();
+    }
+    of(&Whole { segment: Some(segment), total, cores })
+}
+
+/// What is found of all of these segments: as it is in the first in which it is so, with the numbers of all; none where
+/// only one is judged.
+pub fn of_segments<'a>(
+    segments: impl Iterator<Item = &'a SegmentTotal>,
+    cores: usize,
+) -> Vec<(Finding, Vec<u32>)> {
+    let mut found: Vec<(Finding, Vec<u32>)> = Vec::new();
+    let mut judged = 0;
+    for segment in segments.filter(|s| s.start.knobs.load && s.start.aside().is_none()) {
+        judged += 1;
+        for finding in of_segment(&segment.start, &segment.total, cores) {
+            match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {
+                Some((_, numbers)) => numbers.push(segment.start.segment),
+                None => found.push((finding, vec![segment.start.segment])),
+            }
+        }
+    }
+    if judged == 1 {
+        found.iter_mut().for_each(|(_, numbers)| numbers.clear());
+    }
+    found
+}
+
+/// Why redyno itself limited what was measured here, if it did.
+pub fn our_limit(measured: &Interval) -> Option<String> {
+    let found = of(&Whole { segment: None, total: measured, cores: 0 });
+    found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Client, Timeline, WorkerCost},
+    };
+
+    /// Two seconds of a load that asks for 1 M/s, of a client that uses `cpu` of a core.
+    fn second(segment: u32, cpu: f64, n: u32) -> Record {
+        let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+        let (t_s, due, ops, behind_us) = (f64::from(n), 1_000_000, 88_000, u64::from(n) * 900_000);
+        let ops_per_s = 88_000.0;
+        Record::Interval(Box::new(Interval {
+            t_s,
+            length_s: 1.0,
+            segment,
+            client,
+            due,
+            ops,
+            ops_per_s,
+            behind_us,
+            ..Interval::default()
+        }))
+    }
+
+    fn overloaded(segment: u32, cpu: f64) -> Vec<Record> {
+        let knobs = Knobs { load: true, rate: Some(1_000_000), ..Knobs::default() };
+        let begun = Record::Segment(Segment::new(0.0, segment, knobs));
+        [begun].into_iter().chain((1..4).map(|n| second(segment, cpu, n))).collect()
+    }
+
+    #[test]
+    fn what_goes_badly_names_redyno_where_that_is_the_reason() {
+        let now = |cpu| {
+            let mut findings = Findings::default();
+            overloaded(1, cpu).iter().for_each(|record| drop(findings.push(record)));
+            findings
+                .now()
+                .iter()
+                .map(|finding| (finding.since_s, finding.sentence(999, true)))
+                .collect::<Vec<_>>()
+        };
+        let too_much = "overloaded: 88.0 k of 1.00 M/s, 2.70 s behind, growing";
+        let alone =
+            format!("{too_much}; these connections get no faster answers: more clients, or a lower rate");
+        assert_eq!(now(0.5), [(2.0, alone)]);
+        let ours = "the client is the limit: load-0 uses 97 % of a core; run it on another machine";
+        assert_eq!(now(0.97), [(2.0, format!("{too_much}; {ours}")), (1.0, ours.to_owned())]);
+    }
+
+    #[test]
+    fn segments_in_which_the_same_is_so_are_told_together() {
+        let of = |segments: &[(u32, f64)]| {
+            let mut timeline = Timeline::default();
+            let records = segments.iter().flat_map(|(segment, cpu)| overloaded(*segment, *cpu));
+            records.for_each(|record| timeline.push(&record));
+            let found = of_segments(timeline.segments().iter(), 1);
+            found.into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[(1, 0.5), (2, 0.97)]), [("overload", vec![1, 2]), ("client limit", vec![2])]);
+        assert_eq!(of(&[(1, 0.5)]), [("overload", vec![])], "there is no other");
+    }
+}

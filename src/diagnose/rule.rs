@@ -1,0 +1,62 @@
+//! What a rule is: records go in, and what it finds comes out.
+
+use std::fmt;
+
+use super::Finding;
+use crate::session::{Interval, Record, Segment};
+
+/// What a record changes in what a rule says.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Nothing: what stood stands.
+    AsBefore,
+    /// There is nothing to be found now.
+    Clear,
+    /// This is so now.
+    Found(Finding),
+}
+
+impl From<Option<Finding>> for Verdict {
+    fn from(found: Option<Finding>) -> Self {
+        found.map_or(Self::Clear, Self::Found)
+    }
+}
+
+/// What was measured in one stretch as a whole.
+pub(super) struct Whole<'a> {
+    /// The segment that it is, where it is one.
+    pub(super) segment: Option<&'a Segment>,
+    /// All its intervals in one.
+    pub(super) total: &'a Interval,
+    /// Cores of the machine that redyno runs on.
+    pub(super) cores: usize,
+}
+
+/// One kind of finding.
+pub(super) trait Rule: fmt::Debug + Send + Sync {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// What is said where it has ceased to be so.
+    fn over(&self) -> &'static str {
+        "no longer"
+    }
+
+    /// Takes the next record of one target. `stands` is whether it was found last: between the threshold from which on it
+    /// is and the one below which it is no more it stays as it was, so that a figure that wavers is told once.
+    fn push(&mut self, record: &Record, stands: bool) -> Verdict;
+
+    /// What it finds of a stretch under load as a whole.
+    fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
+        None
+    }
+
+    /// Another one that has seen as much.
+    fn copied(&self) -> Box<dyn Rule>;
+}
+
+impl Clone for Box<dyn Rule> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}

@@ -1,0 +1,137 @@
+//! That nothing answers, though the connections stand: a stopped server, a long command, a lost network.
+
+use super::{
+    Finding, Severity,
+    rule::{Rule, Verdict},
+};
+use crate::{happening::Happening, protocol::Words, session::Record};
+
+/// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
+const SILENCE_S: f64 = 1.5;
+
+/// Watches how long nothing has been answered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stall {
+    /// What the server calls what it is asked.
+    words: Option<&'static Words>,
+    /// Since when the present load runs; none without load.
+    load_s: Option<f64>,
+    /// Whether its answers are waited for: not while keys are made and looked for, nor without a connection.
+    is_paused: bool,
+    is_lost: bool,
+    /// When the load last had a good reply, and when a PING had its answer, by the tick.
+    reply_s: Option<f64>,
+    pong_s: Option<f64>,
+}
+
+impl Rule for Stall {
+    fn name(&self) -> &'static str {
+        "stall"
+    }
+
+    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+        match record {
+            Record::Session(session) => self.words = Some(Words::of_server(&session.target.server)),
+            Record::Segment(segment) => {
+                self.load_s = segment.knobs.load.then_some(segment.t_s);
+                self.is_paused = segment.prefill.is_some();
+            }
+            Record::Interval(interval) => {
+                self.is_lost = interval.outage_s > 0.0;
+                self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
+            }
+            Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
+            // What comes then are attempts to connect.
+            Record::Event(event) if matches!(event.what, Happening::PingLost { .. }) => self.pong_s = None,
+            Record::End(_) => *self = Self::default(),
+            _ => {}
+        }
+        record.t_s().and_then(|now_s| self.silence(now_s)).into()
+    }
+
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Stall {
+    fn silence(&self, now_s: f64) -> Option<Finding> {
+        let (what, since_s) = match self.load_s {
+            Some(_) if self.is_paused || self.is_lost => return None,
+            Some(began_s) => ("the load", self.reply_s?.max(began_s)),
+            None => (self.words.unwrap_or(Words::of_server("")).ping, self.pong_s?),
+        };
+        let for_s = now_s - since_s;
+        let long = format!(
+            "no good reply to {what} for {for_s:.1} s; the connections are open, the server is silent"
+        );
+        let stall = Finding { severity: Severity::Standstill, ..Finding::new("stall", "stall", long) };
+        (for_s >= SILENCE_S).then_some(stall)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::Findings,
+        load::{Knobs, Prefilling},
+        probe::Ping,
+        session::{Event, Interval, Segment, Span},
+        stats::fixture::latency_of,
+    };
+
+    fn interval(t_s: f64, ops: u64, outage_s: f64) -> Record {
+        Record::Interval(Box::new(Interval {
+            t_s,
+            length_s: 0.25,
+            segment: 1,
+            ops,
+            outage_s,
+            ..Interval::default()
+        }))
+    }
+
+    fn begin(segment: Segment) -> Findings {
+        let mut findings = Findings::default();
+        findings.push(&Record::Segment(segment));
+        findings
+    }
+
+    fn loaded() -> Segment {
+        Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })
+    }
+
+    #[test]
+    fn a_silence_is_told_with_its_length_and_ends_with_the_next_reply() {
+        let mut findings = begin(loaded());
+        let records =
+            [interval(1.0, 9, 0.0), interval(2.25, 0, 0.0), interval(2.5, 0, 0.0), interval(2.75, 4, 0.0)];
+        let told: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
+        let begun =
+            "stall: no good reply to the load for 1.5 s; the connections are open, the server is silent";
+        assert_eq!(told, [vec![], vec![], vec![begun.to_owned()], vec!["stall: no longer".to_owned()]]);
+    }
+
+    #[test]
+    fn without_load_it_is_of_the_pings_while_they_have_a_connection() {
+        let mut findings = begin(Segment::new(0.0, 1, Knobs::default()));
+        let rtt = latency_of([80_000]);
+        findings.push(&Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { rtt, ..Ping::default() }))));
+        assert!(findings.push(&interval(4.0, 0, 0.0))[0].contains("no good reply to PING for 3.0 s"));
+        let lost = Happening::PingLost { cause: "reset".to_owned() };
+        assert_eq!(findings.push(&Record::Event(Event::new(4.5, lost))), ["stall: no longer"]);
+    }
+
+    #[test]
+    fn neither_a_lost_connection_nor_a_prefill_is_one() {
+        let mut lost = begin(loaded());
+        let prefill = Some(Prefilling { requests: 9, pipeline: 1 });
+        let mut filling = begin(Segment { prefill, ..loaded() });
+        for findings in [&mut lost, &mut filling] {
+            findings.push(&interval(1.0, 9, 0.0));
+        }
+        assert_eq!(lost.push(&interval(4.0, 0, 0.25)), Vec::<String>::new());
+        assert_eq!(filling.push(&interval(4.0, 0, 0.0)), Vec::<String>::new());
+    }
+}
