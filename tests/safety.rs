@@ -180,6 +180,31 @@ fn assert_question(server: &Server, about: &str) {
 }
 
 #[test]
+fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let with = |more: &[&str]| {
+        let usual =
+            ["-p", &port, "--headless", "--load", "--duration", "0.5", "-c", "1", "--ratio", "1:1000"];
+        run(&[&usual[..], more].concat())
+    };
+    let huge = ["-d", "64k", "-r", "1M"];
+    let refused = with(&huge).expect_code(2);
+    let told = "1 M keys of about 64.0 KiB each may fill 61.0 GiB of the server's memory; a server without so much may";
+    assert!(refused.err.contains(told) && refused.err.contains("Say --yes to go on."), "{}", refused.err);
+    assert_eq!((refused.out, server.calls(&[], "set"), own_keys(&server)), (String::new(), 0, 0));
+    for fine in [["--yes", ""], ["-n", "5"], ["--rate", "100"]] {
+        let fine: Vec<_> = fine.into_iter().filter(|word| !word.is_empty()).collect();
+        with(&[&huge[..], &fine].concat()).expect_code(0);
+    }
+    server.cli(&["CONFIG", "SET", "maxmemory", "16mb"]);
+    let refused = with(&["-d", "4k", "-r", "100k"]).expect_code(2);
+    assert!(refused.err.contains("are left below its maxmemory"), "{}", refused.err);
+    let swept = with(&["--sweep", "value size 32,64k"]).expect_code(2);
+    assert!(swept.err.contains("10 k keys of about 64.0 KiB each may fill 625 MiB"), "{}", swept.err);
+}
+
+#[test]
 fn a_first_write_beside_somebody_else_is_asked_for() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         server.cli(&["-n", "5", "SET", "theirs", "1"]);

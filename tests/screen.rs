@@ -59,6 +59,26 @@ fn without_a_target_it_drives_the_built_in_server_unless_one_listens_on_the_usua
 }
 
 #[test]
+fn what_may_fill_the_server_is_asked_about_at_the_start_and_on_the_way() {
+    let server = Server::redis().with_args(&["--maxmemory", "64mb"]).start();
+    let port = server.port_text();
+    let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load", "-d", "1M", "-r", "10M"]), 120, 36);
+    terminal.wait_for_text("10 M keys of about 1.00 MiB each may fill 9.54 TiB");
+    terminal.press("n");
+    terminal.wait_for_text("nothing was written; the load stays off");
+    quit(terminal, &server);
+
+    let mut terminal = loaded(&server, &[]);
+    terminal.press("jjjjj\r64k\r");
+    terminal.wait_for_text("this may do harm");
+    terminal.press("n");
+    terminal.wait_for_text("nothing was changed");
+    terminal.wait_for("32 B", |screen| knob(screen, "value size")?.contains("32 B").then_some(()));
+    terminal.wait_for_text("● LOAD");
+    quit(terminal, &server);
+}
+
+#[test]
 fn keys_turn_a_knob_and_the_server_sees_it() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         let mut terminal = loaded(&server, &[]);

@@ -1,10 +1,8 @@
 //! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
-use super::{
-    Direction, Entry, Mode, Model, Order, Purpose, Question, Tone, danger::setting_harm, list::turned,
-    panel::Turned,
-};
+use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Tone, list::turned, panel::Turned};
 use crate::{
+    diagnose::setting_harm,
     experiment::Interruption,
     gauge::Gauge,
     server::{PARAMETERS, Parameter, Values, value_words},

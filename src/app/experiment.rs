@@ -1,13 +1,13 @@
 //! The experiment that runs, or ran last: begun in words, handed all that comes, stopped by a key or by a turned knob.
 //!
 //! ```text
-//!  words ─► Asked ─► a question, if it may do harm ─► begun ─► each delivery: its orders are the screen's
+//!  words ─► Asked ─► a question, if it sets parameters ─► begun ─► each delivery: its orders are the screen's
 //!                                                              └─► over: its answer stands until it is put away
 //! ```
 
 use std::sync::Arc;
 
-use super::{Delivery, Mode, Model, Order, Question, Tone, danger, value_words};
+use super::{Delivery, Mode, Model, Order, Question, Tone, value_words};
 use crate::{
     experiment::{Asked, Ending, Experiment, Interruption},
     happening::Happening,
@@ -61,18 +61,14 @@ impl Model {
 
     /// What has to be asked before it, if anything has.
     fn question_of(&self, asked: &Asked) -> Option<String> {
-        let room = self.room();
-        let knobs = [vec![self.panel.wanted().clone()], asked.knobs()].concat();
-        let harm = knobs.windows(2).find_map(|turn| danger(&turn[0], &turn[1], room));
         let set = asked.parameters();
-        let set = set.first().map(|(parameter, to)| {
+        set.first().map(|(parameter, to)| {
             let to = value_words(to);
             format!(
                 "CONFIG SET {} {to} and back, again and again, for everybody who uses this server. Do it?",
                 parameter.name
             )
-        });
-        harm.or(set)
+        })
     }
 
     pub(super) fn begin_experiment(&mut self, asked: Asked) {

@@ -1,6 +1,6 @@
 //! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
 
-use super::{Context, Entry, Model, Order, Setting};
+use super::{Context, Entry, Model, Setting};
 use crate::experiment::Asked;
 
 /// What takes the keys.
@@ -24,20 +24,15 @@ pub enum Question {
     FirstWrite(String),
     /// May this parameter of the server be set?
     SetConfig(Setting),
-    /// An experiment that may do harm, or sets parameters of the server.
+    /// An experiment that sets parameters of the server.
     Experiment {
         /// What it does, in words.
         question: String,
         /// The experiment.
         asked: Asked,
     },
-    /// A change that may do harm.
-    Danger {
-        /// What could happen, in words.
-        question: String,
-        /// What is done then.
-        order: Order,
-    },
+    /// A change that may do harm: what could happen, in words.
+    Danger(String),
 }
 
 /// Something that is typed.

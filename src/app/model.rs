@@ -278,7 +278,7 @@ impl Model {
                     LoadState::Off
                 }
             }
-            _ if matches!(self.mode, Mode::Asking(Question::FirstWrite(_) | Question::Danger { .. })) => {
+            _ if matches!(self.mode, Mode::Asking(Question::FirstWrite(_) | Question::Danger(_))) => {
                 LoadState::Asking
             }
             Reachability::Down { .. } => LoadState::Waiting,
@@ -340,6 +340,7 @@ impl Model {
     pub(super) fn take(&mut self, notice: Notice) {
         match notice {
             Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
+            Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
             Notice::Unreachable { since_s, cause } => {
                 self.track_mut().reachability = Reachability::Down { since_s, cause };
             }

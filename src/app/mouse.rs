@@ -157,8 +157,7 @@ mod tests {
         let quit = model.palette().unwrap().1.iter().position(|offer| offer.title == "quit").unwrap();
         assert_eq!(click(&mut model, Spot::Offer(quit)), [Effect::Quit]);
         let question = "Do it?".to_owned();
-        model.mode =
-            Mode::Asking(Question::Danger { question, order: crate::app::Order::SetKnobs(Knobs::default()) });
+        model.mode = Mode::Asking(Question::Danger(question));
         assert_eq!(click(&mut model, Spot::Tab(Screen::Log)), []);
         assert_eq!(model.screen, Screen::Overview);
     }

@@ -117,6 +117,13 @@ impl Panel {
         self.wanted = knobs;
     }
 
+    /// Takes over what is in force: the last change was not made.
+    pub(super) fn take_back(&mut self, in_force: Knobs) {
+        let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
+        self.undo.pop_if(is_before);
+        self.wanted = in_force;
+    }
+
     /// Takes over a change that can be undone, but for the switch of the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {

@@ -28,20 +28,12 @@ pub struct Track {
     pub(super) findings: Findings,
     /// Whether its target answers.
     pub(super) reachability: Reachability,
-    /// How many connections of its server are not ours, once that is known.
-    pub(super) others: Option<u64>,
 }
 
 impl Track {
     /// What has been folded into `timeline` so far.
     pub fn new(timeline: Timeline) -> Self {
-        Self {
-            timeline,
-            held: None,
-            findings: Findings::default(),
-            reachability: Reachability::default(),
-            others: None,
-        }
+        Self { timeline, held: None, findings: Findings::default(), reachability: Reachability::default() }
     }
 
     /// The session so far.

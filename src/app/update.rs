@@ -118,9 +118,6 @@ fn on_record(model: &mut Model, record: &Record) {
         model.panel.follow(segment.knobs.clone());
     }
     model.push(record);
-    if let Record::Server(status) = record {
-        model.count_others(status);
-    }
 }
 
 impl Model {
@@ -225,10 +222,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
 /// Says yes to what is asked.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
-        Mode::Asking(Question::Danger { order, .. }) => model.put_in_force(order),
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
-        Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
+        Mode::Asking(Question::FirstWrite(_) | Question::Danger(_)) => model.ask(Order::AllowWrites(true)),
         Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }
@@ -317,7 +313,7 @@ fn dismiss(model: &mut Model) {
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
-        Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
+        Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
         Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }

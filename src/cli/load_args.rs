@@ -104,7 +104,7 @@ pub struct LoadArgs {
     /// --key-prefix does
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Write to a server that holds other keys or serves other clients without asking
+    /// Write without asking to a server that holds other keys or serves other clients, or that the load may fill
     #[arg(long)]
     pub yes: bool,
     /// What the workload's name or file says.

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     app::quoted,
     compat::redis_cli,
+    diagnose,
     endpoint::{Address, DEFAULT_HOST, Target},
     load::{self, FirstWords, LatencyTo, Requests, most_clients},
     print::printer::Form,
@@ -118,6 +119,8 @@ pub(super) fn session_plan(
         redacts: session.redact,
         run,
         keys: if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } },
+        settings: Vec::new(),
+        danger: diagnose::danger,
         is_allowed: load.yes,
         is_attended: false,
         keeps_going: load.keep_going,

@@ -3,13 +3,14 @@
 use super::{
     Finding, Severity,
     client_limit::ClientLimit,
+    danger::Danger,
     hit_rate::HitRate,
     overload::Overload,
     rule::{Rule, Verdict, Whole},
     slow_server::SlowServer,
     stall::Stall,
 };
-use crate::session::{Interval, Record, Segment, timeline::SegmentTotal};
+use crate::session::{Interval, Record, Segment, running::Turn, timeline::SegmentTotal};
 
 /// Every rule, the most pressing first.
 fn rules() -> Vec<Box<dyn Rule>> {
@@ -19,6 +20,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
         Box::<Overload>::default(),
         Box::<ClientLimit>::default(),
         Box::<HitRate>::default(),
+        Box::<Danger>::default(),
     ]
 }
 
@@ -127,6 +129,11 @@ pub fn of_segments<'a>(
         found.iter_mut().for_each(|(_, numbers)| numbers.clear());
     }
     found
+}
+
+/// What may happen when this setting begins, and what to do instead, for a person who says yes or no.
+pub fn danger(turn: &Turn<'_>) -> Option<String> {
+    rules().iter().find_map(|rule| rule.before(turn)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
 /// Why redyno itself limited what was measured here, if it did.

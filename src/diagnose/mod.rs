@@ -6,6 +6,7 @@
 //!  records ────┼─ overload ─────┼─► Findings: now ──► header, status line, lines, metrics
 //!  totals ─────┼─ client limit ─┤   of segments ────► summary, report, a frozen view, recordings
 //!              └─ hit rate ─────┘
+//!  setting ──────── danger ───────► what the session asks before it begins
 //!  events ────────────────────────► Cause ─► what the cursor reads, the worst moments of the chart, summary
 //! ```
 //! A rule is a file, and a row of [the list](findings). Pure: no I/O, no clock, no screen. A threshold stands beside the
@@ -14,6 +15,7 @@
 mod cause;
 mod client_evidence;
 mod client_limit;
+mod danger;
 mod finding;
 mod findings;
 mod hit_rate;
@@ -24,5 +26,6 @@ mod slow_server;
 mod stall;
 
 pub use cause::{Cause, Delay};
+pub use danger::setting_harm;
 pub use finding::{Finding, Severity};
-pub use findings::{Findings, of_segment, of_segments, our_limit};
+pub use findings::{Findings, danger, of_segment, of_segments, our_limit};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Finding;
-use crate::session::{Interval, Record, Segment};
+use crate::session::{Interval, Record, Segment, running::Turn};
 
 /// What a record changes in what a rule says.
 #[derive(Debug)]
@@ -48,6 +48,11 @@ pub(super) trait Rule: fmt::Debug + Send + Sync {
 
     /// What it finds of a stretch under load as a whole.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
+        None
+    }
+
+    /// What it finds of a setting that is about to begin.
+    fn before(&self, _: &Turn<'_>) -> Option<Finding> {
         None
     }
 

@@ -95,16 +95,6 @@ impl Asked {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// All knobs that it is known to put in force, in their order.
-    pub fn knobs(&self) -> Vec<Knobs> {
-        match self {
-            Self::Find(_, knobs) => vec![Knobs { rate: None, ..knobs.clone() }],
-            Self::Ab(_) | Self::Sweep(..) | Self::Script(_) => {
-                self.settings().iter().map(|setting| setting.knobs.clone()).collect()
-            }
-        }
-    }
-
     /// The parameters of the server that it sets again and again, with one of their values.
     pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
         let config = self.settings().iter().flat_map(|setting| &setting.config);
@@ -206,8 +196,12 @@ mod tests {
 
     #[test]
     fn it_is_a_load_and_says_what_it_puts_in_force() {
-        let knobs = |text| asked(text).unwrap().unwrap().knobs();
-        assert_eq!(knobs("find p99<1ms"), [Knobs { load: true, ..Knobs::default() }]);
+        let knobs = |text| {
+            let asked = asked(text).unwrap().unwrap();
+            asked.settings().iter().map(|setting| setting.knobs.clone()).collect::<Vec<_>>()
+        };
+        let Asked::Find(_, found) = asked("find p99<1ms").unwrap().unwrap() else { panic!("a search") };
+        assert_eq!(found, Knobs { load: true, ..Knobs::default() });
         let clients =
             knobs("ab from clients 50 to clients 100").iter().map(|knobs| knobs.clients).collect::<Vec<_>>();
         assert_eq!(clients, [50, 100]);

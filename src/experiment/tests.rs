@@ -44,6 +44,8 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         warmup: None,
         run,
         keys: Keys::OwnServers,
+        settings: Vec::new(),
+        danger: |_| None,
         is_allowed: true,
         is_attended: false,
         keeps_going: false,

@@ -209,6 +209,7 @@ impl SessionPlan {
                 value_words(to)
             )));
         }
+        commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         commission.notices = notices(commission);
         Ok(())

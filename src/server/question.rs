@@ -248,6 +248,7 @@ mod tests {
             neighbours: Neighbours { clients: 0, replicas: 0, load: Some(0), sessions: Some(0) },
             read_only: false,
             loading: false,
+            max_clients: None,
             used_memory: Some(1 << 20),
             maxmemory: Some(0),
             maxmemory_policy: Some("noeviction".into()),

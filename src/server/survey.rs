@@ -40,6 +40,8 @@ pub struct Survey {
     pub loading: bool,
     /// Bytes that its allocator gave out.
     pub used_memory: Option<u64>,
+    /// The most connections that it takes.
+    pub max_clients: Option<u64>,
     /// Its memory limit in bytes; 0 is none.
     pub maxmemory: Option<u64>,
     /// What it does at the limit: `noeviction`, `allkeys-lru`, …
@@ -146,6 +148,7 @@ pub(super) async fn survey(
         neighbours: neighbours(wire, &info).await?,
         read_only: info.text("role") == Some("slave") && info.text("slave_read_only") != Some("0"),
         loading,
+        max_clients: info.number("maxclients"),
         used_memory: info.number("used_memory"),
         maxmemory: info.number("maxmemory"),
         maxmemory_policy: info.text("maxmemory_policy").map(str::to_owned),

@@ -260,7 +260,12 @@ impl<W: Write, E: Events> Loop<W, E> {
             let asks = matches!(
                 delivery,
                 Delivery::Refused(..)
-                    | Delivery::Notice(Notice::FirstWrite(_) | Notice::Warning(_) | Notice::LoadStopped(_))
+                    | Delivery::Notice(
+                        Notice::FirstWrite(_)
+                            | Notice::Danger(_)
+                            | Notice::Warning(_)
+                            | Notice::LoadStopped(_)
+                    )
             );
             due = due.max(if asks { Due::Now } else { Due::Data });
             let effects = update(model, Msg::Delivery(delivery));

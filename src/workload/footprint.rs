@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Workload, step::Fragment};
+use super::{
+    Workload,
+    step::{Fragment, Step},
+};
 
 /// Keys, and the bytes of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -11,6 +14,8 @@ pub struct Footprint {
     pub keys: u64,
     /// Bytes of all these values, in the mean.
     pub bytes: f64,
+    /// The most that one operation writes of them, or one request of the prefill.
+    pub each: f64,
 }
 
 impl Workload {
@@ -23,14 +28,17 @@ impl Workload {
             if let Fragment::Value(kind) = fragment { Some(kinds[usize::from(*kind)]) } else { None }
         };
         let mut largest = BTreeMap::<_, f64>::new();
-        let writing = self.asked().filter(|operation| operation.writes());
-        let prefill = self.prefill.steps.iter().flat_map(|step| self.step(step));
-        for step in writing.flat_map(|operation| self.steps(operation)).chain(prefill) {
-            let bytes: f64 = step.fragments().filter_map(size).sum();
+        let written = |step: &Step| -> f64 { step.fragments().filter_map(size).sum() };
+        let writing: Vec<_> = self.asked().filter(|operation| operation.writes()).collect();
+        let prefill: Vec<_> = self.prefill.steps.iter().flat_map(|step| self.step(step)).collect();
+        let of_operations = writing.iter().map(|operation| self.steps(operation).map(|s| written(&s)).sum());
+        let each = of_operations.chain(prefill.iter().map(written)).fold(0.0, f64::max);
+        for step in writing.iter().flat_map(|operation| self.steps(operation)).chain(prefill) {
+            let bytes = written(&step);
             let known = largest.entry(step.fragments().find_map(Fragment::draws)).or_default();
             *known = known.max(bytes);
         }
-        let mut all = Footprint::default();
+        let mut all = Footprint { each, ..Footprint::default() };
         for (set, bytes) in largest.into_iter().filter(|(_, bytes)| *bytes > 0.0) {
             let numbers = set
                 .and_then(|set: u16| self.keys.values().nth(set.into()))
@@ -61,7 +69,7 @@ mod tests {
                 operations,
                 ..Workload::default()
             };
-            let Footprint { keys, bytes } = workload.footprint(1000, 8);
+            let Footprint { keys, bytes, .. } = workload.footprint(1000, 8);
             (keys, bytes)
         };
         assert_eq!(footprint(&[("SET {a} {value}", 1)]), (1000, 8000.0));

@@ -60,6 +60,8 @@ pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
         warmup: None,
         run,
         keys: Keys::Runs { kept: false },
+        settings: Vec::new(),
+        danger: redyno::diagnose::danger,
         is_allowed: true,
         is_attended: false,
         keeps_going: false,

@@ -1,7 +1,7 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Entry, Mode, Model, Purpose, Question, Tone, Typing, list::moved, update::act};
+use crate::app::{Entry, Mode, Model, Order, Purpose, Question, Tone, Typing, list::moved, update::act};
 
 impl Model {
     /// Opens the palette with something typed already.
@@ -47,7 +47,7 @@ impl Model {
                 self.say(Tone::Info, "no change: the knobs are set to this already");
             }
             Command::Set(knobs) => self.propose(knobs),
-            Command::Prefill(knobs) => self.propose_prefill(knobs),
+            Command::Prefill(knobs) => self.put_in_force(Order::Prefill(knobs)),
             Command::Begin(asked) => self.propose_experiment(asked),
             Command::Want(effect) => self.ask(effect),
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),

@@ -63,12 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn much_data_is_asked_about_and_what_has_no_keys_says_so() {
-        let huge = Knobs { value_size: 65_536, ..on("get", 1_000_000) };
-        let mut much = model(&huge);
-        assert_eq!(say(&mut much, "prefill"), []);
-        let agreed = update(&mut much, Msg::Key(Key::plain(KeyCode::Char('y'))));
-        assert!(matches!(&agreed[..], [Effect::Order(Order::Prefill(_))]), "{agreed:?}");
+    fn what_has_no_keys_says_so() {
         let mut ping = model(&on("ping", 1000));
         assert_eq!(say(&mut ping, "prefill"), []);
         assert!(ping.message().unwrap().text.contains("no keys that a prefill could make"));

@@ -37,6 +37,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         },
         read_only: false,
         loading: false,
+        max_clients: stats.number("max_connections"),
         used_memory: stats.number("bytes"),
         maxmemory: stats.number("limit_maxbytes"),
         maxmemory_policy: policy(&settings),

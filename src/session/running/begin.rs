@@ -45,7 +45,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The server holds other keys or serves other clients, and nobody is there to be asked.
+    /// The server holds other keys or serves other clients, or the load may do harm, and nobody is there to be asked.
     #[error("{0}")]
     Asks(String),
     /// The load that is wanted cannot be.
@@ -131,7 +131,7 @@ fn begin(
     // Asked before our own marker is set.
     let leftovers = (!is_own).then(|| control.find_leftovers());
     let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
-    let mut gate = Gate::new(&commission.plan, commission.keys, ledger.clone(), commission.is_allowed);
+    let mut gate = Gate::new(&commission, ledger.clone());
     commission.notices.drain(..).for_each(|notice| peers.tell(notice));
     let (listener, records) = queue();
     let (recording, exports) = (commission.recording.take(), std::mem::take(&mut commission.exports));
@@ -236,9 +236,15 @@ fn pass(
     }
     match (first_admission(control, gate, signals)?, commission.is_attended) {
         (Some(Admission::Pass(knobs)), _) => Ok(knobs),
-        (Some(Admission::Ask(question)), false) => Err(StartError::Asks(question.replace(" Continue?", ""))),
+        (Some(Admission::Ask(question) | Admission::Warn(question)), false) => {
+            Err(StartError::Asks(question.replace(" Continue?", "")))
+        }
         (Some(Admission::Ask(question)), true) => {
             peers.tell(Notice::FirstWrite(question));
+            Ok(off)
+        }
+        (Some(Admission::Warn(question)), true) => {
+            peers.tell(Notice::Danger(question));
             Ok(off)
         }
         (Some(Admission::Refuse(cause)), false) => Err(StartError::Refused(cause)),

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{Keys, Notice};
+use super::{Danger, Keys, Notice};
 use crate::{
     load::{Knobs, Plan},
     session::Writer,
@@ -21,6 +21,10 @@ pub struct Commission {
     pub redacts: bool,
     /// The name of the run.
     pub run: RunId,
+    /// The settings that an experiment will put in force.
+    pub settings: Vec<Knobs>,
+    /// What is asked before a setting begins that may do harm.
+    pub danger: Danger,
     /// Whose keys are written.
     pub keys: Keys,
     /// Whether writing was allowed beforehand (`--yes`).

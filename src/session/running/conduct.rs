@@ -59,6 +59,7 @@ impl Running {
         let mut refused = None;
         while let Some(record) = self.records.next() {
             refused = refused.or(self.look_for_refusal(&record));
+            self.gate.push(&record);
             self.fill.push(&record);
             if let Some(notice) = self.notice(&record) {
                 self.peers.tell(notice);
@@ -120,8 +121,8 @@ impl Running {
     fn set_knobs(&mut self, knobs: Knobs) {
         match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.turn(&knobs),
-            // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run.
-            None if self.gate.is_extending() => {}
+            // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run; or a person may say no.
+            None if self.gate.keeps_load() => {}
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
             None => self.live.turn(&Knobs { load: false, ..knobs }),
         }
@@ -150,7 +151,10 @@ impl Running {
             Some(Admission::Ask(question)) if self.commission.is_attended => {
                 self.peers.tell(Notice::FirstWrite(question));
             }
-            Some(Admission::Ask(cause) | Admission::Refuse(cause)) => {
+            Some(Admission::Warn(question)) if self.commission.is_attended => {
+                self.peers.tell(Notice::Danger(question));
+            }
+            Some(Admission::Ask(cause) | Admission::Warn(cause) | Admission::Refuse(cause)) => {
                 // That of before may have gone on until now.
                 self.live.stop_load();
                 self.peers.tell(Notice::LoadStaysOff(cause));

@@ -5,13 +5,19 @@
 //! Shut ──► Surveying ──► Asking ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names than the marker
 //!              └── nobody else there ──▲                                tells of, another setup
 //! ```
-//! Knobs that would write, or whose workload has a setup that was not run, wait before it; all others pass.
+//! Knobs that would write, or whose workload has a setup that was not run, wait before it. So do those that may do harm, until a
+//! person has said yes (`Warning`). All others pass.
 
 use std::{collections::BTreeSet, time::Duration};
 
+use super::{
+    Commission,
+    room::{Danger, Demand, RoomWatch, Turn},
+};
 use crate::{
-    load::{Knobs, Plan},
+    load::{Knobs, Plan, Requests},
     server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
+    session::Record,
     workload::{KeyNames, KeySpan, Setup},
 };
 
@@ -24,6 +30,8 @@ enum State {
     Surveying(Answer<Survey>),
     /// A person is being asked.
     Asking,
+    /// A person is being asked about knobs that may do harm; what was there before the question goes on.
+    Warning(Box<State>),
     /// The marker is being set.
     Marking(Answer<()>),
     /// This setup is being run.
@@ -41,6 +49,8 @@ pub(super) enum Admission {
     Pass(Knobs),
     /// A person must say yes to this first.
     Ask(String),
+    /// A person must say yes to this first, which may do harm; the load before it may go on.
+    Warn(String),
     /// It cannot be; the load stays off.
     Refuse(String),
 }
@@ -65,8 +75,21 @@ pub(super) struct Gate {
     state: State,
     /// What waits to pass.
     held: Option<Knobs>,
-    /// Whether a person has said yes to everything, on the command line.
+    /// Whether a person has said yes to everything, on the command line, and whether one is there to be asked on the way.
     is_allowed: bool,
+    is_attended: bool,
+    /// What may do harm, and the room that it is compared with.
+    danger: Danger,
+    room: RoomWatch,
+    /// How much a setting may ask for.
+    limits: Limits,
+    /// The settings that are known to come, until the first of them was asked about.
+    announced: Vec<Knobs>,
+    /// Those that a person has said yes to, and those that passed last.
+    accepted: Vec<Knobs>,
+    passed: Knobs,
+    /// A question about harm that was not told yet.
+    question: Option<String>,
     /// The commands that may write to others' keys and that nobody need be asked about any more; `None` before the first
     /// answer.
     agreed: Option<BTreeSet<String>>,
@@ -82,12 +105,77 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate before what the load of `plan` writes. `is_allowed` is `--yes`.
-    pub fn new(plan: &Plan, keys: Keys, ledger: Ledger, is_allowed: bool) -> Self {
-        let state = if keys == Keys::OwnServers { State::Open } else { State::Shut };
-        let (names, seed) = (plan.names.clone(), plan.seed);
-        let (held, agreed, trouble, run) = (None, None, None, Vec::new());
-        Self { state, held, is_allowed, agreed, trouble, names, seed, keys, ledger, run }
+    /// A gate before what the load of a commission writes.
+    pub fn new(commission: &Commission, ledger: Ledger) -> Self {
+        let &Commission { keys, is_allowed, is_attended, danger, .. } = commission;
+        let Plan { names, seed, requests, length, .. } = &commission.plan;
+        let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
+        Self {
+            state: if keys == Keys::OwnServers { State::Open } else { State::Shut },
+            held: None,
+            is_allowed,
+            is_attended,
+            danger,
+            room: RoomWatch::default(),
+            limits: Limits { requests: *requests, length: *length, warmup: commission.warmup },
+            // What the command line says was said yes to with it.
+            accepted: if is_allowed { announced.clone() } else { Vec::new() },
+            announced,
+            passed: Knobs { load: false, ..commission.knobs.clone() },
+            question: None,
+            agreed: None,
+            trouble: None,
+            names: names.clone(),
+            seed: *seed,
+            keys,
+            ledger,
+            run: Vec::new(),
+        }
+    }
+
+    /// Takes the next record of what is measured.
+    pub fn push(&mut self, record: &Record) {
+        self.room.push(record);
+    }
+
+    /// What could happen under what waits, or what is known to come, if that is more than was allowed.
+    fn harm(&self) -> Option<String> {
+        if self.is_allowed && !self.is_attended {
+            return None;
+        }
+        let room = self.room.room();
+        let before = || self.accepted.iter().chain([&self.passed]);
+        let harm = |to: &Knobs| {
+            let turn = |from| Turn { from: self.limits.demand(from), to: self.limits.demand(to), room };
+            before().map(|from| (self.danger)(&turn(from))).collect::<Option<Vec<_>>>()?.pop()
+        };
+        self.held.iter().chain(&self.announced).find_map(harm)
+    }
+
+    /// Lets what waits pass, or asks about it first, where it is allowed otherwise.
+    fn pass(&mut self) -> Option<Knobs> {
+        if let Some(harm) = self.harm() {
+            self.question = Some(format!("{harm}. Continue?"));
+            let before = std::mem::replace(&mut self.state, State::Shut);
+            self.state = State::Warning(Box::new(before));
+            return None;
+        }
+        self.let_pass()
+    }
+
+    fn let_pass(&mut self) -> Option<Knobs> {
+        self.announced.clear();
+        let knobs = self.held.take()?;
+        self.passed.clone_from(&knobs);
+        Some(knobs)
+    }
+
+    /// Nobody waits for the answer to a question about harm any more.
+    fn take_warning_back(&mut self) {
+        if let State::Warning(before) = &mut self.state {
+            self.state = std::mem::replace(before, State::Shut);
+            self.question = None;
+        }
     }
 
     /// How the keys are called.
@@ -110,11 +198,12 @@ impl Gate {
 
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
+        self.take_warning_back();
         let others = others(&knobs);
         let writes = !span(&knobs).is_empty() || !others.is_empty() || self.lacking(&knobs).is_some();
         if !writes && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
-            self.held = None;
-            return Some(knobs);
+            self.held = Some(knobs);
+            return self.pass();
         }
         let is_agreed = self.keys == Keys::OwnServers
             || self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
@@ -123,6 +212,7 @@ impl Gate {
             State::Open | State::Extending(_) if !is_agreed => {
                 self.state = State::Surveying(self.survey(control));
             }
+            State::Open | State::Extending(_) if self.harm().is_some() => return self.pass(),
             State::Open | State::Extending(_) => return self.go_on(control),
             State::Shut => self.state = State::Surveying(self.survey(control)),
             _ => {}
@@ -151,7 +241,7 @@ impl Gate {
             self.state = State::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
             return None;
         }
-        self.held.take()
+        self.let_pass()
     }
 
     /// Notes that these names may be written, where that is not noted yet.
@@ -175,9 +265,14 @@ impl Gate {
         self.held.is_some() && matches!(self.state, State::Shut)
     }
 
-    /// Whether what waits was allowed, so that the load before it may go on.
+    /// Whether what waits was allowed, and will pass by itself.
     pub fn is_extending(&self) -> bool {
         matches!(self.state, State::Extending(_) | State::Preparing(..))
+    }
+
+    /// Whether the load before what waits may go on.
+    pub fn keeps_load(&self) -> bool {
+        self.is_extending() || matches!(self.state, State::Warning(_))
     }
 
     /// Why the server has not told what lives on it, if an attempt to ask failed.
@@ -199,6 +294,9 @@ impl Gate {
 
     /// What has become of the waiting knobs, waiting for it for `limit` at the most. Something is said once.
     pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
+        if let Some(question) = self.question.take() {
+            return Some(Admission::Warn(question));
+        }
         match &self.state {
             State::Surveying(answer) => match answer.wait(limit)? {
                 Ok(survey) => self.surveyed(&survey, control),
@@ -226,7 +324,7 @@ impl Gate {
                 drop(answer.wait(limit)?);
                 self.go_on(control).map(Admission::Pass)
             }
-            State::Shut | State::Asking | State::Open => None,
+            State::Shut | State::Asking | State::Warning(_) | State::Open => None,
         }
     }
 
@@ -270,18 +368,29 @@ impl Gate {
 
     /// A person answered.
     pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Admission> {
-        if !matches!(self.state, State::Asking) {
+        let is_asking = matches!(self.state, State::Asking);
+        let is_warning = matches!(self.state, State::Warning(_));
+        if !is_asking && !is_warning {
             return None;
         }
-        if yes {
-            return self.go_on(control).map(Admission::Pass);
+        self.take_warning_back();
+        if !yes {
+            if is_asking {
+                self.state = State::Shut;
+            }
+            self.announced.clear();
+            self.held = None;
+            return None;
         }
-        self.state = State::Shut;
-        self.held = None;
-        None
+        self.accepted.extend(self.held.iter().cloned().chain(self.announced.drain(..)));
+        // What only reads opens nothing.
+        let is_open = is_asking || matches!(self.state, State::Open | State::Extending(_));
+        let passed = if is_open { self.go_on(control) } else { self.let_pass() };
+        passed.map(Admission::Pass)
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Admission> {
+        self.room.survey(survey);
         let writes = Writes {
             names: self.names.clone(),
             is_users: self.keys == Keys::Users,
@@ -303,21 +412,43 @@ impl Gate {
         }
         if writes.is_nothing() {
             self.state = State::Shut;
-            return self.held.take().map(Admission::Pass);
+            return self.pass().map(Admission::Pass);
         }
-        match survey.asks(&writes) {
-            Some(question) if !self.is_allowed => {
-                self.state = State::Asking;
-                Some(Admission::Ask(question.to_string()))
-            }
-            _ => self.go_on(control).map(Admission::Pass),
-        }
+        let question = survey.asks(&writes).filter(|_| !self.is_allowed).map(|question| question.to_string());
+        let question = match (self.harm(), question) {
+            (Some(harm), Some(question)) => format!("{harm}. {question}"),
+            (Some(harm), None) => format!("{harm}. Continue?"),
+            (None, Some(question)) => question,
+            (None, None) => return self.go_on(control).map(Admission::Pass),
+        };
+        self.state = State::Asking;
+        Some(Admission::Ask(question))
     }
 
     fn refuse(&mut self, cause: String) -> Admission {
         self.state = State::Shut;
         self.held = None;
         Admission::Refuse(cause)
+    }
+}
+
+/// How much may be asked for in all: as the plan says, and how long its warm-up is, which is in neither.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    requests: Option<Requests>,
+    length: Option<Duration>,
+    warmup: Option<Duration>,
+}
+
+impl Limits {
+    /// What may be sent under these knobs.
+    fn demand(self, knobs: &Knobs) -> Demand<'_> {
+        let due =
+            |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);
+        let by_number = self.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| n);
+        let measured = by_number.into_iter().chain(self.length.and_then(due)).min();
+        let warmup = self.warmup.map_or(Some(0), due);
+        Demand { knobs, requests: measured.zip(warmup).map(|(measured, warmup)| measured + warmup) }
     }
 }
 

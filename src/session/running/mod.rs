@@ -17,6 +17,7 @@ mod order;
 mod peer;
 mod recordings;
 mod refusal;
+mod room;
 mod set_back;
 #[cfg(test)]
 mod tests;
@@ -30,5 +31,6 @@ pub use conduct::check_clients;
 pub use gate::Keys;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
+pub use room::{Danger, Demand, Room, Turn};
 pub use set_back::{delete, set_back};
 pub use thread::{Ended, EndedBy};

@@ -32,7 +32,7 @@ pub enum Order {
     StopIntrinsic,
     /// Turn the gentle intrinsic probe on or off.
     GentleIntrinsic(bool),
-    /// The answer to [`Notice::FirstWrite`].
+    /// The answer to [`Notice::FirstWrite`] or [`Notice::Danger`].
     AllowWrites(bool),
     /// Put a note on the time axis.
     Mark(Mark),
@@ -82,6 +82,9 @@ pub enum Notice {
     /// The load is held back until a person allows writing to this server: what is there that would stand beside our
     /// keys, and what will be written. Answered by [`Order::AllowWrites`].
     FirstWrite(String),
+    /// Knobs that were wanted may do harm: what could happen. The load before them goes on until they are allowed, or when they
+    /// are not. Answered by [`Order::AllowWrites`].
+    Danger(String),
     /// The load that was wanted cannot be, for this reason.
     LoadStaysOff(String),
     /// The load that ran was turned off, for this reason.

@@ -41,6 +41,8 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
         warmup: None,
         run,
         keys,
+        settings: Vec::new(),
+        danger: |_| None,
         is_allowed: true,
         is_attended: false,
         keeps_going: false,
@@ -180,6 +182,95 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
     assert_eq!((refused(&peers[0]), refused(&peers[1])), (vec![], vec![fixed]));
     drop(peers);
     assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+/// As the rule does it: more than 1 GiB.
+fn much(turn: &Turn<'_>) -> Option<String> {
+    let bytes =
+        |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
+    (bytes(&turn.to) > bytes(&turn.from).max(1 << 30)).then(|| "It may fill the memory".to_owned())
+}
+
+/// The built-in server under a load that a person watches.
+fn watched(server: &demo::Handle, knobs: Knobs) -> Commission {
+    Commission {
+        knobs,
+        is_allowed: false,
+        is_attended: true,
+        danger: much,
+        ..commission(server, Keys::OwnServers)
+    }
+}
+
+/// The next question about harm.
+fn asked(peer: &Peer) -> String {
+    loop {
+        if let Delivery::Notice(Notice::Danger(question)) =
+            peer.next_within(PATIENCE).expect("the session goes on")
+        {
+            return question;
+        }
+    }
+}
+
+fn begun(peer: &Peer) -> (bool, u64) {
+    next(peer, |record| match record {
+        Record::Segment(now) => Some((now.knobs.load, now.knobs.keyspace)),
+        _ => None,
+    })
+}
+
+fn of_keys(keyspace: u64) -> Knobs {
+    Knobs { load: true, clients: 1, value_size: 1024, keyspace, ..Knobs::default() }
+}
+
+#[test]
+fn a_person_is_asked_before_the_first_setting_that_may_do_harm() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, _signals) = start(watched(&server, of_keys(2 << 20)), 1);
+    assert_eq!(asked(&peers[0]), "It may fill the memory. Continue?");
+    assert_eq!(begun(&peers[0]), (false, 2 << 20));
+    peers[0].order(Order::AllowWrites(true));
+    assert_eq!(begun(&peers[0]), (true, 2 << 20));
+    peers[0].order(Order::End);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+#[test]
+fn a_load_goes_on_while_a_turn_of_it_is_asked_about_and_what_was_allowed_once_is_not_asked_again() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, _signals) = start(watched(&server, of_keys(1000)), 1);
+    let turn = |keys| peers[0].order(Order::SetKnobs(of_keys(keys)));
+    assert_eq!(begun(&peers[0]), (true, 1000));
+    turn(2 << 20);
+    asked(&peers[0]);
+    peers[0].order(Order::AllowWrites(false));
+    turn(2000);
+    assert_eq!(begun(&peers[0]), (true, 2000), "nothing came between");
+    turn(2 << 20);
+    asked(&peers[0]);
+    peers[0].order(Order::AllowWrites(true));
+    assert_eq!(begun(&peers[0]), (true, 2 << 20));
+    turn(1000);
+    assert_eq!(begun(&peers[0]), (true, 1000));
+    turn(2 << 20);
+    assert_eq!(begun(&peers[0]), (true, 2 << 20));
+    peers[0].order(Order::End);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+#[test]
+fn without_a_person_it_does_not_begin_unless_that_was_allowed_for_all_settings_to_come() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let alone = || Commission { is_attended: false, ..watched(&server, of_keys(1000)) };
+    let settings = vec![of_keys(1000), of_keys(2 << 20)];
+    let begin = |commission| Session::start(commission, channel().1, 0);
+    let Err(StartError::Asks(cause)) = begin(Commission { settings: settings.clone(), ..alone() }) else {
+        panic!("it has begun")
+    };
+    assert_eq!(cause, "It may fill the memory.");
+    begin(Commission { settings, is_allowed: true, ..alone() }).unwrap().0.end();
+    begin(alone()).unwrap().0.end();
 }
 
 /// The next of these that a peer is given.

@@ -30,7 +30,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 fn ask(paint: &mut Paint, area: Rect, question: &Question) {
     let (title, text) = match question {
         Question::FirstWrite(question) => ("write to this server?", question.clone()),
-        Question::Danger { question, .. } => ("this may do harm", question.clone()),
+        Question::Danger(question) => ("this may do harm", question.clone()),
         Question::Experiment { question, .. } => ("begin this experiment?", question.clone()),
         Question::SetConfig(setting) => ("change this server?", change(setting)),
     };

@@ -1,109 +1,123 @@
-//! Changes of the knobs that may harm the server or those who use it, and what could happen, in words. Pure rules.
+//! That a setting which is about to begin may harm the server or those who use it, and what could happen.
 //!
-//! | change | harms when |
+//! | setting | harms when |
 //! |---|---|
-//! | more data than before is to be written | it does not fit below maxmemory, or it is more than 1 GiB |
+//! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
 //! | more clients | the server does not take so many beside those it has |
 //! | the rate goes to max | others use the server as well |
 //! | a limit of memory is set, or what happens there | more is in use than the limit |
+//!
+//! What may be written is the smaller of keys times their size and requests times what each writes.
 
+use super::{
+    Finding, Severity,
+    rule::{Rule, Verdict},
+};
 use crate::{
     gauge::Gauge,
-    load::Knobs,
     server::{Status, config_word},
+    session::{
+        Record,
+        running::{Demand, Turn},
+    },
     units,
     workload::Footprint,
 };
 
 /// More than this much data is asked for, whatever the server says of its memory: 1 GiB.
 const MUCH: u64 = 1 << 30;
+/// What to do where it is too much.
+const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) write less";
 
-/// What is known of the server's room. What is not known forbids nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Room {
-    /// Bytes below its memory limit; `None` when it has none or does not tell.
-    pub memory: Option<u64>,
-    /// The most connections that it takes.
-    pub max_clients: Option<u64>,
-    /// Connections that are not ours.
-    pub others: Option<u64>,
-}
+/// Looks at settings before they begin.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Danger;
 
-impl Room {
-    /// The room that a server has which said this, and has so many connections that are not ours.
-    pub fn new(status: Option<&Status>, others: Option<u64>) -> Self {
-        let whole = |gauge| status.and_then(|status| status.gauges.whole(gauge));
-        let (limit, used) = (whole(Gauge::MaxMemory).filter(|n| *n > 0), whole(Gauge::UsedMemory));
-        let memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        Self { memory, max_clients: whole(Gauge::MaxClients), others }
+impl Rule for Danger {
+    fn name(&self) -> &'static str {
+        "danger"
+    }
+
+    fn push(&mut self, _: &Record, _: bool) -> Verdict {
+        Verdict::AsBefore
+    }
+
+    fn before(&self, turn: &Turn<'_>) -> Option<Finding> {
+        if !turn.to.knobs.load {
+            return None;
+        }
+        let (harm, next) = match too_much_data(turn) {
+            Some(harm) => (harm, LESS),
+            None => (too_many_clients(turn).or_else(|| full_speed(turn))?, ""),
+        };
+        let found = Finding::new(self.name(), self.name(), harm);
+        Some(Finding { severity: Severity::Bad, next: next.to_owned(), ..found })
+    }
+
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
     }
 }
 
-/// What could happen when the knobs go from `from` to `to`, as a question; `None` when there is nothing to ask.
-pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-    if !to.load {
+/// What may be written: how much in bytes, and in words of what.
+fn written(Demand { knobs, requests }: &Demand<'_>) -> (u64, String) {
+    if !knobs.load {
+        return (0, String::new());
+    }
+    let Footprint { keys, bytes, each } = knobs.workload.footprint(knobs.keyspace, knobs.value_size);
+    let prefill = knobs.workload.prefill_requests(knobs.keyspace);
+    let requests = requests.map(|requests| requests.saturating_add(prefill));
+    match requests.filter(|requests| *requests as f64 * each < bytes) {
+        Some(requests) => {
+            let size = units::bytes(each as u64);
+            let words = format!("{} requests that write about {size} each", units::setting(requests));
+            ((requests as f64 * each) as u64, words)
+        }
+        None => {
+            let size = units::bytes((bytes / keys.max(1) as f64) as u64);
+            (bytes as u64, format!("{} keys of about {size} each", units::setting(keys)))
+        }
+    }
+}
+
+fn too_much_data(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
+    let (bytes, what) = written(to);
+    if bytes <= written(from).0 {
         return None;
     }
-    too_much_data(from, to, room)
-        .or_else(|| too_many_clients(from, to, room))
-        .or_else(|| full_speed(from, to, room))
-}
-
-/// What could happen when all keys of the workload are made, as a question; `None` when there is nothing to ask.
-pub fn filling_danger(knobs: &Knobs, room: Room) -> Option<String> {
-    too_much_data(&Knobs { load: false, ..knobs.clone() }, knobs, room)
-}
-
-/// What stands on the server when every key has been written.
-fn footprint(knobs: &Knobs) -> Footprint {
-    let written = knobs.workload.footprint(knobs.keyspace, knobs.value_size);
-    if knobs.load { written } else { Footprint::default() }
-}
-
-fn too_much_data(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-    let Footprint { keys, bytes } = footprint(to);
-    if bytes <= footprint(from).bytes {
-        return None;
-    }
-    let (each, bytes) = ((bytes / keys as f64) as u64, bytes as u64);
-    let data = format!(
-        "{} keys of about {} each may fill {} of the server's memory",
-        units::setting(keys),
-        units::bytes(each),
-        units::bytes(bytes)
-    );
+    let data = format!("{what} may fill {} of the server's memory", units::bytes(bytes));
     match room.memory {
         Some(room) if bytes > room => Some(format!(
-            "{data}; {} are left below its maxmemory, so it will evict keys, others' too, or refuse writes. Do it?",
+            "{data}; {} are left below its maxmemory, so it will evict keys, others' too, or refuse writes",
             units::bytes(room)
         )),
-        _ if bytes > MUCH => Some(format!(
-            "{data}; a server without so much may swap or be killed, and those who use it wait. Do it?"
-        )),
+        _ if bytes > MUCH => {
+            Some(format!("{data}; a server without so much may swap or be killed, and those who use it wait"))
+        }
         _ => None,
     }
 }
 
-fn too_many_clients(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-    let before = if from.load { from.clients } else { 0 };
+fn too_many_clients(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
+    let before = if from.knobs.load { from.knobs.clients } else { 0 };
+    let wanted = to.knobs.clients;
     let (most, others) = (room.max_clients?, room.others.unwrap_or(0));
     let left = most.saturating_sub(others);
-    (to.clients > before && u64::from(to.clients) > left).then(|| {
+    (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server takes {most} clients and has {others} others, so {left} are left for {}; it will turn \
-             away those that come next, ours or others'. Do it?",
-            to.clients
+            "the server takes {most} clients and has {others} others, so {left} are left for {wanted}; it will turn \
+             away those that come next, ours or others'"
         )
     })
 }
 
-fn full_speed(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+fn full_speed(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
     let others = room.others.filter(|others| *others > 0)?;
     let (verb, s) = if others == 1 { ("uses", "") } else { ("use", "s") };
-    (from.load && from.rate.is_some() && to.rate.is_none()).then(|| {
+    (from.knobs.load && from.knobs.rate.is_some() && to.knobs.rate.is_none()).then(|| {
         format!(
             "{others} other client{s} {verb} this server; without a rate the load takes all that it can give, and \
-             they wait. Do it?"
+             they wait"
         )
     })
 }
@@ -137,7 +151,17 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
+    use crate::{load::Knobs, session::running::Room, workload::Workload};
+
+    /// What is asked before `to` begins behind `from`, where any number of requests may be sent.
+    fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+        of_requests(None, from, to, room)
+    }
+
+    fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+        let demand = |knobs| Demand { knobs, requests };
+        crate::diagnose::danger(&Turn { from: demand(from), to: demand(to), room })
+    }
 
     fn loaded() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
@@ -167,7 +191,24 @@ mod tests {
         let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
         assert!(danger(&get, &filled, room).is_some(), "its keys are made first");
         assert_eq!(danger(&filled, &filled, room), None);
-        assert!(filling_danger(&filled, room).unwrap().contains("may fill 391 MiB"));
+    }
+
+    #[test]
+    fn what_may_be_written_is_limited_by_the_requests_too() {
+        let huge = Knobs { value_size: 1 << 20, keyspace: 10_000_000, ..loaded() };
+        let off = Knobs { load: false, ..huge.clone() };
+        let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
+        let question = of(None, &huge).unwrap();
+        let told = "10 M keys of about 1.00 MiB each may fill 9.54 TiB of the server's memory; a server without so much may";
+        assert!(question.starts_with(told) && question.ends_with(LESS), "{question}");
+        assert_eq!(of(Some(1000), &huge), None);
+        let question = of(Some(5000), &huge).unwrap();
+        assert!(
+            question.starts_with("5000 requests that write about 1.00 MiB each may fill 4.88 GiB"),
+            "{question}"
+        );
+        let filled = Knobs { workload: huge.workload.with_prefill().unwrap().into(), ..huge };
+        assert!(of(Some(10), &filled).is_some(), "the prefill makes all keys, whatever number is measured");
     }
 
     #[test]
@@ -240,18 +281,5 @@ mod tests {
         assert_eq!(harm("maxmemory-policy", "allkeys-lru", "noeviction", 0), None);
         assert_eq!(harm("hz", "1", "noeviction", 64 << 20), None);
         assert_eq!(setting_harm("maxmemory", "1", &Status::default()), None, "not known");
-    }
-
-    #[test]
-    fn the_room_is_what_the_server_said() {
-        let status = Status {
-            gauges: [(Gauge::MaxMemory, 100.0), (Gauge::UsedMemory, 30.0), (Gauge::MaxClients, 10.0)].into(),
-            ..Status::default()
-        };
-        let room = Room { memory: Some(70), max_clients: Some(10), others: Some(3) };
-        assert_eq!(Room::new(Some(&status), Some(3)), room);
-        let unlimited = Status { gauges: [(Gauge::MaxMemory, 0.0)].into(), ..status };
-        assert_eq!(Room::new(Some(&unlimited), None).memory, None);
-        assert_eq!(Room::new(None, None), Room::default());
     }
 }
