@@ -10,10 +10,10 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Commission, Ended, Notice, Order, Peer,
+    Commission, Ended, Keys, Notice, Order, Peer,
     conduct::Running,
     fill::Fill,
-    gate::{Admission, Gate, Keys},
+    gate::{Admission, Gate},
     peer::Peers,
     recordings::{Listener, Recordings},
     refusal::Refusals,

@@ -2,12 +2,26 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{Danger, Keys, Notice};
+use super::{Danger, Notice};
 use crate::{
     load::{Knobs, Plan},
     session::Writer,
     workload::RunId,
 };
+
+/// Whose keys a load writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Those of a server of our own, which go with it.
+    OwnServers,
+    /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
+    Runs {
+        /// `--keep`
+        kept: bool,
+    },
+    /// A user's: asked about, and never removed.
+    Users,
+}
 
 /// What a session is asked to do.
 pub struct Commission {

@@ -10,12 +10,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{
-    Commission,
-    room::{Danger, Demand, RoomWatch, Turn},
-};
+use super::{Commission, Keys, caution::Caution};
 use crate::{
-    load::{Knobs, Plan, Requests},
+    load::Knobs,
     server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
     session::Record,
     workload::{KeyNames, KeySpan, Setup},
@@ -55,39 +52,16 @@ pub(super) enum Admission {
     Refuse(String),
 }
 
-/// Whose keys a load writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
-    /// Those of a server of our own, which go with it.
-    OwnServers,
-    /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
-    Runs {
-        /// `--keep`
-        kept: bool,
-    },
-    /// A user's: asked about, and never removed.
-    Users,
-}
-
 /// The gate.
 #[derive(Debug)]
 pub(super) struct Gate {
     state: State,
     /// What waits to pass.
     held: Option<Knobs>,
-    /// Whether a person has said yes to everything, on the command line, and whether one is there to be asked on the way.
+    /// Whether a person has said yes to everything, on the command line.
     is_allowed: bool,
-    is_attended: bool,
-    /// What may do harm, and the room that it is compared with.
-    danger: Danger,
-    room: RoomWatch,
-    /// How much a setting may ask for.
-    limits: Limits,
-    /// The settings that are known to come, until the first of them was asked about.
-    announced: Vec<Knobs>,
-    /// Those that a person has said yes to, and those that passed last.
-    accepted: Vec<Knobs>,
-    passed: Knobs,
+    /// What may do harm.
+    caution: Caution,
     /// A question about harm that was not told yet.
     question: Option<String>,
     /// The commands that may write to others' keys and that nobody need be asked about any more; `None` before the first
@@ -107,26 +81,17 @@ pub(super) struct Gate {
 impl Gate {
     /// A gate before what the load of a commission writes.
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
-        let &Commission { keys, is_allowed, is_attended, danger, .. } = commission;
-        let Plan { names, seed, requests, length, .. } = &commission.plan;
-        let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
+        let &Commission { keys, is_allowed, .. } = commission;
         Self {
             state: if keys == Keys::OwnServers { State::Open } else { State::Shut },
             held: None,
             is_allowed,
-            is_attended,
-            danger,
-            room: RoomWatch::default(),
-            limits: Limits { requests: *requests, length: *length, warmup: commission.warmup },
-            // What the command line says was said yes to with it.
-            accepted: if is_allowed { announced.clone() } else { Vec::new() },
-            announced,
-            passed: Knobs { load: false, ..commission.knobs.clone() },
+            caution: Caution::new(commission),
             question: None,
             agreed: None,
             trouble: None,
-            names: names.clone(),
-            seed: *seed,
+            names: commission.plan.names.clone(),
+            seed: commission.plan.seed,
             keys,
             ledger,
             run: Vec::new(),
@@ -135,26 +100,12 @@ impl Gate {
 
     /// Takes the next record of what is measured.
     pub fn push(&mut self, record: &Record) {
-        self.room.push(record);
-    }
-
-    /// What could happen under what waits, or what is known to come, if that is more than was allowed.
-    fn harm(&self) -> Option<String> {
-        if self.is_allowed && !self.is_attended {
-            return None;
-        }
-        let room = self.room.room();
-        let before = || self.accepted.iter().chain([&self.passed]);
-        let harm = |to: &Knobs| {
-            let turn = |from| Turn { from: self.limits.demand(from), to: self.limits.demand(to), room };
-            before().map(|from| (self.danger)(&turn(from))).collect::<Option<Vec<_>>>()?.pop()
-        };
-        self.held.iter().chain(&self.announced).find_map(harm)
+        self.caution.push(record);
     }
 
     /// Lets what waits pass, or asks about it first, where it is allowed otherwise.
     fn pass(&mut self) -> Option<Knobs> {
-        if let Some(harm) = self.harm() {
+        if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.question = Some(format!("{harm}. Continue?"));
             let before = std::mem::replace(&mut self.state, State::Shut);
             self.state = State::Warning(Box::new(before));
@@ -164,9 +115,8 @@ impl Gate {
     }
 
     fn let_pass(&mut self) -> Option<Knobs> {
-        self.announced.clear();
         let knobs = self.held.take()?;
-        self.passed.clone_from(&knobs);
+        self.caution.pass(&knobs);
         Some(knobs)
     }
 
@@ -212,7 +162,9 @@ impl Gate {
             State::Open | State::Extending(_) if !is_agreed => {
                 self.state = State::Surveying(self.survey(control));
             }
-            State::Open | State::Extending(_) if self.harm().is_some() => return self.pass(),
+            State::Open | State::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
+                return self.pass();
+            }
             State::Open | State::Extending(_) => return self.go_on(control),
             State::Shut => self.state = State::Surveying(self.survey(control)),
             _ => {}
@@ -378,11 +330,11 @@ impl Gate {
             if is_asking {
                 self.state = State::Shut;
             }
-            self.announced.clear();
+            self.caution.decline();
             self.held = None;
             return None;
         }
-        self.accepted.extend(self.held.iter().cloned().chain(self.announced.drain(..)));
+        self.caution.accept(self.held.as_ref());
         // What only reads opens nothing.
         let is_open = is_asking || matches!(self.state, State::Open | State::Extending(_));
         let passed = if is_open { self.go_on(control) } else { self.let_pass() };
@@ -390,7 +342,7 @@ impl Gate {
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Admission> {
-        self.room.survey(survey);
+        self.caution.survey(survey);
         let writes = Writes {
             names: self.names.clone(),
             is_users: self.keys == Keys::Users,
@@ -415,7 +367,7 @@ impl Gate {
             return self.pass().map(Admission::Pass);
         }
         let question = survey.asks(&writes).filter(|_| !self.is_allowed).map(|question| question.to_string());
-        let question = match (self.harm(), question) {
+        let question = match (self.caution.harm(self.held.as_ref()), question) {
             (Some(harm), Some(question)) => format!("{harm}. {question}"),
             (Some(harm), None) => format!("{harm}. Continue?"),
             (None, Some(question)) => question,
@@ -429,26 +381,6 @@ impl Gate {
         self.state = State::Shut;
         self.held = None;
         Admission::Refuse(cause)
-    }
-}
-
-/// How much may be asked for in all: as the plan says, and how long its warm-up is, which is in neither.
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    requests: Option<Requests>,
-    length: Option<Duration>,
-    warmup: Option<Duration>,
-}
-
-impl Limits {
-    /// What may be sent under these knobs.
-    fn demand(self, knobs: &Knobs) -> Demand<'_> {
-        let due =
-            |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);
-        let by_number = self.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| n);
-        let measured = by_number.into_iter().chain(self.length.and_then(due)).min();
-        let warmup = self.warmup.map_or(Some(0), due);
-        Demand { knobs, requests: measured.zip(warmup).map(|(measured, warmup)| measured + warmup) }
     }
 }
 

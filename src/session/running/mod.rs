@@ -9,6 +9,7 @@
 //! waits for none.
 
 mod begin;
+mod caution;
 mod commission;
 mod conduct;
 mod fill;
@@ -26,9 +27,8 @@ mod tuning;
 mod undo;
 
 pub use begin::{Session, StartError};
-pub use commission::Commission;
+pub use commission::{Commission, Keys};
 pub use conduct::check_clients;
-pub use gate::Keys;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
 pub use room::{Danger, Demand, Room, Turn};
