@@ -3,7 +3,7 @@
 use super::{
     Finding,
     client_evidence::{Evidence, Kind, evidence},
-    recent::Recent,
+    now::{Now, length_s},
     rule::{Rule, Verdict, Whole},
     slow_server::Probes,
 };
@@ -16,24 +16,15 @@ const ENOUGH_S: f64 = 0.9;
 
 /// Watches whether the client is the limit now: in the last two seconds under load. After a change of the knobs the earlier
 /// verdict stands until the new setting has been measured for a second.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    segment: Option<u32>,
-    /// What this segment measured: service times and the client.
-    recent: Recent<Interval>,
+    /// How many of the latest intervals count: those since the segment began and the server was slow.
+    counted: usize,
     /// What the verdict that stands rests on.
     resting: Vec<Kind>,
     probes: Probes,
     /// The tick of the last interval, until it has been judged with what the probes tell of it.
     unjudged: Option<u64>,
-    cores: usize,
-}
-
-impl Default for ClientLimit {
-    fn default() -> Self {
-        let (recent, probes) = (Recent::of(WINDOW_S), Probes::default());
-        Self { segment: None, recent, resting: Vec::new(), probes, unjudged: None, cores: 0 }
-    }
 }
 
 impl Rule for ClientLimit {
@@ -41,20 +32,20 @@ impl Rule for ClientLimit {
         "client limit"
     }
 
-    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &Now, _: bool) -> Verdict {
         self.probes.push(record);
         let mut verdict = Verdict::AsBefore;
         match record {
-            Record::Session(session) => self.cores = session.host.cores,
             Record::Segment(segment) => {
-                self.segment = Some(segment.segment);
-                self.recent.keep(0);
+                self.counted = 0;
                 if !segment.knobs.load {
                     verdict = self.clear();
                 }
             }
-            Record::Interval(interval) => verdict = self.push_interval(interval),
-            Record::Ping(_) | Record::Wake(_) => {}
+            Record::Interval(interval) if now.is_of(interval) && interval.client.is_some() => {
+                verdict = self.push_interval(interval, now);
+            }
+            Record::Interval(_) | Record::Ping(_) | Record::Wake(_) => {}
             Record::End(_) => {
                 *self = Self::default();
                 return Verdict::Clear;
@@ -64,19 +55,15 @@ impl Rule for ClientLimit {
         let is_told = self.is_told();
         if self.probes.is_slow() {
             // Of a time that the probes have not told of yet, it may be over.
-            self.recent.keep(usize::from(self.unjudged.is_some() && !is_told));
+            self.counted = usize::from(self.unjudged.is_some() && !is_told);
             self.unjudged = self.unjudged.filter(|_| !is_told);
             return self.clear();
         }
-        if is_told { self.judge().unwrap_or(verdict) } else { verdict }
+        if is_told { self.judge_before(0, now).unwrap_or(verdict) } else { verdict }
     }
 
     fn whole(&self, Whole { total, cores, .. }: &Whole<'_>) -> Option<Finding> {
         finding(evidence(total, |kind| kind.thresholds().0), total, *cores)
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
     }
 }
 
@@ -86,21 +73,11 @@ impl ClientLimit {
         Verdict::Clear
     }
 
-    fn push_interval(&mut self, interval: &Interval) -> Verdict {
-        if Some(interval.segment) != self.segment || interval.client.is_none() {
-            return Verdict::AsBefore;
-        }
+    fn push_interval(&mut self, interval: &Interval, now: &Now) -> Verdict {
         // The probes are silent: nothing more comes of the one before.
-        let before = self.unjudged.and_then(|_| self.judge());
+        let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
-        let part = Interval {
-            length_s: interval.length_s,
-            service: interval.service.clone(),
-            response: interval.response.clone(),
-            client: interval.client.clone(),
-            ..Interval::default()
-        };
-        self.recent.push(interval.length_s, part);
+        self.counted += 1;
         before.unwrap_or(Verdict::AsBefore)
     }
 
@@ -110,20 +87,22 @@ impl ClientLimit {
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// The verdict on what there is, if that is enough.
-    fn judge(&mut self) -> Option<Verdict> {
+    /// The verdict on what there is before the last `but` intervals, if that is enough.
+    fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
         self.unjudged = None;
-        if self.recent.length_s() < ENOUGH_S {
+        let parts = now.last(WINDOW_S, but);
+        let parts = &parts[parts.len().saturating_sub(self.counted)..];
+        if length_s(parts) < ENOUGH_S {
             return None;
         }
         let mut whole = Interval::default();
-        self.recent.iter().for_each(|part| whole.merge(part));
+        parts.iter().filter(|part| part.client.is_some()).for_each(|part| whole.merge(part));
         let found = evidence(&whole, |kind| {
             let (speaks, falls_silent) = kind.thresholds();
             if self.resting.contains(&kind) { falls_silent } else { speaks }
         });
         self.resting = found.iter().map(|found| found.kind).collect();
-        Some(finding(found, &whole, self.cores).into())
+        Some(finding(found, &whole, now.cores).into())
     }
 }
 

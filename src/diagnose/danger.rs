@@ -9,17 +9,11 @@
 //!
 //! What may be written is the smaller of keys times their size and requests times what each writes.
 
-use super::{
-    Finding, Severity,
-    rule::{Rule, Verdict},
-};
+use super::{Finding, Severity, rule::Rule};
 use crate::{
     gauge::Gauge,
     server::{Status, config_word},
-    session::{
-        Record,
-        running::{Demand, Turn},
-    },
+    session::running::{Demand, Turn},
     units,
     workload::Footprint,
 };
@@ -30,16 +24,12 @@ const MUCH: u64 = 1 << 30;
 const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) write less";
 
 /// Looks at settings before they begin.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Danger;
 
 impl Rule for Danger {
     fn name(&self) -> &'static str {
         "danger"
-    }
-
-    fn push(&mut self, _: &Record, _: bool) -> Verdict {
-        Verdict::AsBefore
     }
 
     fn before(&self, turn: &Turn<'_>) -> Option<Finding> {
@@ -52,10 +42,6 @@ impl Rule for Danger {
         };
         let found = Finding::new(self.name(), self.name(), harm);
         Some(Finding { severity: Severity::Bad, next: next.to_owned(), ..found })
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
     }
 }
 

@@ -5,8 +5,9 @@ use super::{
     client_limit::ClientLimit,
     danger::Danger,
     hit_rate::HitRate,
+    now::Now,
     overload::Overload,
-    rule::{Rule, Verdict, Whole},
+    rule::{Rule, Verdict, Whole, is_judged},
     slow_server::SlowServer,
     stall::Stall,
 };
@@ -17,16 +18,17 @@ fn rules() -> Vec<Box<dyn Rule>> {
     vec![
         Box::<Stall>::default(),
         Box::<SlowServer>::default(),
-        Box::<Overload>::default(),
+        Box::new(Overload),
         Box::<ClientLimit>::default(),
-        Box::<HitRate>::default(),
-        Box::<Danger>::default(),
+        Box::new(HitRate),
+        Box::new(Danger),
     ]
 }
 
 /// A fold over the records of one target that knows what is found now.
 #[derive(Debug, Clone)]
 pub struct Findings {
+    now: Now,
     watches: Vec<Watch>,
 }
 
@@ -38,7 +40,8 @@ struct Watch {
 
 impl Default for Findings {
     fn default() -> Self {
-        Self { watches: rules().into_iter().map(|rule| Watch { rule, stands: None }).collect() }
+        let watches = rules().into_iter().map(|rule| Watch { rule, stands: None }).collect();
+        Self { now: Now::default(), watches }
     }
 }
 
@@ -55,7 +58,9 @@ impl Findings {
 
     /// Takes the next record. What has come to stand with it, and what has ceased to, each in a line.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
-        let turned: Vec<_> = self.watches.iter_mut().filter_map(|watch| watch.push(record)).collect();
+        self.now.push(record);
+        let (now, watches) = (&self.now, self.watches.iter_mut());
+        let turned: Vec<_> = watches.filter_map(|watch| watch.push(record, now)).collect();
         if turned.is_empty() {
             return Vec::new();
         }
@@ -70,10 +75,10 @@ impl Findings {
 
 impl Watch {
     /// The name of the rule and what is said at its end, where what it says has turned.
-    fn push(&mut self, record: &Record) -> Option<(&'static str, &'static str)> {
+    fn push(&mut self, record: &Record, now: &Now) -> Option<(&'static str, &'static str)> {
         let stood = self.stands.take();
         let has_stood = stood.is_some();
-        self.stands = match self.rule.push(record, has_stood) {
+        self.stands = match self.rule.push(record, now, has_stood) {
             Verdict::AsBefore => stood,
             Verdict::Clear => None,
             Verdict::Found(finding) => {
@@ -102,31 +107,25 @@ fn of(whole: &Whole<'_>) -> Vec<Finding> {
 /// What is found of a segment as a whole, whose intervals are `total`, by a redyno on a machine with so many cores. Warm-ups
 /// and prefills are not judged.
 pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
-    if !segment.knobs.load || segment.aside().is_some() {
+    if !is_judged(segment) {
         return Vec::new();
     }
     of(&Whole { segment: Some(segment), total, cores })
 }
 
-/// What is found of all of these segments: as it is in the first in which it is so, with the numbers of all; none where
-/// only one is judged.
+/// What is found of all of these segments: as it is in the first in which it is so, with the numbers of all.
 pub fn of_segments<'a>(
     segments: impl Iterator<Item = &'a SegmentTotal>,
     cores: usize,
 ) -> Vec<(Finding, Vec<u32>)> {
     let mut found: Vec<(Finding, Vec<u32>)> = Vec::new();
-    let mut judged = 0;
-    for segment in segments.filter(|s| s.start.knobs.load && s.start.aside().is_none()) {
-        judged += 1;
+    for segment in segments {
         for finding in of_segment(&segment.start, &segment.total, cores) {
             match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {
                 Some((_, numbers)) => numbers.push(segment.start.segment),
                 None => found.push((finding, vec![segment.start.segment])),
             }
         }
-    }
-    if judged == 1 {
-        found.iter_mut().for_each(|(_, numbers)| numbers.clear());
     }
     found
 }
@@ -203,6 +202,5 @@ mod tests {
             found.into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect::<Vec<_>>()
         };
         assert_eq!(of(&[(1, 0.5), (2, 0.97)]), [("overload", vec![1, 2]), ("client limit", vec![2])]);
-        assert_eq!(of(&[(1, 0.5)]), [("overload", vec![])], "there is no other");
     }
 }

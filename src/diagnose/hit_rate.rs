@@ -2,14 +2,10 @@
 
 use super::{
     Finding,
-    recent::Recent,
-    rule::{Rule, Verdict, Whole},
+    now::{Now, length_s},
+    rule::{Rule, Verdict, Whole, is_judged},
 };
-use crate::{
-    session::{Interval, Record, Segment},
-    units,
-    workload::Workload,
-};
+use crate::{session::Interval, units, workload::Workload};
 
 /// Below this share of hits a workload that reads measures something else than it says.
 const LOW: f64 = 0.90;
@@ -22,20 +18,9 @@ const WINDOW_S: f64 = 4.0;
 /// A share that rises by so much within the stretch will soon be good: the load writes what it reads.
 const RISING: f64 = 0.02;
 
-/// Watches whether most reads find something now.
+/// Watches whether most reads find something.
 #[derive(Debug, Clone)]
-pub(super) struct HitRate {
-    /// The segment that is judged; not one that makes keys or warms up.
-    segment: Option<Segment>,
-    /// Hits and misses.
-    recent: Recent<(u64, u64)>,
-}
-
-impl Default for HitRate {
-    fn default() -> Self {
-        Self { segment: None, recent: Recent::of(WINDOW_S) }
-    }
-}
+pub(super) struct HitRate;
 
 impl Rule for HitRate {
     fn name(&self) -> &'static str {
@@ -46,80 +31,67 @@ impl Rule for HitRate {
         "above 90 % again"
     }
 
-    fn push(&mut self, record: &Record, stands: bool) -> Verdict {
-        match record {
-            Record::Segment(segment) => {
-                let is_judged = segment.knobs.load && segment.aside().is_none();
-                *self = Self { segment: is_judged.then(|| segment.clone()), ..Self::default() };
-                Verdict::Clear
-            }
-            Record::Interval(interval) => self.push_interval(interval, stands),
-            Record::End(_) => {
-                *self = Self::default();
-                Verdict::Clear
-            }
-            _ => Verdict::AsBefore,
-        }
+    fn judge(&self, now: &Now, stands: bool) -> Verdict {
+        let parts = now.last(WINDOW_S, 0);
+        let all = Reads::of(parts);
+        let segment = now.segment.as_ref().filter(|segment| is_judged(segment));
+        let Some(segment) = segment.filter(|_| all.is_enough() && length_s(parts) >= WINDOW_S) else {
+            return Verdict::AsBefore;
+        };
+        let (before, after) = parts.split_at(parts.len() / 2);
+        let is_low = match stands {
+            true => all.share() < GOOD,
+            false => all.share() < LOW && Reads::of(after).share() - Reads::of(before).share() < RISING,
+        };
+        is_low.then(|| all.low(&segment.knobs.workload)).into()
     }
 
     fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
-        let share = share(total.hits, total.misses).filter(|share| *share < LOW)?;
-        segment.map(|segment| low(share, &segment.knobs.workload))
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
+        let all = Reads { hits: total.hits, misses: total.misses };
+        (*segment)
+            .filter(|_| all.is_enough() && all.share() < LOW)
+            .map(|segment| all.low(&segment.knobs.workload))
     }
 }
 
-impl HitRate {
-    fn push_interval(&mut self, interval: &Interval, stands: bool) -> Verdict {
-        let Some(segment) = self.segment.as_ref().filter(|segment| segment.segment == interval.segment)
-        else {
-            return Verdict::AsBefore;
+/// Reads that found their key, and those that did not.
+#[derive(Debug, Clone, Copy)]
+struct Reads {
+    hits: u64,
+    misses: u64,
+}
+
+impl Reads {
+    fn of(parts: &[Interval]) -> Self {
+        let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum();
+        Self { hits: sum(|part| part.hits), misses: sum(|part| part.misses) }
+    }
+
+    fn is_enough(self) -> bool {
+        self.hits + self.misses >= ENOUGH
+    }
+
+    /// The share of hits.
+    fn share(self) -> f64 {
+        self.hits as f64 / (self.hits + self.misses).max(1) as f64
+    }
+
+    /// That only this share of the reads of `workload` found their key, and what to do about it.
+    fn low(self, workload: &Workload) -> Finding {
+        let short = format!("hit rate {}", units::percent(self.share()));
+        let long = format!("{short}: the other reads find no key, which costs the server less");
+        let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
+            // They were made, and are gone or too few.
+            (false, _) => (
+                "keys that were made have expired, were evicted, or the knob of keys was turned up since",
+                Some("type :prefill to make all keys now; those made before are gone or too few"),
+            ),
+            (true, Ok(_)) => ("--prefill makes the keys first", Some("type :prefill to make the keys now")),
+            // A prefill cannot make them.
+            (true, Err(_)) => ("write what it reads before: give the workload a [prefill] table", None),
         };
-        self.recent.push(interval.length_s, (interval.hits, interval.misses));
-        if !self.recent.is_whole() {
-            return Verdict::AsBefore;
-        }
-        let half = self.recent.iter().len() / 2;
-        let (before, after) = (sum(self.recent.iter().take(half)), sum(self.recent.iter().skip(half)));
-        let Some(all) = share(before.0 + after.0, before.1 + after.1) else { return Verdict::AsBefore };
-        let of = |(hits, misses): (u64, u64)| hits as f64 / (hits + misses).max(1) as f64;
-        let is_low = match stands {
-            true => all < GOOD,
-            false => all < LOW && of(after) - of(before) < RISING,
-        };
-        is_low.then(|| low(all, &segment.knobs.workload)).into()
+        Finding { next: next.to_owned(), next_at_screen, ..Finding::new("hit rate", short, long) }
     }
-}
-
-/// That only this share of the reads of `workload` found their key, and what to do about it.
-fn low(share: f64, workload: &Workload) -> Finding {
-    let short = format!("hit rate {}", units::percent(share));
-    let long = format!("{short}: the other reads find no key, which costs the server less");
-    let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
-        // They were made, and are gone or too few.
-        (false, _) => (
-            "keys that were made have expired, were evicted, or the knob of keys was turned up since",
-            Some("type :prefill to make all keys now; those made before are gone or too few"),
-        ),
-        (true, Ok(_)) => ("--prefill makes the keys first", Some("type :prefill to make the keys now")),
-        // A prefill cannot make them.
-        (true, Err(_)) => ("write what it reads before: give the workload a [prefill] table", None),
-    };
-    Finding { next: next.to_owned(), next_at_screen, ..Finding::new("hit rate", short, long) }
-}
-
-/// Hits and misses of some parts.
-fn sum<'a>(parts: impl Iterator<Item = &'a (u64, u64)>) -> (u64, u64) {
-    parts.fold((0, 0), |(hits, misses), part| (hits + part.0, misses + part.1))
-}
-
-/// The share of hits, where there are enough reads.
-fn share(hits: u64, misses: u64) -> Option<f64> {
-    let reads = hits + misses;
-    (reads >= ENOUGH).then(|| hits as f64 / reads as f64)
 }
 
 #[cfg(test)]
@@ -128,6 +100,7 @@ mod tests {
     use crate::{
         diagnose::{Findings, of_segment},
         load::{Knobs, Prefilling},
+        session::{Record, Segment},
         workload::preset,
     };
 

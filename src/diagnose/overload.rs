@@ -2,11 +2,11 @@
 
 use super::{
     Finding, Severity,
-    recent::Recent,
+    now::{Now, length_s},
     rule::{Rule, Verdict, Whole},
 };
 use crate::{
-    session::{Interval, Record},
+    session::{Interval, Segment},
     units,
 };
 
@@ -23,22 +23,9 @@ const REACHED: f64 = 0.98;
 /// What to do where redyno itself is not the reason.
 const NEXT: &str = "these connections get no faster answers: more clients, or a lower rate";
 
-/// Watches whether the load asks for too much now.
+/// Watches whether the load asks for too much.
 #[derive(Debug, Clone)]
-pub(super) struct Overload {
-    /// The segment, and its rate.
-    segment: Option<(u32, u32)>,
-    recent: Recent<Part>,
-}
-
-/// What is kept of an interval: replies, requests that were due, those shed, and the send lag.
-#[derive(Debug, Clone)]
-struct Part {
-    ops: u64,
-    due: u64,
-    shed: u64,
-    behind_us: u64,
-}
+pub(super) struct Overload;
 
 /// What an open loop reached: good replies per second, the share of the due requests that were shed, and how late the
 /// oldest due, unsent request is, in µs.
@@ -48,77 +35,50 @@ struct Reached {
     behind_us: u64,
 }
 
-impl Default for Overload {
-    fn default() -> Self {
-        Self { segment: None, recent: Recent::of(WINDOW_S) }
-    }
-}
-
 impl Rule for Overload {
     fn name(&self) -> &'static str {
         "overload"
     }
 
-    fn push(&mut self, record: &Record, stands: bool) -> Verdict {
-        match record {
-            Record::Segment(segment) => {
-                let rate = segment.knobs.rate.filter(|_| segment.knobs.load);
-                *self = Self { segment: rate.map(|rate| (segment.segment, rate)), ..Self::default() };
-                Verdict::Clear
-            }
-            Record::Interval(interval) if !interval.drain => self.push_interval(interval, stands),
-            Record::End(_) => {
-                *self = Self::default();
-                Verdict::Clear
-            }
-            _ => Verdict::AsBefore,
-        }
-    }
-
-    fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
-        let rate = segment.and_then(|segment| segment.knobs.rate).filter(|_| total.length_s > 0.0)?;
-        let shed = total.shed as f64 / total.due.max(1) as f64;
-        let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
-        let reached = Reached { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
-        (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
-    }
-}
-
-impl Overload {
-    fn push_interval(&mut self, interval: &Interval, stands: bool) -> Verdict {
-        let Some((_, rate)) = self.segment.filter(|(segment, _)| *segment == interval.segment) else {
+    fn judge(&self, now: &Now, stands: bool) -> Verdict {
+        let parts = now.last(WINDOW_S, 0);
+        let (Some(rate), [first, .., last] | [first @ last]) = (rate(now.segment.as_ref()), parts) else {
             return Verdict::AsBefore;
         };
-        let &Interval { length_s, ops, due, shed, behind_us, .. } = interval;
-        self.recent.push(length_s, Part { ops, due, shed, behind_us });
-        self.judge(rate, stands).into()
-    }
-
-    fn judge(&self, rate: u32, stands: bool) -> Option<Finding> {
-        let sum = |count: fn(&Part) -> u64| self.recent.iter().map(count).sum::<u64>() as f64;
-        let length_s = self.recent.length_s();
-        let first_us = self.recent.iter().next()?.behind_us;
-        let behind_us = self.recent.iter().next_back()?.behind_us;
+        if last.drain {
+            return Verdict::AsBefore;
+        }
+        let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum::<u64>() as f64;
+        let (length_s, behind_us) = (length_s(parts), last.behind_us);
         // What a fiftieth of the window changes is noise.
         let slack_us = (length_s * 1e6 / 50.0) as u64;
         let (is_shrinking, trend) = match behind_us {
-            now if now > first_us + slack_us => (false, ", growing"),
-            now if now + slack_us < first_us => (true, ", catching up"),
+            now if now > first.behind_us + slack_us => (false, ", growing"),
+            now if now + slack_us < first.behind_us => (true, ", catching up"),
             _ => (false, ", steady"),
         };
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
         let is_late = match stands {
             true => behind_us >= CAUGHT_UP_US,
             // A backlog that shrinks from the start was made by a pause of the server.
-            false => behind_us >= LATE_US && !is_shrinking && self.recent.iter().len() > 1,
+            false => behind_us >= LATE_US && !is_shrinking && parts.len() > 1,
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
-        (is_late || shed >= SHED).then(|| Reached { ops_per_s, shed, behind_us }.finding(rate, trend))
+        (is_late || shed >= SHED).then(|| Reached { ops_per_s, shed, behind_us }.finding(rate, trend)).into()
     }
+
+    fn whole(&self, Whole { segment, total, .. }: &Whole<'_>) -> Option<Finding> {
+        let rate = rate(*segment).filter(|_| total.length_s > 0.0)?;
+        let shed = total.shed as f64 / total.due.max(1) as f64;
+        let is_slow = total.ops_per_s < REACHED * f64::from(rate) && total.behind_us >= LATE_US;
+        let reached = Reached { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
+        (is_slow || shed >= SHED).then(|| reached.finding(rate, " at the most"))
+    }
+}
+
+/// What an open loop is to reach.
+fn rate(segment: Option<&Segment>) -> Option<u32> {
+    segment.filter(|segment| segment.knobs.load)?.knobs.rate
 }
 
 impl Reached {
@@ -147,7 +107,7 @@ mod tests {
     use crate::{
         diagnose::{Findings, of_segment},
         load::Knobs,
-        session::Segment,
+        session::Record,
     };
 
     fn watch(knobs: Knobs) -> Findings {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Finding;
+use super::{Finding, now::Now};
 use crate::session::{Interval, Record, Segment, running::Turn};
 
 /// What a record changes in what a rule says.
@@ -32,8 +32,13 @@ pub(super) struct Whole<'a> {
     pub(super) cores: usize,
 }
 
+/// Whether a segment is judged as a whole: warm-ups and prefills are not.
+pub(super) fn is_judged(segment: &Segment) -> bool {
+    segment.knobs.load && segment.aside().is_none()
+}
+
 /// One kind of finding.
-pub(super) trait Rule: fmt::Debug + Send + Sync {
+pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     /// What it is called.
     fn name(&self) -> &'static str;
 
@@ -42,9 +47,21 @@ pub(super) trait Rule: fmt::Debug + Send + Sync {
         "no longer"
     }
 
-    /// Takes the next record of one target. `stands` is whether it was found last: between the threshold from which on it
-    /// is and the one below which it is no more it stays as it was, so that a figure that wavers is told once.
-    fn push(&mut self, record: &Record, stands: bool) -> Verdict;
+    /// What it finds now, after an interval of the present segment. `stands` is whether it was found last: between the threshold
+    /// from which on it is and the one below which it is no more it stays as it was, so that a figure that wavers is told once.
+    fn judge(&self, _: &Now, _stands: bool) -> Verdict {
+        Verdict::AsBefore
+    }
+
+    /// Takes the next record of one target, which `now` has taken. A new segment begins without a finding, unless a rule says
+    /// otherwise.
+    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+        match record {
+            Record::Segment(_) | Record::End(_) => Verdict::Clear,
+            Record::Interval(interval) if now.is_of(interval) => self.judge(now, stands),
+            _ => Verdict::AsBefore,
+        }
+    }
 
     /// What it finds of a stretch under load as a whole.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
@@ -55,9 +72,18 @@ pub(super) trait Rule: fmt::Debug + Send + Sync {
     fn before(&self, _: &Turn<'_>) -> Option<Finding> {
         None
     }
+}
 
+/// What can be copied behind a pointer.
+pub(super) trait Copied {
     /// Another one that has seen as much.
     fn copied(&self) -> Box<dyn Rule>;
+}
+
+impl<R: Rule + Clone + 'static> Copied for R {
+    fn copied(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn Rule> {

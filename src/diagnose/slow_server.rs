@@ -9,6 +9,7 @@
 
 use super::{
     Finding, Severity,
+    now::Now,
     rule::{Rule, Verdict},
 };
 use crate::{session::Record, units};
@@ -29,7 +30,7 @@ impl Rule for SlowServer {
         "slow server"
     }
 
-    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, _: &Now, _: bool) -> Verdict {
         self.probes.push(record);
         let found = self.probes.slow.clone().map(|known_by| Finding {
             severity: Severity::Standstill,
@@ -37,10 +38,6 @@ impl Rule for SlowServer {
             ..Finding::new(self.name(), self.name(), "the server is slow")
         });
         found.into()
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
     }
 }
 

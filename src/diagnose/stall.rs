@@ -2,9 +2,10 @@
 
 use super::{
     Finding, Severity,
+    now::Now,
     rule::{Rule, Verdict},
 };
-use crate::{happening::Happening, protocol::Words, session::Record};
+use crate::{happening::Happening, session::Record};
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
 const SILENCE_S: f64 = 1.5;
@@ -12,12 +13,7 @@ const SILENCE_S: f64 = 1.5;
 /// Watches how long nothing has been answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stall {
-    /// What the server calls what it is asked.
-    words: Option<&'static Words>,
-    /// Since when the present load runs; none without load.
-    load_s: Option<f64>,
-    /// Whether its answers are waited for: not while keys are made and looked for, nor without a connection.
-    is_paused: bool,
+    /// Whether there is no connection.
     is_lost: bool,
     /// When the load last had a good reply, and when a PING had its answer, by the tick.
     reply_s: Option<f64>,
@@ -29,13 +25,8 @@ impl Rule for Stall {
         "stall"
     }
 
-    fn push(&mut self, record: &Record, _: bool) -> Verdict {
+    fn push(&mut self, record: &Record, now: &Now, _: bool) -> Verdict {
         match record {
-            Record::Session(session) => self.words = Some(Words::of_server(&session.target.server)),
-            Record::Segment(segment) => {
-                self.load_s = segment.knobs.load.then_some(segment.t_s);
-                self.is_paused = segment.prefill.is_some();
-            }
             Record::Interval(interval) => {
                 self.is_lost = interval.outage_s > 0.0;
                 self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
@@ -46,22 +37,19 @@ impl Rule for Stall {
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
-        record.t_s().and_then(|now_s| self.silence(now_s)).into()
-    }
-
-    fn copied(&self) -> Box<dyn Rule> {
-        Box::new(self.clone())
+        record.t_s().and_then(|t_s| self.silence(t_s, now)).into()
     }
 }
 
 impl Stall {
-    fn silence(&self, now_s: f64) -> Option<Finding> {
-        let (what, since_s) = match self.load_s {
-            Some(_) if self.is_paused || self.is_lost => return None,
-            Some(began_s) => ("the load", self.reply_s?.max(began_s)),
-            None => (self.words.unwrap_or(Words::of_server("")).ping, self.pong_s?),
+    fn silence(&self, t_s: f64, now: &Now) -> Option<Finding> {
+        let (what, since_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
+            // While keys are made they are looked for, too.
+            Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
+            Some(segment) => ("the load", self.reply_s?.max(segment.t_s)),
+            None => (now.words().ping, self.pong_s?),
         };
-        let for_s = now_s - since_s;
+        let for_s = t_s - since_s;
         let long = format!(
             "no good reply to {what} for {for_s:.1} s; the connections are open, the server is silent"
         );

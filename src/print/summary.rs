@@ -42,7 +42,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         }
         worst(&mut text, timeline);
     }
-    findings(&mut text, timeline);
+    findings(&mut text, timeline, rows.len() > 1);
     if rows.len() > 1 {
         text.push('\n');
         text += &table::table(&rows, timeline.segments().forgotten());
@@ -175,13 +175,12 @@ fn send_lag(sum: &Summary) -> String {
     told
 }
 
-/// What was wrong, in which segments.
-fn findings(text: &mut String, timeline: &Timeline) {
+/// What was wrong, and where several segments are listed in which of them.
+fn findings(text: &mut String, timeline: &Timeline, are_several: bool) {
     let cores = timeline.session().map_or(0, |session| session.host.cores);
     for (finding, segments) in of_segments(timeline.segments().iter(), cores) {
         let segments: Vec<_> = segments.iter().map(u32::to_string).collect();
-        let place =
-            if segments.is_empty() { String::new() } else { format!("seg {}: ", segments.join(", ")) };
+        let place = if are_several { format!("seg {}: ", segments.join(", ")) } else { String::new() };
         line(text, "finding", &format!("{place}{}", finding.line()));
     }
 }

@@ -1,0 +1,73 @@
+//! What all rules know of the present: the machine, the server, the segment and its last seconds.
+
+use crate::{
+    protocol::Words,
+    session::{Interval, Record, Segment},
+};
+
+/// The longest stretch that a rule judges, in seconds.
+const KEPT_S: f64 = 4.0;
+
+/// A fold over the records of one target that knows its present.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Now {
+    /// Cores of the machine that redyno runs on.
+    pub(super) cores: usize,
+    server: String,
+    /// What is in force.
+    pub(super) segment: Option<Segment>,
+    /// The last intervals of this segment, without the parts of their operations.
+    parts: Vec<Interval>,
+}
+
+impl Now {
+    /// Takes the next record.
+    pub(super) fn push(&mut self, record: &Record) {
+        match record {
+            Record::Session(session) => {
+                self.cores = session.host.cores;
+                self.server.clone_from(&session.target.server);
+            }
+            Record::Segment(segment) => {
+                self.segment = Some(segment.clone());
+                self.parts.clear();
+            }
+            Record::Interval(interval) if self.is_of(interval) => {
+                self.parts.push(Interval { commands: [].into(), ..Interval::clone(interval) });
+                let kept = self.last(KEPT_S, 1).len() + 1;
+                self.parts.drain(..self.parts.len() - kept);
+            }
+            Record::End(_) => *self = Self::default(),
+            _ => {}
+        }
+    }
+
+    /// Whether this interval is of the present segment; what a worker reports late is not.
+    pub(super) fn is_of(&self, interval: &Interval) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
+    }
+
+    /// What the server calls what it is asked.
+    pub(super) fn words(&self) -> &'static Words {
+        Words::of_server(&self.server)
+    }
+
+    /// The latest intervals before the last `but`, the oldest first: as few as are `window_s` long together, or all.
+    pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
+        let parts = &self.parts[..self.parts.len().saturating_sub(but)];
+        let mut all_s = 0.0;
+        let is_needed = |part: &&Interval| {
+            all_s < window_s && {
+                all_s += part.length_s;
+                true
+            }
+        };
+        let needed = parts.iter().rev().take_while(is_needed).count();
+        &parts[parts.len() - needed..]
+    }
+}
+
+/// How long these are together, in seconds.
+pub(super) fn length_s(parts: &[Interval]) -> f64 {
+    parts.iter().map(|part| part.length_s).sum()
+}
