@@ -11,7 +11,7 @@ use super::{
     slow_server::SlowServer,
     stall::Stall,
 };
-use crate::session::{Interval, Record, Segment, running::Turn, timeline::SegmentTotal};
+use crate::session::{Interval, Record, Segment, Timeline, running::Turn};
 
 /// Every rule, the most pressing first.
 fn rules() -> Vec<Box<dyn Rule>> {
@@ -113,17 +113,16 @@ pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Find
     of(&Whole { segment: Some(segment), total, cores })
 }
 
-/// What is found of all of these segments: as it is in the first in which it is so, with the numbers of all.
-pub fn of_segments<'a>(
-    segments: impl Iterator<Item = &'a SegmentTotal>,
-    cores: usize,
-) -> Vec<(Finding, Vec<u32>)> {
-    let mut found: Vec<(Finding, Vec<u32>)> = Vec::new();
-    for segment in segments {
+/// What is found of all segments of a session: as it is in the first in which it is so, with the numbers of all.
+pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
+    let cores = timeline.session().map_or(0, |session| session.host.cores);
+    let mut found: Vec<(Finding, String)> = Vec::new();
+    for segment in timeline.segments().iter() {
         for finding in of_segment(&segment.start, &segment.total, cores) {
+            let number = segment.start.segment.to_string();
             match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {
-                Some((_, numbers)) => numbers.push(segment.start.segment),
-                None => found.push((finding, vec![segment.start.segment])),
+                Some((_, numbers)) => *numbers += &format!(", {number}"),
+                None => found.push((finding, number)),
             }
         }
     }
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
     use crate::{
         load::Knobs,
-        session::{Client, Timeline, WorkerCost},
+        session::{Client, WorkerCost},
     };
 
     /// Two seconds of a load that asks for 1 M/s, of a client that uses `cpu` of a core.
@@ -194,13 +193,11 @@ mod tests {
 
     #[test]
     fn segments_in_which_the_same_is_so_are_told_together() {
-        let of = |segments: &[(u32, f64)]| {
-            let mut timeline = Timeline::default();
-            let records = segments.iter().flat_map(|(segment, cpu)| overloaded(*segment, *cpu));
-            records.for_each(|record| timeline.push(&record));
-            let found = of_segments(timeline.segments().iter(), 1);
-            found.into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect::<Vec<_>>()
-        };
-        assert_eq!(of(&[(1, 0.5), (2, 0.97)]), [("overload", vec![1, 2]), ("client limit", vec![2])]);
+        let mut timeline = Timeline::default();
+        let records = [(1, 0.5), (2, 0.97)].map(|(segment, cpu)| overloaded(segment, cpu));
+        records.iter().flatten().for_each(|record| timeline.push(record));
+        let found: Vec<_> =
+            of_session(&timeline).into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect();
+        assert_eq!(found, [("overload", "1, 2".to_owned()), ("client limit", "2".to_owned())]);
     }
 }

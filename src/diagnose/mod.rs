@@ -28,4 +28,4 @@ mod stall;
 pub use cause::{Cause, Delay};
 pub use danger::setting_harm;
 pub use finding::{Finding, Severity};
-pub use findings::{Findings, danger, of_segment, of_segments, our_limit};
+pub use findings::{Findings, danger, of_segment, of_session, our_limit};

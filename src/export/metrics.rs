@@ -125,7 +125,12 @@ impl Metrics {
             }
         }
         out.counters("events", "What happened, by name", "name", &self.events)?;
-        out.flags("finding", "Whether it is so now, by rule", "rule", self.findings.by_rule())
+        let help = "Whether it is so now, by rule";
+        let mut findings = out.0.encode_descriptor("finding", help, None, MetricType::Gauge)?;
+        for (rule, stands) in self.findings.by_rule() {
+            findings.encode_family(&[("rule", rule)])?.encode_gauge(&u32::from(stands))?;
+        }
+        Ok(())
     }
 
     fn write_load(&self, out: &mut Writer) -> fmt::Result {
@@ -260,20 +265,6 @@ impl Writer<'_> {
         for (value, count) in counts {
             let labels = [(label, value.as_str())];
             metric.encode_family(&labels)?.encode_counter::<NoLabelSet, u64, f64>(count, None)?;
-        }
-        Ok(())
-    }
-
-    fn flags<'l>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        flags: impl Iterator<Item = (&'l str, bool)>,
-    ) -> fmt::Result {
-        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for (value, flag) in flags {
-            metric.encode_family(&[(label, value)])?.encode_gauge(&u32::from(flag))?;
         }
         Ok(())
     }

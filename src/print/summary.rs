@@ -4,7 +4,7 @@ mod failures;
 mod table;
 
 use crate::{
-    diagnose::{Cause, Delay, of_segments},
+    diagnose::{Cause, Delay, of_session},
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
@@ -177,10 +177,8 @@ fn send_lag(sum: &Summary) -> String {
 
 /// What was wrong, and where several segments are listed in which of them.
 fn findings(text: &mut String, timeline: &Timeline, are_several: bool) {
-    let cores = timeline.session().map_or(0, |session| session.host.cores);
-    for (finding, segments) in of_segments(timeline.segments().iter(), cores) {
-        let segments: Vec<_> = segments.iter().map(u32::to_string).collect();
-        let place = if are_several { format!("seg {}: ", segments.join(", ")) } else { String::new() };
+    for (finding, segments) in of_session(timeline) {
+        let place = if are_several { format!("seg {segments}: ") } else { String::new() };
         line(text, "finding", &format!("{place}{}", finding.line()));
     }
 }

@@ -8,7 +8,7 @@ use super::{
     table::{Row, Table},
 };
 use crate::{
-    diagnose::{Finding, of_segments},
+    diagnose::{Finding, of_session},
     session::{
         OperationInterval,
         figures::{self, Figure, Row as Figures},
@@ -89,13 +89,11 @@ fn segments(account: &Account) -> Table {
 
 /// What was wrong, or limited the result, in which segments.
 fn findings(account: &Account) -> Option<Table> {
-    let timeline = &account.timeline;
-    let cores = timeline.session().map_or(0, |session| session.host.cores);
-    let row = |(finding, segments): (Finding, Vec<u32>)| {
-        let segments: Vec<_> = segments.iter().map(u32::to_string).collect();
-        Row::of(vec![finding.short.clone(), segments.join(", "), finding.line()])
+    let row = |(finding, segments): (Finding, String)| {
+        let words = finding.line();
+        Row::of(vec![finding.short, segments, words])
     };
-    let rows: Vec<_> = of_segments(timeline.segments().iter(), cores).into_iter().map(row).collect();
+    let rows: Vec<_> = of_session(&account.timeline).into_iter().map(row).collect();
     let headings = ["finding", "segments", "in words"].map(str::to_owned).into();
     let table = Table { title: "Findings".to_owned(), headings, words: 3, rows, note: String::new() };
     (!table.rows.is_empty()).then_some(table)
