@@ -230,6 +230,7 @@ fn errors_are_counted_by_their_kind_and_a_key_that_is_not_there_is_a_miss() {
         "1048576",
         "-c",
         "2",
+        "--yes",
         "--",
         "SET",
         "{key}",
@@ -379,9 +380,9 @@ fn items_and_other_clients_are_asked_about_and_are_not_touched() {
     );
     drop(other);
     assert_eq!(asked(server.port(), "set mine 0 0 2\r\nhi", "STORED"), ["STORED"]);
-    let outcome = asks(&[]).expect_code(2);
+    let outcome = asks(&["-d", "64k"]).expect_code(2);
     assert!(
-        outcome.err.contains("holds 1 key") && outcome.err.contains("limited to 64.0 MiB"),
+        outcome.err.contains("holds 1 key") && outcome.err.contains("64.0 MiB are left below its maxmemory"),
         "{}",
         outcome.err
     );
