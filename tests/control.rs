@@ -245,7 +245,7 @@ fn a_survey_counts_keys_and_clients_that_are_not_ours() {
         server.cli(&["-n", "3", "SET", "elsewhere", "x"]);
         let found = survey();
         assert_eq!((found.keys, found.total_keys, found.foreign), (3, 4, Foreign::Exactly(2)));
-        let question = found.asks(&writes()).unwrap().to_string();
+        let question = found.asks(&writes()).unwrap();
         assert!(question.contains("holds 2 keys beside redyno's own"), "{question}");
         server.cli(&["EVAL", "for i=1,6000 do redis.call('SET','key:'..i,1) end", "0"]);
         assert!(matches!(survey().foreign, Foreign::AtMost(n) if n >= 6002));
@@ -264,7 +264,7 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
     let seen = wait_for("the replica to be connected", || {
         survey(&master).filter(|survey| survey.neighbours.replicas == 1 && survey.neighbours.clients == 0)
     });
-    assert!(seen.asks(&writes()).unwrap().to_string().contains("serves 1 replica;"));
+    assert!(seen.asks(&writes()).unwrap().contains("serves 1 replica;"));
     let obstacle = wait_for("the replica to be loaded", || survey(&replica).filter(|found| !found.loading));
     assert!(obstacle.obstacle().unwrap().to_string().contains("READONLY"));
 }

@@ -56,7 +56,7 @@ pub use ledger::Ledger;
 pub use made::Made;
 pub use marker::{Marker, Owner, Strange, clean_command};
 pub use parameter::{PARAMETERS, Parameter, Values, value_words};
-pub use question::{Obstacle, Question, Writes};
+pub use question::{Obstacle, Writes};
 pub(crate) use set_up::SetUp;
 pub use status::{CommandStat, LatencyEvent, Message, Status};
 pub use survey::{Foreign, Neighbours, Survey, left_behind};

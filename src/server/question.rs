@@ -5,27 +5,12 @@ use std::fmt;
 use super::{Foreign, Marker, Survey};
 use crate::{
     endpoint::Address,
-    units::{self, counted},
+    units::counted,
     workload::{KeyNames, KeySpan},
 };
 
-/// Memory in use, as a share of the limit, from which on the question speaks of it.
-const NEARLY_FULL: f64 = 0.9;
-
 /// Of so many sets of keys the question names the last key, and so many commands of a setup.
 const NAMED: usize = 3;
-
-/// What a person has to say yes to before the first write: one or two lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    text: String,
-}
-
-impl fmt::Display for Question {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
 
 /// What a load writes, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,9 +137,9 @@ impl Survey {
         }
     }
 
-    /// The question before the first write; `None` for nothing but a run's own keys on a server without other keys, clients or
+    /// What a person has to say yes to before the first write; `None` for nothing but a run's own keys on a server without other keys, clients or
     /// replicas.
-    pub fn asks(&self, writes: &Writes) -> Option<Question> {
+    pub fn asks(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
         if lives_there.is_empty() && !writes.is_users && writes.others.is_empty() {
             return None;
@@ -163,12 +148,7 @@ impl Survey {
             true => ":".to_owned(),
             false => format!(" {};", lives_there.join(" and ")),
         };
-        let text = format!(
-            "{}{lives_there} the load {writes}. Continue?{}",
-            self.address,
-            self.memory_note().map(|note| format!("\n{note}")).unwrap_or_default(),
-        );
-        Some(Question { text })
+        Some(format!("{}{lives_there} the load {writes}. Continue?", self.address))
     }
 
     /// `holds 1 204 331 keys`.
@@ -191,22 +171,6 @@ impl Survey {
             [part(self.neighbours.clients, "other client"), part(self.neighbours.replicas, "replica")];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("serves {}", parts.join(" and ")))
-    }
-
-    /// What the load may do to the others' keys by filling the memory.
-    fn memory_note(&self) -> Option<String> {
-        let limit = self.maxmemory.filter(|limit| *limit > 0)?;
-        let policy = self.maxmemory_policy.as_deref().unwrap_or("noeviction");
-        let size = units::bytes(limit);
-        if policy != "noeviction" {
-            return Some(format!(
-                "Its memory is limited to {size} with {policy}: the load may push other keys out."
-            ));
-        }
-        let share = self.used_memory? as f64 / limit as f64;
-        (share >= NEARLY_FULL).then(|| {
-            format!("Its memory is {} full of {size}: writes may fail with OOM.", units::percent(share))
-        })
     }
 }
 
@@ -251,14 +215,13 @@ mod tests {
             max_clients: None,
             used_memory: Some(1 << 20),
             maxmemory: Some(0),
-            maxmemory_policy: Some("noeviction".into()),
             missing: Vec::new(),
             runs: Vec::new(),
         }
     }
 
     fn question(survey: &Survey) -> String {
-        survey.asks(&own()).unwrap().to_string()
+        survey.asks(&own()).unwrap()
     }
 
     #[test]
@@ -284,7 +247,7 @@ mod tests {
             "127.0.0.1:6379 holds 1 204 331 keys and serves 12 other clients; the load writes keys under \
              redyno:4g7k2m9q: there and removes them at the end. Continue?"
         );
-        let kept = busy.asks(&Writes { kept: true, ..own() }).unwrap().to_string();
+        let kept = busy.asks(&Writes { kept: true, ..own() }).unwrap();
         assert!(
             kept.ends_with("keys under redyno:4g7k2m9q: there and leaves them there (--keep). Continue?"),
             "{kept}"
@@ -296,7 +259,7 @@ mod tests {
         let span = KeySpan::of_values_and_counters(100, 5);
         let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
         assert_eq!(
-            empty().asks(&writes).unwrap().to_string(),
+            empty().asks(&writes).unwrap(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
              app:counter:000000000004, over what they hold, and leaves them. Continue?"
         );
@@ -327,7 +290,7 @@ mod tests {
         let others = vec!["SET foo".to_owned(), "FLUSHALL".to_owned()];
         let both = Writes { others, ..own() };
         assert_eq!(
-            empty().asks(&both).unwrap().to_string(),
+            empty().asks(&both).unwrap(),
             "127.0.0.1:6379: the load writes keys under redyno:4g7k2m9q: there and removes them at the end; runs SET foo \
              and FLUSHALL, which may write to keys that are not its own, and leaves them. Continue?"
         );
@@ -350,20 +313,6 @@ mod tests {
             Survey { total_keys: 9_000, foreign: Foreign::AtMost(9_000), runs: vec![leftover()], ..empty() };
         let expected = "holds 9 000 keys (redyno's own from an earlier session among them);";
         assert!(question(&large).contains(expected), "{}", question(&large));
-    }
-
-    #[test]
-    fn memory_that_may_run_out_gets_a_second_line() {
-        let keys = Survey { total_keys: 3, foreign: Foreign::Exactly(3), ..empty() };
-        let evicting =
-            Survey { maxmemory: Some(1 << 30), maxmemory_policy: Some("allkeys-lru".into()), ..keys.clone() };
-        assert!(question(&evicting).ends_with(
-            "Continue?\nIts memory is limited to 1.00 GiB with allkeys-lru: the load may push other keys out."
-        ));
-        let full = Survey { maxmemory: Some(1 << 20), ..keys.clone() };
-        assert!(question(&full).ends_with("Its memory is 100 % full of 1.00 MiB: writes may fail with OOM."));
-        let roomy = Survey { maxmemory: Some(1 << 30), ..keys };
-        assert!(!question(&roomy).contains('\n'));
     }
 
     #[test]

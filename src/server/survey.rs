@@ -44,8 +44,6 @@ pub struct Survey {
     pub max_clients: Option<u64>,
     /// Its memory limit in bytes; 0 is none.
     pub maxmemory: Option<u64>,
-    /// What it does at the limit: `noeviction`, `allkeys-lru`, …
-    pub maxmemory_policy: Option<String>,
     /// Commands of modules that are to be asked, and that it does not have.
     pub missing: Vec<String>,
     /// The runs of sessions that write or set parameters, were killed before they could undo that, or kept their keys.
@@ -151,7 +149,6 @@ pub(super) async fn survey(
         max_clients: info.number("maxclients"),
         used_memory: info.number("used_memory"),
         maxmemory: info.number("maxmemory"),
-        maxmemory_policy: info.text("maxmemory_policy").map(str::to_owned),
         missing: if loading { Vec::new() } else { missing(wire, commands).await? },
         runs,
     })

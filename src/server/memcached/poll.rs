@@ -90,13 +90,13 @@ impl Poller {
 }
 
 /// What it does at its limit of memory.
-pub(super) fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
+fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     let policy = |word: &String| if word == "on" { "lru" } else { "noeviction" };
     settings.get("evictions").map(|word| policy(word).to_owned())
 }
 
 /// Those that are shown.
-pub(super) fn settings(text: &str) -> BTreeMap<String, String> {
+fn settings(text: &str) -> BTreeMap<String, String> {
     let stats = Stats::parse(text);
     let shown = stats.iter().filter(|(name, _)| SETTINGS.contains(name));
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

@@ -1,22 +1,16 @@
 //! What already lives on a memcached: asked before the first write, read-only.
 
-use super::{
-    Wire,
-    poll::{policy, settings},
-    stats::Stats,
-};
+use super::{Wire, stats::Stats};
 use crate::{
     endpoint::{Address, Target},
     host::connections_to,
     server::{Foreign, Neighbours, ServerError, Survey},
 };
 
-/// Asks it, in three commands.
+/// Asks it, in two commands.
 pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
     let text = wire.text("stats").await?;
     let stats = Stats::parse(&text);
-    let settings =
-        optional(wire.text("stats settings").await)?.map(|text| settings(&text)).unwrap_or_default();
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
     let neighbours = match optional(wire.text("stats conns").await)? {
         Some(list) => clients(&list),
@@ -40,7 +34,6 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         max_clients: stats.number("max_connections"),
         used_memory: stats.number("bytes"),
         maxmemory: stats.number("limit_maxbytes"),
-        maxmemory_policy: policy(&settings),
         missing: Vec::new(),
         runs: Vec::new(),
     })

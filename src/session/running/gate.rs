@@ -366,7 +366,7 @@ impl Gate {
             self.state = State::Shut;
             return self.pass().map(Admission::Pass);
         }
-        let question = survey.asks(&writes).filter(|_| !self.is_allowed).map(|question| question.to_string());
+        let question = survey.asks(&writes).filter(|_| !self.is_allowed);
         let question = match (self.caution.harm(self.held.as_ref()), question) {
             (Some(harm), Some(question)) => format!("{harm}. {question}"),
             (Some(harm), None) => format!("{harm}. Continue?"),
