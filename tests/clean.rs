@@ -18,7 +18,7 @@ use redyno::{
     load::{Knobs, Plan},
     runner::Failure,
     server::{Cleaned, Control, Ledger, Marker, Owner},
-    workload::{KeyNames, KeySpan, Keyspace, Operation, RunId, Workload},
+    workload::{KeyNames, KeySpan, Keyset, Operation, RunId, Workload},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -219,12 +219,8 @@ fn a_marker_alone_is_removed_too() {
 
 /// Posts from 100 on, as many as the knob says, and one board.
 fn sets_of_keys() -> Arc<Workload> {
-    let keys = |prefix: &str, first, count| Keyspace {
-        prefix: prefix.to_owned(),
-        first,
-        count,
-        ..Keyspace::default()
-    };
+    let keys =
+        |prefix: &str, first, count| Keyset { prefix: prefix.to_owned(), first, count, ..Keyset::default() };
     let sets = [("post", keys("post:", 100, None)), ("board", keys("{b} of 7", 0, Some(1)))];
     let operations = vec![
         Operation::command("SET {post} {value}", 2),
@@ -298,7 +294,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
 
 /// A workload whose set of users grows, by names that are hashes, as YCSB inserts records.
 fn users_that_grow() -> Arc<Workload> {
-    let keys = Keyspace { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyspace::default() };
+    let keys = Keyset { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyset::default() };
     let keys = [("user".to_owned(), keys)].into();
     let operations = vec![
         Operation::command("SET {user} {value}", 1),

@@ -16,7 +16,7 @@ use redyno::{
     load::{Knobs, Plan},
     protocol::Dialect,
     session::{OperationInterval, Record},
-    workload::{Keyspace, Operation, Together, Workload},
+    workload::{Keyset, Operation, Together, Workload},
 };
 
 /// Good operations that prove that the load runs.
@@ -30,7 +30,7 @@ fn operation(name: &str, weight: u32, together: Together, steps: &[&str]) -> Ope
 /// Reads, writes, transactions; two that always fail, for `word` holds no number; keys, numbers and values inside of words.
 fn workload() -> Arc<Workload> {
     use Together::{Multi, Pipeline, Sequence};
-    let keyspace = |prefix: &str| Keyspace { prefix: prefix.to_owned(), ..Keyspace::default() };
+    let keyspace = |prefix: &str| Keyset { prefix: prefix.to_owned(), ..Keyset::default() };
     let keys = [("key".to_owned(), keyspace("")), ("counter".to_owned(), keyspace("counter:"))].into();
     let operations = vec![
         operation("read", 4, Pipeline, &["GET {key}"]),

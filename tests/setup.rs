@@ -31,7 +31,7 @@ use redyno::{
         running::{Commission, Delivery, EndedBy, Keys, Notice, Order, Peer, Session, StartError},
     },
     signals::Signal,
-    workload::{KeyNames, Keyspace, Operation, RunId, Setup, Workload},
+    workload::{KeyNames, Keyset, Operation, RunId, Setup, Workload},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -45,10 +45,10 @@ const BROKEN: &str = r##"FUNCTION LOAD "#!lua name=broken\nthis is no Lua""##;
 
 /// Operations that need what these steps do, and one that does not.
 fn workload(name: &str, steps: &[&str], operations: &[(&str, u32)]) -> Arc<Workload> {
-    let total = Keyspace { prefix: "total".to_owned(), count: Some(1), ..Keyspace::default() };
+    let total = Keyset { prefix: "total".to_owned(), count: Some(1), ..Keyset::default() };
     Arc::new(Workload {
         name: name.to_owned(),
-        keys: [("total".to_owned(), total), ("key".to_owned(), Keyspace::default())].into(),
+        keys: [("total".to_owned(), total), ("key".to_owned(), Keyset::default())].into(),
         operations: operations.iter().map(|(step, weight)| Operation::command(step, *weight)).collect(),
         setup: Setup { steps: steps.iter().map(|step| (*step).to_owned()).collect() },
         ..Workload::default()

@@ -113,7 +113,7 @@ pub(super) async fn clean(wire: &Wire, runs: &[Ledger], shared: &Shared) -> Resu
     let began = Instant::now();
     let place = Place::of(wire).await?;
     let markers: Vec<_> = runs.iter().map(Ledger::marker).filter(Marker::has_keys).collect();
-    let store = Keyspace { wire, place: &place };
+    let store = StoredKeys { wire, place: &place };
     let complete = Removal { store, shared }.run(&markers).await?;
     if complete {
         for ledger in runs {
@@ -226,12 +226,12 @@ fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
 }
 
 /// The keys of a server, or of a node of a cluster.
-struct Keyspace<'a> {
+struct StoredKeys<'a> {
     wire: &'a Wire,
     place: &'a Place,
 }
 
-impl Store for Keyspace<'_> {
+impl Store for StoredKeys<'_> {
     async fn size(&self) -> Result<u64, ServerError> {
         self.wire.count(&["DBSIZE"]).await
     }

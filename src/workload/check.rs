@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use super::{
-    Keyspace, MAX_VALUE_SIZE, Portion, ValueError, Workload,
+    Keyset, MAX_VALUE_SIZE, Portion, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     distribution::DistributionError,
     key_form::MAX_DIGITS,
@@ -19,7 +19,7 @@ pub const MAX_WEIGHT: u32 = 1_000_000;
 /// The most operations of a workload.
 pub const MAX_OPERATIONS: usize = 256;
 /// The most sets of keys of a workload.
-const MAX_KEYSPACES: usize = 64;
+const MAX_KEYSETS: usize = 64;
 /// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
 pub(crate) const LONGEST_PREFIX: usize = 128;
 /// The most kinds of values of a workload.
@@ -73,8 +73,8 @@ pub enum WorkloadError {
     #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
     Operations(usize),
     /// Too many sets of keys.
-    #[error("a workload has up to {MAX_KEYSPACES} sets of keys, not {0}")]
-    Keyspaces(usize),
+    #[error("a workload has up to {MAX_KEYSETS} sets of keys, not {0}")]
+    Keysets(usize),
     /// A prefix that is too long, or cannot be shown.
     #[error(
         "the prefix of keys has up to {LONGEST_PREFIX} bytes and no control characters, not that of '{0}'"
@@ -187,8 +187,8 @@ impl Workload {
     /// Whether its operations can be run, be they asked for or not.
     pub(super) fn check_operations(&self) -> Result<(), WorkloadError> {
         // Each placeholder is looked up among these.
-        if self.keys.len() > MAX_KEYSPACES {
-            return Err(WorkloadError::Keyspaces(self.keys.len()));
+        if self.keys.len() > MAX_KEYSETS {
+            return Err(WorkloadError::Keysets(self.keys.len()));
         }
         if self.operations.len() > MAX_OPERATIONS {
             return Err(WorkloadError::Operations(self.operations.len()));
@@ -219,7 +219,7 @@ impl Workload {
     /// Says of which keys the names are no such.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_key_names(keyspace)?;
-        let fits = |keys: &Keyspace| keys.distribution.check_over(&keys.numbers(keyspace));
+        let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
         let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
         wrong
             .next()
@@ -228,8 +228,8 @@ impl Workload {
 
     /// The same, but for what a distribution asks of the numbers that it is drawn over.
     pub(super) fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
-        if self.keys.len() > MAX_KEYSPACES {
-            return Err(WorkloadError::Keyspaces(self.keys.len()));
+        if self.keys.len() > MAX_KEYSETS {
+            return Err(WorkloadError::Keysets(self.keys.len()));
         }
         for (name, keys) in &self.keys {
             if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
@@ -311,7 +311,7 @@ mod tests {
     fn numbers_fit_their_digits() {
         let of = |digits, hashed, first, count| {
             let mut workload = Workload::clone(&Workload::ratio(1, 1));
-            let keys = Keyspace { digits, hashed, first, count: Some(count), ..Keyspace::default() };
+            let keys = Keyset { digits, hashed, first, count: Some(count), ..Keyset::default() };
             workload.keys.insert("key".to_owned(), keys);
             workload.check_keys(5).err().map(|error| error.to_string())
         };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Distribution, Draws, KeyForm, Keyspace,
+    Distribution, Draws, KeyForm, Keyset,
     growth::{Growth, Inserted},
     scatter::{scattered, ycsb_hash},
     zipf::{YcsbZipf, Zipf},
@@ -65,7 +65,7 @@ enum How {
 
 impl Chooser {
     /// Of a set of keys, where the knob says `keyspace`, for one client; `grows` is whether operations insert new ones.
-    pub(super) fn new(keys: &Keyspace, keyspace: u64, grows: bool) -> Self {
+    pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
         let zipf = |exponent| Zipf::new(count, exponent);

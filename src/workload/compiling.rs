@@ -183,7 +183,7 @@ impl<'v> Making<'v> {
 mod tests {
     use super::*;
     use crate::workload::{
-        Draws, KeyNames, Keyspace, Misses, Outgoing, Program, preset,
+        Draws, KeyNames, Keyset, Misses, Outgoing, Program, preset,
         testing::{drawn, of, program},
     };
 
@@ -244,7 +244,7 @@ mod tests {
     fn numbers_are_written_as_their_set_says() {
         let text = |digits, hashed| {
             let mut workload = of(vec![Operation::command("GET {key}", 1)]);
-            let keys = Keyspace { prefix: "user".to_owned(), digits, hashed, ..Keyspace::default() };
+            let keys = Keyset { prefix: "user".to_owned(), digits, hashed, ..Keyset::default() };
             workload.keys.insert("key".to_owned(), keys);
             let command = "EXPIRE {key} 9".to_owned();
             workload.setup.steps.push(command);

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use super::{Keyspace, MAX_WEIGHT, Operation, Workload, steps::command};
+use super::{Keyset, MAX_WEIGHT, Operation, Workload, steps::command};
 
 /// Why words are no commands.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -35,14 +35,14 @@ impl Workload {
             }
             operations.push(operation);
         }
-        let keys = [("key".to_owned(), Keyspace::default())].into();
+        let keys = [("key".to_owned(), Keyset::default())].into();
         Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline())
     }
 
     /// The workload of steps, each an operation that is asked for as often as the others and called by its first word.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
-        let keys = [("key".to_owned(), Keyspace::default())].into();
+        let keys = [("key".to_owned(), Keyset::default())].into();
         Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline()
     }
 }

@@ -21,7 +21,7 @@ pub struct Workload {
     pub about: String,
     /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub keys: BTreeMap<String, Keyspace>,
+    pub keys: BTreeMap<String, Keyset>,
     /// The kinds of values, by the name that a step has for them: `{text}` draws one of `text`. `{value}` is a plain one, of
     /// the size that the knob says, where nothing has this name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,7 +46,7 @@ pub struct Workload {
 /// A set of keys, whose names are a prefix and a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Keyspace {
+pub struct Keyset {
     /// What stands before the number, behind the prefix of all keys of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
@@ -69,7 +69,7 @@ pub struct Keyspace {
     pub distribution: Distribution,
 }
 
-impl Default for Keyspace {
+impl Default for Keyset {
     /// As many as the knob says, in twelve digits.
     fn default() -> Self {
         let KeyForm { digits, hashed } = KeyForm::default();
@@ -85,7 +85,7 @@ impl Default for Keyspace {
     }
 }
 
-impl Keyspace {
+impl Keyset {
     /// How its numbers are written.
     pub fn form(&self) -> KeyForm {
         KeyForm { digits: self.digits, hashed: self.hashed }
@@ -177,8 +177,8 @@ impl Workload {
 
     /// Of each set of keys the first that is the same keys, be they drawn otherwise: `{key}` and `{key latest}`.
     pub(super) fn same_keys(&self) -> Vec<usize> {
-        let is_same = |one: &Keyspace, other: &Keyspace| {
-            Keyspace { distribution: other.distribution, ..one.clone() } == *other
+        let is_same = |one: &Keyset, other: &Keyset| {
+            Keyset { distribution: other.distribution, ..one.clone() } == *other
         };
         let first = |keys| self.keys.values().position(|first| is_same(first, keys));
         self.keys.values().map(|keys| first(keys).expect("each set is the same keys as itself")).collect()

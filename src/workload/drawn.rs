@@ -89,7 +89,7 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, preset};
+    use crate::workload::{Keyset, preset};
 
     #[test]
     fn turning_goes_through_the_names_keeps_the_exponent_and_stops_at_both_ends() {
@@ -112,7 +112,7 @@ mod tests {
             (Some(Distribution::Zipfian(1.1)), Some(1.1))
         );
         let mut both = Workload::clone(&zipfian);
-        both.keys.insert("other".to_owned(), Keyspace { count: Some(5), ..Keyspace::default() });
+        both.keys.insert("other".to_owned(), Keyset { count: Some(5), ..Keyset::default() });
         assert_eq!((both.distribution(), both.exponent()), (None, Some(1.1)));
         let turned = both.with_exponent(0.5);
         assert_eq!(turned.exponent(), Some(0.5));

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{
-    Keyspace, MAX_VALUE_SIZE, Operation, Prefill, Settings, Setup, Suggested, ValueKind, Workload, parameters,
+    Keyset, MAX_VALUE_SIZE, Operation, Prefill, Settings, Setup, Suggested, ValueKind, Workload, parameters,
 };
 
 /// The longest file in bytes.
@@ -68,7 +68,7 @@ struct Written {
     #[serde(default)]
     load: Suggested,
     #[serde(default)]
-    keys: BTreeMap<String, Spanned<Keyspace>>,
+    keys: BTreeMap<String, Spanned<Keyset>>,
     #[serde(default)]
     values: BTreeMap<String, Spanned<ValueKind>>,
     #[serde(default)]
@@ -214,7 +214,7 @@ struct Form<'a> {
     #[serde(skip_serializing_if = "Suggested::is_empty")]
     load: &'a Suggested,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    keys: &'a BTreeMap<String, Keyspace>,
+    keys: &'a BTreeMap<String, Keyset>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     values: &'a BTreeMap<String, ValueKind>,
     operation: &'a [Operation],

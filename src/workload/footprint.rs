@@ -54,12 +54,12 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, Operation};
+    use crate::workload::{Keyset, Operation};
 
     #[test]
     fn values_stand_on_the_keys_of_the_set_that_a_step_draws_from_first() {
         let keys = [("a", None), ("b", Some(10)), ("index", Some(1))]
-            .map(|(name, count)| (name.to_owned(), Keyspace { count, ..Keyspace::default() }));
+            .map(|(name, count)| (name.to_owned(), Keyset { count, ..Keyset::default() }));
         let values = [("big".to_owned(), "100..300".parse().unwrap())];
         let footprint = |steps: &[(&str, u32)]| {
             let operations = steps.iter().map(|(step, weight)| Operation::command(step, *weight)).collect();

@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::workload::{
-        Draws, Keyspace,
+        Draws, Keyset,
         chooser::Chooser,
         scatter::{scattered, ycsb_hash},
     };
@@ -110,7 +110,7 @@ mod tests {
     /// What share of draws from `n` keys falls on these places.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
-        let keys = Keyspace { first: FIRST, count: Some(n), distribution, ..Keyspace::default() };
+        let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };
         let (chooser, mut draws) = (Chooser::new(&keys, 0, false), Draws::new(5));
         let hits = (0..DRAWS).filter(|_| hottest.contains(&(chooser.choose(0, &mut draws) - FIRST))).count();
         hits as f64 / f64::from(DRAWS)

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Keyspace, ValueKind, Workload};
+use super::{Keyset, ValueKind, Workload};
 
 /// Placeholders for a number below the keyspace in twelve digits (redis-benchmark's, valkey-benchmark's), or in as many as it
 /// has (the TairRoaring tool's).
@@ -30,8 +30,8 @@ const NUMBERS: [(&str, u8); 12] = [
 ];
 
 /// The placeholders for a number, and what each draws where the knob says how many keys there are.
-pub(crate) fn numbers() -> impl Iterator<Item = (&'static str, Keyspace)> {
-    NUMBERS.into_iter().map(|(name, digits)| (name, Keyspace { bare: true, digits, ..Keyspace::default() }))
+pub(crate) fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
+    NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }
 
 /// Whether all occurrences of a placeholder in an operation are one number.
@@ -78,7 +78,7 @@ impl Workload {
             return;
         }
         if let (Some(keys), Ok(distribution)) = (self.keys.get(base), form.parse()) {
-            self.keys.insert(name.to_owned(), Keyspace { distribution, ..keys.clone() });
+            self.keys.insert(name.to_owned(), Keyset { distribution, ..keys.clone() });
         } else if let (Some(_), Ok(kind)) = (self.value_kind(base), form.parse::<ValueKind>()) {
             self.values.insert(name.to_owned(), kind);
         }
@@ -155,7 +155,7 @@ mod tests {
     use crate::workload::{Distribution, Operation, Size};
 
     fn with(step: &str) -> Workload {
-        let keys = [("key".to_owned(), Keyspace { prefix: "k:".to_owned(), ..Keyspace::default() })].into();
+        let keys = [("key".to_owned(), Keyset { prefix: "k:".to_owned(), ..Keyset::default() })].into();
         Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }.with_inline()
     }
 

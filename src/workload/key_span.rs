@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use super::{KeyForm, KeyNames, Keyspace, Workload, presets::COUNTER};
+use super::{KeyForm, KeyNames, Keyset, Workload, presets::COUNTER};
 
 /// Names that a load may have written, by the sets of keys that they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct NameSet {
     pub is_open: bool,
 }
 
-impl Keyspace {
+impl Keyset {
     /// The numbers of its keys, where the knob says `keyspace`, before any is inserted.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
@@ -66,7 +66,7 @@ impl NameSet {
 impl KeySpan {
     /// What a load of `workload` over `keyspace` keys may write.
     pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
-        let set = |(keys, is_open): (&Keyspace, bool)| NameSet {
+        let set = |(keys, is_open): (&Keyset, bool)| NameSet {
             prefix: keys.prefix.clone(),
             form: keys.form(),
             numbers: keys.numbers(keyspace),
@@ -168,11 +168,11 @@ mod tests {
 
     #[test]
     fn sets_of_keys_have_numbers_of_their_own_or_those_of_the_knob() {
-        let keys = |prefix: &str, first, count| Keyspace {
+        let keys = |prefix: &str, first, count| Keyset {
             prefix: prefix.to_owned(),
             first,
             count,
-            ..Keyspace::default()
+            ..Keyset::default()
         };
         let mut workload = Workload::clone(&Workload::ratio(1, 0));
         workload.operations.push(Operation::command("ZADD {board} 1 {post}", 1));
@@ -215,7 +215,7 @@ mod tests {
     fn a_set_that_grows_has_no_end_and_one_that_is_hashed_has_names_of_digits() {
         let mut workload = Workload::clone(&Workload::ratio(1, 1));
         workload.operations.push(Operation::command("SET {user.new} {value}", 1));
-        let user = Keyspace { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyspace::default() };
+        let user = Keyset { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyset::default() };
         workload.keys.insert("user".to_owned(), user);
         let span = KeySpan::written_by(&workload, 2);
         assert_eq!((span.total(), span.covers(&span)), (None, true));

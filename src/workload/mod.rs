@@ -60,7 +60,7 @@ pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub(crate) use chooser::part_of;
 pub use commands::Misses;
 pub use custom::CommandsError;
-pub use data::{Keyspace, Operation, Together, Workload};
+pub use data::{Keyset, Operation, Together, Workload};
 pub use dataset::{Dataset, DatasetError, Portion};
 pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError, MAX_EXPONENT};
 pub use draws::{Draws, client_seed};

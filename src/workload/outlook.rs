@@ -382,7 +382,7 @@ mod tests {
     fn sets_of_keys_are_told_as_they_are_drawn() {
         let mut workload =
             with(&[], &["GET {key}", "SET {new.new} {value}", "STRLEN {grown}", "APPEND {grown.new} x"], &[]);
-        let keys = |prefix: &str, distribution: &str| super::super::Keyspace {
+        let keys = |prefix: &str, distribution: &str| super::super::Keyset {
             prefix: prefix.to_owned(),
             first: 5,
             digits: 1,

@@ -199,12 +199,12 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Keyspace, Outgoing, Program, Values, preset},
+        workload::{Draws, KeyNames, Keyset, Outgoing, Program, Values, preset},
     };
 
     fn of(operations: &[&str], prefill: &[&str]) -> Workload {
         let keys = [("a", 0, Some(3)), ("b", 7, Some(2)), ("c", 0, None)].map(|(name, first, count)| {
-            (name.to_owned(), Keyspace { prefix: format!("{name}:"), first, count, ..Keyspace::default() })
+            (name.to_owned(), Keyset { prefix: format!("{name}:"), first, count, ..Keyset::default() })
         });
         let operations = operations.iter().map(|step| Operation::command(step, 1)).collect();
         let prefill = Prefill { steps: prefill.iter().map(|step| (*step).to_owned()).collect() };
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_step_that_puts_keys_into_a_single_one_is_run_for_those() {
         let mut workload = of(&["GET {a}"], &["ZADD {index} 0 {a}", "SET {index} 0"]);
-        workload.keys.insert("index".to_owned(), Keyspace { count: Some(1), ..Keyspace::default() });
+        workload.keys.insert("index".to_owned(), Keyset { count: Some(1), ..Keyset::default() });
         let numbers: Vec<_> = workload.fillings(10).map(|filled| filled.numbers).collect();
         assert_eq!(numbers, [0..3, 0..1]);
         let values = Values::new(&workload, 4, 1);

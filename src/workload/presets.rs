@@ -13,7 +13,7 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Chosen, FileError, Keyspace, MAX_WEIGHT, Operation, ParameterError, Settings, Suggested, Workload,
+    Chosen, FileError, Keyset, MAX_WEIGHT, Operation, ParameterError, Settings, Suggested, Workload,
 };
 
 /// What stands before the numbers of counters, which share no key with values.
@@ -238,18 +238,18 @@ impl Workload {
 /// GETs and SETs of the same keys.
 fn strings(set: u32, get: u32) -> Workload {
     let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
-    let keys = [("key".to_owned(), Keyspace::default())].into();
+    let keys = [("key".to_owned(), Keyset::default())].into();
     Workload { name: "ratio".to_owned(), keys, operations, ..Workload::default() }
 }
 
 /// One command and nothing else.
-fn alone(step: &str, keys: BTreeMap<String, Keyspace>) -> Workload {
+fn alone(step: &str, keys: BTreeMap<String, Keyset>) -> Workload {
     Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }
 }
 
 /// Counters, which share no key with values.
-pub(super) fn counters() -> BTreeMap<String, Keyspace> {
-    let keyspace = Keyspace { prefix: COUNTER.to_owned(), ..Keyspace::default() };
+pub(super) fn counters() -> BTreeMap<String, Keyset> {
+    let keyspace = Keyset { prefix: COUNTER.to_owned(), ..Keyset::default() };
     [("counter".to_owned(), keyspace)].into()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Keyspace, Operation, Prefill, Setup, ValueKind, Workload};
+use super::{Keyset, Operation, Prefill, Setup, ValueKind, Workload};
 
 /// Either form.
 #[derive(Debug, Deserialize)]
@@ -16,7 +16,7 @@ pub(super) enum Recorded {
         #[serde(default)]
         about: String,
         #[serde(default)]
-        keys: BTreeMap<String, Keyspace>,
+        keys: BTreeMap<String, Keyset>,
         #[serde(default)]
         values: BTreeMap<String, ValueKind>,
         operations: Vec<Operation>,
@@ -68,7 +68,7 @@ mod tests {
         let mut with_values = with_setup.clone();
         let kinds = ["64..1024 text", "64:9,4k:1", "compressible 0.5", "json"].into_iter();
         with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
-        let users = Keyspace { digits: 0, hashed: true, ..Keyspace::default() };
+        let users = Keyset { digits: 0, hashed: true, ..Keyset::default() };
         let mut with_users =
             Workload::clone(&Workload::ratio(1, 10).drawn_by("zipfian 1.1".parse().unwrap()));
         with_users.keys.insert("user".to_owned(), users);

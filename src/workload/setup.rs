@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, Insertions, KeyNames, Keyspace, Prefill, Values, Workload,
+    Draws, Insertions, KeyNames, Keyset, Prefill, Values, Workload,
     chooser::Chooser,
     dataset::Taken,
     draws::{Filling, Sources},
@@ -87,7 +87,7 @@ impl Workload {
 
     /// The sets of keys, as what draws their numbers, and what they are called.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
-        let set = |(keys, grows): (&Keyspace, bool)| {
+        let set = |(keys, grows): (&Keyset, bool)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
             let form = keys.form();
             (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })

@@ -178,7 +178,7 @@ fn number(range: &str) -> Option<Fragment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, testing::described};
+    use crate::workload::{Keyset, testing::described};
 
     fn step(text: &str) -> Result<Step, BadQuotes> {
         Step::read(text, &described())
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn placeholders_of_other_tools_are_those_that_the_workload_has() {
-        let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyspace::default()));
+        let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyset::default()));
         let workload = Workload { keys: keys.into(), ..Workload::default() };
         let read = |text| Step::read(text, &workload).unwrap().0;
         let (first, any) = (Fragment::Key(0), Fragment::Key(1));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Distribution, Keyspace, Operation, Workload,
+    Distribution, Keyset, Operation, Workload,
     inline::is_drawn_once,
     step::{Fragment, Step},
     step_text::BadQuotes,
@@ -44,7 +44,7 @@ impl Workload {
     }
 
     /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
-    pub fn written_keys(&self) -> impl Iterator<Item = (&Keyspace, bool)> {
+    pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let writing = self.asked().filter(|operation| operation.writes());
         let before = self.setup.steps.iter().chain(&self.prefill.steps);
         let before = before.filter(|step| !only_reads(step));

@@ -1,6 +1,6 @@
 //! Programs for the tests of this room.
 
-use super::{Draws, KeyNames, Keyspace, Operation, Outgoing, Program, ValueKind, Values, Workload};
+use super::{Draws, KeyNames, Keyset, Operation, Outgoing, Program, ValueKind, Values, Workload};
 use crate::protocol::Dialect;
 
 /// The program of a workload in RESP2, its keys called `k:…` and its values of 4 bytes.
@@ -25,14 +25,14 @@ pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> 
 /// A workload over two sets of keys, `key:` and `other:`.
 pub(super) fn of(operations: Vec<Operation>) -> Workload {
     let keys = ["key", "other"]
-        .map(|name| (name.to_owned(), Keyspace { prefix: format!("{name}:"), ..Keyspace::default() }));
+        .map(|name| (name.to_owned(), Keyset { prefix: format!("{name}:"), ..Keyset::default() }));
     Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
 }
 
 /// A workload of nothing but the sets of keys `a`, `key` and `zz_bare`, which has no prefix,, and the values `text`.
 pub(super) fn described() -> Workload {
-    let bare = Keyspace { bare: true, ..Keyspace::default() };
-    let keys = [("a", Keyspace::default()), ("key", Keyspace::default()), ("zz_bare", bare)];
+    let bare = Keyset { bare: true, ..Keyset::default() };
+    let keys = [("a", Keyset::default()), ("key", Keyset::default()), ("zz_bare", bare)];
     let keys = keys.map(|(name, keys)| (name.to_owned(), keys)).into();
     let values = ["text"].map(|name| (name.to_owned(), ValueKind::default())).into();
     Workload { keys, values, ..Workload::default() }

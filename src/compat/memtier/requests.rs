@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::asked::{Asked, Breakdown, Command, Pattern, Protocol};
 use crate::compat::numbers::{Ratio, Span};
-use crate::workload::{Content, Distribution, Keyspace, Operation, Size, ValueKind, Workload};
+use crate::workload::{Content, Distribution, Keyset, Operation, Size, ValueKind, Workload};
 
 /// The rows where there are no commands of one's own.
 pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
@@ -101,7 +101,7 @@ impl Requests {
             }
             Pattern::Zipf => Distribution::ZipfianInOrder(asked.key_zipf_exp.unwrap_or(1.0)),
         };
-        let keys = Keyspace { first, count, distribution, digits: 0, ..Keyspace::default() };
+        let keys = Keyset { first, count, distribution, digits: 0, ..Keyset::default() };
         self.workload.keys.insert(name.to_owned(), keys);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::asked::Asked;
 use crate::{
     compat::words::escaped,
-    workload::{Distribution, Keyspace, numbers},
+    workload::{Distribution, Keyset, numbers},
 };
 
 /// Stands for a number, another one each time.
@@ -20,7 +20,7 @@ const WITH_FIELDS: &[u8] = b"_:";
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
-    pub(super) sets: BTreeMap<String, Keyspace>,
+    pub(super) sets: BTreeMap<String, Keyset>,
     pub(super) steps: Vec<String>,
     /// Whether they are sent byte for byte, without words.
     pub(super) is_raw: bool,
@@ -36,7 +36,7 @@ impl Steps {
         let set = |keyspace: u64| {
             let known = numbers().filter(move |(name, _)| is_known(name));
             let count = Some(keyspace.max(1));
-            known.map(move |(name, keys)| (name.to_owned(), Keyspace { count, distribution, ..keys }))
+            known.map(move |(name, keys)| (name.to_owned(), Keyset { count, distribution, ..keys }))
         };
         Self {
             sets: asked.keyspace.into_iter().flat_map(set).collect(),

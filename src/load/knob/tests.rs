@@ -1,5 +1,5 @@
 use super::*;
-use crate::workload::{Keyspace, Workload, preset};
+use crate::workload::{Keyset, Workload, preset};
 
 fn walk(knob: Knob, direction: Direction, from: Knobs, steps: usize) -> Vec<String> {
     let mut knobs = from;
@@ -177,7 +177,7 @@ fn what_the_workload_says_of_its_keys_is_said_and_not_turned() {
     assert_eq!(Knob::Keys.value(&own), "its own");
     assert_eq!(Knob::Keys.turned(&own, Direction::Up, None), Err(TurnError::OwnKeys));
     assert_eq!(Knob::Keys.typed(&own, "64"), Err(TurnError::OwnKeys));
-    let other = Keyspace { distribution: "latest 1.1".parse().unwrap(), ..Keyspace::default() };
+    let other = Keyset { distribution: "latest 1.1".parse().unwrap(), ..Keyset::default() };
     workload.keys.insert("other".to_owned(), other);
     let several = Knobs { workload: workload.into(), ..own };
     assert_eq!(

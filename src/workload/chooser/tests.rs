@@ -9,7 +9,7 @@ use crate::workload::{Insertions, zeta};
 
 fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     let distribution = distribution.parse().unwrap();
-    let keys = Keyspace { first, count: Some(count), distribution, ..Keyspace::default() };
+    let keys = Keyset { first, count: Some(count), distribution, ..Keyset::default() };
     Chooser::new(&keys, 0, false)
 }
 
@@ -156,7 +156,7 @@ fn an_exponential_distribution_has_its_share_in_the_newest() {
 
 fn growing(distribution: &str) -> Chooser {
     let distribution = distribution.parse().unwrap();
-    Chooser::new(&Keyspace { first: 100, count: Some(10), distribution, ..Keyspace::default() }, 0, true)
+    Chooser::new(&Keyset { first: 100, count: Some(10), distribution, ..Keyset::default() }, 0, true)
 }
 
 /// Inserts a key, and answers.
@@ -191,8 +191,7 @@ fn new_keys_are_drawn_when_their_inserts_are_answered_whatever_else_is_in_flight
 #[test]
 fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {
-        let keys =
-            Keyspace { count: Some(1000), distribution: "latest".parse().unwrap(), ..Keyspace::default() };
+        let keys = Keyset { count: Some(1000), distribution: "latest".parse().unwrap(), ..Keyset::default() };
         let mut latest = Chooser::new(&keys, 0, true);
         latest.share_among(clients);
         let (mut draws, mut answered, mut near) = (Draws::new(7), (0..1000).collect::<Vec<_>>(), 0);
@@ -217,7 +216,7 @@ fn latest_reads_the_newest_with_any_number_of_clients() {
 
 #[test]
 fn hashed_keys_are_named_by_their_hashes() {
-    let keys = Keyspace { hashed: true, distribution: Distribution::Sequential, ..Keyspace::default() };
+    let keys = Keyset { hashed: true, distribution: Distribution::Sequential, ..Keyset::default() };
     let chooser = Chooser::new(&keys, 2, true);
     let mut draws = Draws::new(1);
     assert_eq!([chooser.choose(0, &mut draws), chooser.choose(0, &mut draws)], [0, 1].map(ycsb_hash));

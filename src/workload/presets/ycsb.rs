@@ -19,7 +19,7 @@ use super::records::Group;
 use crate::{
     units::parse_count,
     workload::{
-        Chosen, Distribution, Keyspace, Operation, ParameterError, Prefill, Settings, Suggested, Together,
+        Chosen, Distribution, Keyset, Operation, ParameterError, Prefill, Settings, Suggested, Together,
         Workload,
     },
 };
@@ -169,14 +169,14 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, ParameterError> {
     if !read.is_indexed && operations.iter().any(|operation| operation.name == "SCAN") {
         return Err(wrong("index", "false", &"a scan goes over the index"));
     }
-    let user = Keyspace {
+    let user = Keyset {
         prefix: "user".to_owned(),
         digits: 0,
         hashed: true,
         distribution: read.distribution.unwrap_or(mix.drawn),
-        ..Keyspace::default()
+        ..Keyset::default()
     };
-    let index = Keyspace { prefix: "_indices".to_owned(), count: Some(1), digits: 0, ..Keyspace::default() };
+    let index = Keyset { prefix: "_indices".to_owned(), count: Some(1), digits: 0, ..Keyset::default() };
     let index = read.is_indexed.then(|| ("index".to_owned(), index));
     let workload = Workload {
         name: format!("ycsb-{}", mix.name),
