@@ -13,7 +13,7 @@ mod export;
 mod load_args;
 mod look_args;
 mod man;
-mod outlook;
+mod preview;
 mod reading;
 mod recordings;
 mod replay;

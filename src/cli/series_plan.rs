@@ -1,6 +1,6 @@
 //! `--plan` of a series: what each of its cells would be.
 
-use super::{UsageError, outlook::outlook};
+use super::{UsageError, preview::preview};
 use crate::{
     experiment::series::{Cell, Series},
     foreign,
@@ -32,16 +32,16 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
         let told = foreign::text(&format!("{}: {knobs}", cell.title()));
         return Ok(format!("{told}\n  the records of the dataset\n"));
     }
-    let outlook = outlook(plan)?;
+    let preview = preview(plan)?;
     let ends = [
         load.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| counted(n, "request")),
         load.length.map(|length| format!("{} s", length.as_secs_f64())),
-        outlook.prefill.map(|prefill| format!("{} before", counted(prefill.requests, "request"))),
+        preview.prefill.map(|prefill| format!("{} before", counted(prefill.requests, "request"))),
     ];
     let ends = ends.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let mut text =
         foreign::text(&cell.title()) + &format!("\n  {}\n  {ends}\n", foreign::text(&knobs.to_string()));
-    for operation in &outlook.operations {
+    for operation in &preview.operations {
         let commands = foreign::text(&operation.commands);
         text +=
             &format!("  {:>5} {}: {commands}\n", percent(operation.share), foreign::text(&operation.name));

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ArgMatches;
 
 use super::{
-    UsageError, args::CommandLine, command::Planned, effect, load_args::LoadArgs, outlook, recordings,
+    UsageError, args::CommandLine, command::Planned, effect, load_args::LoadArgs, preview, recordings,
     session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs, verify,
 };
 use crate::{
@@ -56,7 +56,7 @@ pub(super) fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool
     }
     plan.check_dialect()?;
     if line.session.plan {
-        return Ok(Box::new(Text(outlook::text(&plan)?)));
+        return Ok(Box::new(Text(preview::text(&plan)?)));
     }
     if is_headless {
         effect::check_load(given, &line, &knobs)?;

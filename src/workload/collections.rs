@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    KeyNames, MemoryAhead, Workload,
+    KeyNames, MemoryPreview, Workload,
     key_form::SetNames,
     now,
     step::{Fragment, Step},
@@ -115,7 +115,7 @@ impl Workload {
         names: &KeyNames,
         value_size: u32,
         dialect: Dialect,
-    ) -> MemoryAhead {
+    ) -> MemoryPreview {
         let overhead = if dialect.is_resp() { REDIS_OVERHEAD } else { MEMCACHED_OVERHEAD };
         let (_, names) = self.sets(keyspace, names);
         let values = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
@@ -149,7 +149,7 @@ impl Workload {
             let words: Vec<_> = added.words.iter().map(|bytes| bytes / elements).collect();
             bytes += keys * (OF_KEY + lengths.of_name(*set) + collection.bytes(elements / keys, &words));
         }
-        MemoryAhead { bytes, overhead, has_collections: !collections.is_empty() }
+        MemoryPreview { bytes, overhead, has_collections: !collections.is_empty() }
     }
 }
 

@@ -30,11 +30,11 @@ mod key_span;
 mod now;
 mod operations;
 mod outgoing;
-mod outlook;
 mod parameters;
 mod part;
 mod prefill;
 mod presets;
+mod preview;
 mod program;
 mod quantity;
 mod read_back;
@@ -77,15 +77,15 @@ pub use key_span::{KeySpan, NameSet};
 pub(crate) use now::unix_ms;
 pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
-pub use outlook::{
-    Asking, DatasetAhead, KeysAhead, MemoryAhead, OperationAhead, Outlook, PrefillAhead, Sample,
-};
 pub use parameters::{ParameterError, Setting, Settings};
 pub(crate) use parameters::{filled, settable, written};
 pub use part::NoOperation;
 pub use prefill::{NoPrefill, Prefill};
 pub(crate) use presets::is_path;
 pub use presets::{ChoiceError, NoPreset, RatioError, preset, preset_names, presets, usual};
+pub use preview::{
+    Asking, DatasetPreview, KeysPreview, MemoryPreview, OperationPreview, PrefillPreview, Preview, Sample,
+};
 pub use program::Program;
 pub(crate) use quantity::quantity;
 pub use read_back::{Asked, NoReadBack, ReadBack};

@@ -8,14 +8,14 @@ use crate::{
     runner::SessionPlan,
     session::running::Keys,
     units::{bytes, counted, percent},
-    workload::{Asking, DatasetAhead, KeyNames, KeysAhead, Outlook, PrefillAhead},
+    workload::{Asking, DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview},
 };
 
 /// What a session would send.
 ///
 /// # Errors
 /// When its values or keys cannot be.
-pub(super) fn outlook(plan: &SessionPlan) -> Result<Outlook, UsageError> {
+pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     // Those of the run are others each time.
     let of_some_run = KeyNames::of_some_run();
@@ -29,20 +29,20 @@ pub(super) fn outlook(plan: &SessionPlan) -> Result<Outlook, UsageError> {
         names,
         seed: load.seed,
     };
-    Outlook::new(&asking).map_err(UsageError::of)
+    Preview::new(&asking).map_err(UsageError::of)
 }
 
 /// The same in words.
 pub(super) fn text(plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
-    let outlook = outlook(plan)?;
+    let preview = preview(plan)?;
     let parts = [
         head(knobs, load.target.dialect),
-        operations(&outlook),
-        keys(&outlook.keys),
-        outlook.dataset.as_ref().map(dataset).unwrap_or_default(),
-        outlook.prefill.as_ref().map_or_else(|| "Prefill: none\n".to_owned(), prefill),
-        samples(&outlook, load.seed),
+        operations(&preview),
+        keys(&preview.keys),
+        preview.dataset.as_ref().map(dataset).unwrap_or_default(),
+        preview.prefill.as_ref().map_or_else(|| "Prefill: none\n".to_owned(), prefill),
+        samples(&preview, load.seed),
     ];
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
@@ -59,10 +59,10 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     format!("{told}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
 }
 
-fn operations(outlook: &Outlook) -> String {
-    let width = outlook.operations.iter().map(|operation| operation.name.chars().count()).max().unwrap_or(0);
+fn operations(preview: &Preview) -> String {
+    let width = preview.operations.iter().map(|operation| operation.name.chars().count()).max().unwrap_or(0);
     let mut text = "Operations: share, bytes out in the mean, commands\n".to_owned();
-    for operation in &outlook.operations {
+    for operation in &preview.operations {
         text += &format!(
             "  {:width$}  {:>7}  {:>9}  {}\n",
             operation.name,
@@ -71,15 +71,15 @@ fn operations(outlook: &Outlook) -> String {
             operation.commands
         );
     }
-    text + &format!("  {} out for an operation in the mean over all\n", bytes(outlook.bytes().round() as u64))
+    text + &format!("  {} out for an operation in the mean over all\n", bytes(preview.bytes().round() as u64))
 }
 
-fn keys(sets: &[KeysAhead]) -> String {
+fn keys(sets: &[KeysPreview]) -> String {
     let sets: String = sets.iter().map(of_set).collect();
     if sets.is_empty() { sets } else { format!("Keys\n{sets}") }
 }
 
-fn of_set(set: &KeysAhead) -> String {
+fn of_set(set: &KeysPreview) -> String {
     let names = match set.count {
         1 => set.first.clone(),
         _ => format!("{} to {}", set.first, set.last),
@@ -100,7 +100,7 @@ fn of_set(set: &KeysAhead) -> String {
     line + &format!("    {distribution}{hottest}\n")
 }
 
-fn dataset(dataset: &DatasetAhead) -> String {
+fn dataset(dataset: &DatasetPreview) -> String {
     let of = if dataset.read < dataset.records { "the first " } else { "" };
     format!(
         "Records: {} of {}, of each {}\n  the bytes of operations are the mean of {of}{}\n",
@@ -118,7 +118,7 @@ fn share(share: f64) -> String {
     format!("{value:.decimals$} %")
 }
 
-fn prefill(prefill: &PrefillAhead) -> String {
+fn prefill(prefill: &PrefillPreview) -> String {
     let memory = prefill.memory;
     let own = if memory.has_collections {
         "elements, and what Redis has beside them in lists and tables".to_owned()
@@ -134,10 +134,10 @@ fn prefill(prefill: &PrefillAhead) -> String {
     )
 }
 
-fn samples(outlook: &Outlook, seed: u64) -> String {
-    let width = outlook.samples.iter().map(|sample| sample.operation.chars().count()).max().unwrap_or(0);
+fn samples(preview: &Preview, seed: u64) -> String {
+    let width = preview.samples.iter().map(|sample| sample.operation.chars().count()).max().unwrap_or(0);
     let mut text = format!("Some requests of the first client, with --seed {seed}\n");
-    for sample in &outlook.samples {
+    for sample in &preview.samples {
         text += &format!("  {:width$}  {:>9}  {}\n", sample.operation, bytes(sample.bytes), sample.request);
     }
     text

@@ -40,22 +40,22 @@ pub struct Asking<'a> {
 
 /// What a run is going to ask.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outlook {
+pub struct Preview {
     /// The operations with a weight.
-    pub operations: Vec<OperationAhead>,
+    pub operations: Vec<OperationPreview>,
     /// The sets of keys that they draw from.
-    pub keys: Vec<KeysAhead>,
+    pub keys: Vec<KeysPreview>,
     /// Where records come from, if any are sent.
-    pub dataset: Option<DatasetAhead>,
+    pub dataset: Option<DatasetPreview>,
     /// What is made before, if anything is.
-    pub prefill: Option<PrefillAhead>,
+    pub prefill: Option<PrefillPreview>,
     /// Some of what the first client asks.
     pub samples: Vec<Sample>,
 }
 
 /// An operation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OperationAhead {
+pub struct OperationPreview {
     /// What it is called.
     pub name: String,
     /// Its share of all operations, 0 to 1.
@@ -68,7 +68,7 @@ pub struct OperationAhead {
 
 /// A set of keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeysAhead {
+pub struct KeysPreview {
     /// What the workload calls it.
     pub name: String,
     /// How many keys there are, before any is inserted.
@@ -87,7 +87,7 @@ pub struct KeysAhead {
 
 /// A file of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatasetAhead {
+pub struct DatasetPreview {
     /// The file.
     pub file: String,
     /// How many records there are.
@@ -100,7 +100,7 @@ pub struct DatasetAhead {
 
 /// What is made before anything is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PrefillAhead {
+pub struct PrefillPreview {
     /// Requests that it takes.
     pub requests: u64,
     /// Keys that it makes.
@@ -108,12 +108,12 @@ pub struct PrefillAhead {
     /// Bytes on the wire, out, in all.
     pub bytes: f64,
     /// What this takes of memory.
-    pub memory: MemoryAhead,
+    pub memory: MemoryPreview,
 }
 
 /// About how much memory keys take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MemoryAhead {
+pub struct MemoryPreview {
     /// Bytes: those of names, values and elements, and what a server needs beside them.
     pub bytes: f64,
     /// How many of these are the server's own for each key that is a string.
@@ -133,7 +133,7 @@ pub struct Sample {
     pub request: String,
 }
 
-impl Outlook {
+impl Preview {
     /// That of a run.
     ///
     /// # Errors
@@ -175,9 +175,9 @@ impl Asking<'_> {
         program.weighed(DRAWS, &mut self.draws())
     }
 
-    fn dataset(&self) -> Option<DatasetAhead> {
+    fn dataset(&self) -> Option<DatasetPreview> {
         let dataset = self.workload.dataset.as_ref()?;
-        Some(DatasetAhead {
+        Some(DatasetPreview {
             file: foreign::text(&dataset.file().to_string_lossy()),
             records: dataset.records(),
             read: dataset.records().min(DRAWS),
@@ -185,10 +185,10 @@ impl Asking<'_> {
         })
     }
 
-    fn operations(&self) -> Result<Vec<OperationAhead>, DatasetError> {
+    fn operations(&self) -> Result<Vec<OperationPreview>, DatasetError> {
         let ahead = |(place, share, bytes): Weighed| {
             let operation: &Operation = &self.workload.operations[place];
-            OperationAhead {
+            OperationPreview {
                 name: foreign::text(&operation.name),
                 share,
                 bytes,
@@ -220,7 +220,7 @@ impl Asking<'_> {
     }
 
     /// The sets of keys that operations with a weight draw from.
-    fn keys(&self) -> Vec<KeysAhead> {
+    fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
         let steps = workload.asked().flat_map(|operation| workload.steps(operation));
         let fragments: Vec<_> = steps.flat_map(|step| step.0).flatten().collect();
@@ -235,7 +235,7 @@ impl Asking<'_> {
             let distribution = is_drawn.then_some(keys.distribution);
             // There the hottest ranks may fall on keys that are not there yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
-            Some(KeysAhead {
+            Some(KeysPreview {
                 name: foreign::text(name),
                 count: numbers.end - numbers.start,
                 first: key(numbers.start),
@@ -248,13 +248,13 @@ impl Asking<'_> {
         drawn.into_iter().filter_map(of_set).collect()
     }
 
-    fn prefill(&self) -> Result<PrefillAhead, DatasetError> {
+    fn prefill(&self) -> Result<PrefillPreview, DatasetError> {
         let workload = self.workload;
         let requests = workload.prefill_requests(self.keyspace);
         let bytes: f64 =
             self.weighed(Program::of_prefill)?.iter().map(|(_, share, bytes)| share * bytes).sum();
         let memory = workload.prefill_memory(self.keyspace, self.names, self.value_size, self.dialect);
-        Ok(PrefillAhead {
+        Ok(PrefillPreview {
             requests,
             keys: workload.prefilled_keys(self.keyspace).total().unwrap_or(requests),
             bytes: bytes * requests as f64,
@@ -293,12 +293,12 @@ mod tests {
     use super::*;
     use crate::workload::preset;
 
-    fn of(workload: &Workload, dialect: Dialect) -> Outlook {
+    fn of(workload: &Workload, dialect: Dialect) -> Preview {
         let names = KeyNames::given("k:");
         workload.check().unwrap();
         workload.check_dialect(dialect, &names).unwrap();
         let (keyspace, value_size, clients) = (1000, 32, 2);
-        Outlook::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
+        Preview::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
             .unwrap()
     }
 
@@ -311,16 +311,16 @@ mod tests {
 
     #[test]
     fn the_bytes_of_operations_are_those_on_the_wire() {
-        let outlook = of(&preset("cache").unwrap(), Dialect::Resp2);
+        let preview = of(&preset("cache").unwrap(), Dialect::Resp2);
         let get = "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000000\r\n".len() as f64;
         let set = "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$32\r\n\r\n".len() as f64 + 32.0;
-        let told: Vec<_> = outlook.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
+        let told: Vec<_> = preview.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
         assert_eq!(told.iter().find(|(name, _)| *name == "GET"), Some(&("GET", get)));
         assert_eq!(told.iter().find(|(name, _)| *name == "SET"), Some(&("SET", set)));
-        assert!((outlook.bytes() - (10.0 * get + set) / 11.0).abs() < 1e-9);
-        let shares: f64 = outlook.operations.iter().map(|operation| operation.share).sum();
+        assert!((preview.bytes() - (10.0 * get + set) / 11.0).abs() < 1e-9);
+        let shares: f64 = preview.operations.iter().map(|operation| operation.share).sum();
         assert!((shares - 1.0).abs() < 1e-12);
-        let lines: Vec<_> = outlook.samples.iter().map(|sample| (sample.bytes as f64, sample)).collect();
+        let lines: Vec<_> = preview.samples.iter().map(|sample| (sample.bytes as f64, sample)).collect();
         assert!(
             lines.iter().all(|(bytes, sample)| *bytes == if sample.operation == "GET" { get } else { set })
         );
@@ -343,13 +343,13 @@ mod tests {
     #[test]
     fn the_samples_are_what_the_first_client_asks_of_that_seed() {
         let workload = preset("mixed").unwrap();
-        let outlook = of(&workload, Dialect::Memcached);
-        assert_eq!(outlook.samples.len(), SAMPLES);
+        let preview = of(&workload, Dialect::Memcached);
+        assert_eq!(preview.samples.len(), SAMPLES);
         let values = Values::new(&workload, 32, 7);
         let program = Program::new(&workload, Dialect::Memcached, 1000, values, &KeyNames::given("k:"));
         let (mut draws, mut out) = (Draws::of_client(client_seed(7, 0), 0), Outgoing::default());
         (0..SAMPLES).for_each(|_| _ = program.append(&mut draws, &mut out));
-        let told: Vec<_> = outlook.samples.iter().map(|sample| sample.request.as_str()).collect();
+        let told: Vec<_> = preview.samples.iter().map(|sample| sample.request.as_str()).collect();
         assert_eq!(told.concat(), foreign::at_most(out.as_whole().unwrap(), 10_000));
     }
 
@@ -358,12 +358,12 @@ mod tests {
         let mut workload = with(&[], &["GET {key}"], &[]);
         workload.operations[0].together = Together::Sequence;
         workload.operations[0].steps.push("SET {key.same} {value}".to_owned());
-        let outlook = of(&workload, Dialect::Resp2);
-        let sample = &outlook.samples[0];
+        let preview = of(&workload, Dialect::Resp2);
+        let sample = &preview.samples[0];
         let (read, write) = sample.request.split_once(" then ").unwrap();
         assert!(write.starts_with(&read.replace("GET", "SET")), "{sample:?}");
-        assert_eq!(outlook.operations[0].bytes, sample.bytes as f64);
-        assert_eq!(outlook.operations[0].commands, "GET {key} then SET {key.same} {value}");
+        assert_eq!(preview.operations[0].bytes, sample.bytes as f64);
+        assert_eq!(preview.operations[0].commands, "GET {key} then SET {key.same} {value}");
     }
 
     #[test]
