@@ -103,7 +103,7 @@ Keys
     zipfian 0.99: 6.5 % of the draws on the hottest key, 66 % on the hottest 1 % (10 000 keys)
 
 Prefill: 1 000 000 requests make 1 000 000 keys, 566 MiB out
-  about 625 MiB of memory: names, values, and some 90 B for each key that are the server's own
+  about 627 MiB of memory: what goes out, and 64 B of the server's own for each key
 
 Some requests of the first client, with --seed 7
   read        41 B  GET app:post:000000991010
@@ -183,7 +183,8 @@ fn bytes_of(text: &str) -> f64 {
     number.parse::<f64>().unwrap() * 1024_f64.powi(scale as i32)
 }
 
-/// What is told of the memory of a prefill is what the server says of its keys then, within a fifth.
+/// What is printed of the memory of a prefill is what the server says of its keys then: within 10 % for strings, and up to three
+/// times less for keys with elements.
 #[test]
 fn the_memory_of_a_prefill_is_what_it_takes() {
     let directory = tempfile::tempdir().unwrap();
@@ -234,6 +235,8 @@ fn the_memory_of_a_prefill_is_what_it_takes() {
         let some: Vec<_> = keys.iter().step_by(keys.len().div_ceil(20)).collect();
         let took = some.iter().map(|key| of_key(key)).sum::<f64>() / some.len() as f64 * keys.len() as f64;
         let ratio = bytes_of(told) / took;
-        assert!((0.8..1.25).contains(&ratio), "{name}: {told} told, {took} B taken: {ratio:.2}");
+        let within = if name == "string" { 0.9..1.1 } else { 0.33..1.25 };
+        println!("{name}: {ratio:.2}");
+        assert!(within.contains(&ratio), "{name}: {told} told, {took} B taken: {ratio:.2}");
     }
 }

@@ -119,18 +119,13 @@ fn share(share: f64) -> String {
 }
 
 fn prefill(prefill: &PrefillPreview) -> String {
-    let memory = prefill.memory;
-    let own = if memory.has_collections {
-        "elements, and what Redis has beside them in lists and tables".to_owned()
-    } else {
-        format!("values, and some {} for each key that are the server's own", bytes(memory.overhead as u64))
-    };
     format!(
-        "Prefill: {} make {}, {} out\n  about {} of memory: names, {own}\n",
+        "Prefill: {} make {}, {} out\n  about {} of memory: what goes out, and {} of the server's own for each key\n",
         counted(prefill.requests, "request"),
         counted(prefill.keys, "key"),
         bytes(prefill.bytes.round() as u64),
-        bytes(memory.bytes.round() as u64),
+        bytes(prefill.memory().round() as u64),
+        bytes(prefill.overhead),
     )
 }
 

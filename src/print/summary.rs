@@ -11,7 +11,6 @@ use crate::{
         timeline::{Level, Measure},
     },
     units,
-    workload::Operation,
 };
 
 /// What the session did, in a few lines that end with a newline; for the normal screen after the end. `files` are what it
@@ -142,7 +141,7 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     if !is_one_setting || !workloads.next().is_some_and(|workload| workload.is_of_records()) {
         return;
     }
-    let writes = |row: &table::SegmentRow| row.segment.start.knobs.workload.asked().all(Operation::writes);
+    let writes = |row: &table::SegmentRow| row.segment.start.knobs.workload.only_writes();
     let done = if rows.iter().all(writes) { "records written" } else { "records sent" };
     let (pace, mean_ms) = (sum.ops_per_s, sum.service.mean_ns() / 1e6);
     let told =

@@ -116,6 +116,14 @@ impl Dialect {
         }
     }
 
+    /// About how many bytes of memory a server needs for a key that is a string, beside what is sent to make it.
+    pub fn key_overhead(self) -> u64 {
+        match self {
+            Self::Resp2 | Self::Resp3 => 64,
+            Self::Memcached => 48,
+        }
+    }
+
     /// Encodes a command of fixed words, none of which is a value.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {

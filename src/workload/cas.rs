@@ -21,16 +21,18 @@ impl Workload {
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let unspoken =
             |whose: &str, why: &str| Err(WorkloadError::Unspoken(format!("{whose}: {{cas}} {why}")));
-        for operation in self.operations.iter().filter(|operation| !operation.is_raw) {
-            let steps: Vec<_> = self.steps(operation).collect();
+        for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
+            let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);
             if dialect.is_resp() && steps.iter().any(Step::awaits_cas) {
                 return unspoken(&whose, "is the number of an item of memcached, and Redis has none");
             }
-            check_steps(&steps, operation.together).or_else(|why| unspoken(&whose, why))?;
+            check_steps(steps, operation.together).or_else(|why| unspoken(&whose, why))?;
         }
-        for (whose, steps) in [("the setup", &self.setup.steps), ("the prefill", &self.prefill.steps)] {
-            if steps.iter().flat_map(|step| self.step(step)).any(|step| step.awaits_cas()) {
+        for (whose, steps) in
+            [("the setup", &self.compiled().setup), ("the prefill", &self.compiled().prefill)]
+        {
+            if steps.iter().any(Step::awaits_cas) {
                 return unspoken(whose, "belongs to operations");
             }
         }

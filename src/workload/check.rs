@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::{
     Keyset, MAX_VALUE_SIZE, Portion, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
+    compiled::Compiled,
     distribution::DistributionError,
     key_form::MAX_DIGITS,
     step::{Fragment, Step},
-    step_text::BadQuotes,
 };
 use crate::foreign::is_obeyed;
 
@@ -161,54 +161,58 @@ impl Workload {
         }
         // The largest size of the knob is one that every kind has.
         self.check_values(MAX_VALUE_SIZE)?;
-        self.check_operations()?;
+        self.check_operations().map_err(|(_, error)| error)?;
+        let Compiled { setup, prefill, .. } = self.compiled();
         // The connection that it is run on asks other things too.
         let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
-        self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
-        self.check_steps(&self.prefill.steps, || "the prefill".to_owned(), changes_connection)?;
-        for (whose, steps) in [("setup", &self.setup.steps), ("prefill", &self.prefill.steps)] {
-            let read = || steps.iter().flat_map(|step| self.step(step));
-            if let Some(portion) = read().find_map(|step| step.portions().next().cloned()) {
-                return Err(WorkloadError::OfRecord { whose, portion });
+        self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
+        self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
+        for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
+            if let Some(portion) = steps.iter().flat_map(Step::portions).next() {
+                return Err(WorkloadError::OfRecord { whose, portion: portion.clone() });
             }
-            let new = read().flat_map(|step| step.0).flatten().find_map(|fragment| fragment.inserts());
+            let new = steps.iter().flat_map(Step::fragments).find_map(Fragment::inserts);
             if let Some(keys) = new.and_then(|set| self.keys.keys().nth(usize::from(set))) {
                 return Err(WorkloadError::NewKeys { whose, keys: keys.clone() });
             }
         }
         let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
-        let mut prefill = self.prefill.steps.iter();
-        if let Some(step) = prefill.find(|step| !self.step(step).is_ok_and(|step| draws(&step))) {
+        if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
             return Err(WorkloadError::Prefill(step.clone()));
         }
         if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
     }
 
-    /// Whether its operations can be run, be they asked for or not.
-    pub(super) fn check_operations(&self) -> Result<(), WorkloadError> {
+    /// Whether its operations can be run, be they asked for or not; the place of the one that cannot.
+    pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
         // Each placeholder is looked up among these.
         if self.keys.len() > MAX_KEYSETS {
-            return Err(WorkloadError::Keysets(self.keys.len()));
+            return Err((0, WorkloadError::Keysets(self.keys.len())));
         }
         if self.operations.len() > MAX_OPERATIONS {
-            return Err(WorkloadError::Operations(self.operations.len()));
+            return Err((MAX_OPERATIONS, WorkloadError::Operations(self.operations.len())));
         }
-        for (n, operation) in self.operations.iter().enumerate() {
-            let name = &operation.name;
-            if operation.weight > MAX_WEIGHT {
-                return Err(WorkloadError::Weight(name.clone()));
-            }
-            if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
-                return Err(WorkloadError::Name(name.clone()));
-            }
-            let whose = || format!("the operation '{name}'");
-            if operation.steps.is_empty() {
-                return Err(WorkloadError::Step(whose()));
-            }
-            self.check_steps(&operation.steps, whose, changes_connection)?;
-            if self.operations[..n].iter().any(|other| other.name == *name) {
-                return Err(WorkloadError::Twice(name.clone()));
-            }
+        let mut places = 0..self.operations.len();
+        places.try_for_each(|place| self.check_operation(place).map_err(|error| (place, error)))
+    }
+
+    fn check_operation(&self, place: usize) -> Result<(), WorkloadError> {
+        let operation = &self.operations[place];
+        let name = &operation.name;
+        if operation.weight > MAX_WEIGHT {
+            return Err(WorkloadError::Weight(name.clone()));
+        }
+        if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
+            return Err(WorkloadError::Name(name.clone()));
+        }
+        let whose = || format!("the operation '{name}'");
+        if operation.steps.is_empty() {
+            return Err(WorkloadError::Step(whose()));
+        }
+        let steps = &self.compiled().operations[place].steps;
+        self.check_steps((&operation.steps, steps), whose, changes_connection)?;
+        if self.operations[..place].iter().any(|other| other.name == *name) {
+            return Err(WorkloadError::Twice(name.clone()));
         }
         Ok(())
     }
@@ -227,30 +231,16 @@ impl Workload {
     }
 
     /// The same, but for what a distribution asks of the numbers that it is drawn over.
-    pub(super) fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
+    fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         if self.keys.len() > MAX_KEYSETS {
             return Err(WorkloadError::Keysets(self.keys.len()));
         }
-        for (name, keys) in &self.keys {
-            if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
-                return Err(WorkloadError::Prefix(name.clone()));
-            }
-            let (first, count, digits) = (keys.first, keys.count.unwrap_or(keyspace), keys.digits);
-            if digits > MAX_DIGITS {
-                return Err(WorkloadError::Digits(name.clone()));
-            }
-            if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > keys.form().highest()) {
-                return Err(WorkloadError::Numbers { keys: name.clone(), first, count, digits });
-            }
-            let checked = keys.distribution.check();
-            checked.map_err(|error| WorkloadError::Distribution { keys: name.clone(), error })?;
-        }
-        Ok(())
+        self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))
     }
 
     fn check_steps(
         &self,
-        steps: &[String],
+        (texts, steps): (&[String], &[Step]),
         whose: impl Fn() -> String,
         is_bad: impl Fn(&str) -> bool,
     ) -> Result<(), WorkloadError> {
@@ -258,8 +248,11 @@ impl Workload {
             return Err(WorkloadError::Steps(whose()));
         }
         let mut drawn = BTreeSet::new();
-        for text in steps {
-            let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
+        let unread = self.compiled().unread.as_ref();
+        for (text, step) in texts.iter().zip(steps) {
+            if unread == Some(text) {
+                return Err(WorkloadError::Quotes(text.clone()));
+            }
             let command = step.command().ok_or_else(|| WorkloadError::Step(whose()))?;
             if is_bad(&command) {
                 return Err(WorkloadError::Connection { whose: whose(), command: command.replace('|', " ") });
@@ -276,6 +269,24 @@ impl Workload {
             }
         }
         Ok(())
+    }
+}
+
+impl Keyset {
+    /// Whether its keys, called `name`, have names, where the knob says `keyspace`.
+    pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
+        let keys = || name.to_owned();
+        if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_obeyed) {
+            return Err(WorkloadError::Prefix(keys()));
+        }
+        let (first, count, digits) = (self.first, self.count.unwrap_or(keyspace), self.digits);
+        if digits > MAX_DIGITS {
+            return Err(WorkloadError::Digits(keys()));
+        }
+        if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
+            return Err(WorkloadError::Numbers { keys: keys(), first, count, digits });
+        }
+        self.distribution.check().map_err(|error| WorkloadError::Distribution { keys: keys(), error })
     }
 }
 

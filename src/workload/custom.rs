@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use super::{Keyset, MAX_WEIGHT, Operation, Workload, steps::command};
+use super::{Keyset, MAX_WEIGHT, Operation, Workload};
 
 /// Why words are no commands.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -28,20 +28,29 @@ impl Workload {
     pub fn of_commands(words: &[String]) -> Result<Self, CommandsError> {
         let mut operations: Vec<Operation> = Vec::new();
         for words in words.split(|word| word == ";") {
-            let mut operation = operation(words, operations.is_empty())?;
-            let same = operations.iter().filter(|other| is_named(other, &operation.name)).count();
-            if same > 0 {
-                operation.name = format!("{} {}", operation.name, same + 1);
-            }
-            operations.push(operation);
+            operations.push(operation(words, operations.is_empty())?);
         }
-        let keys = [("key".to_owned(), Keyset::default())].into();
-        Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline())
+        let unnamed = Self::custom(operations);
+        let mut named: Vec<Operation> = Vec::new();
+        for (operation, read) in unnamed.read_operations() {
+            let command = read.steps[0].command().map(|command| command.replace('|', " "));
+            let name = command.unwrap_or_else(|| operation.name.clone());
+            let name = match named.iter().filter(|other| is_named(other, &name)).count() {
+                0 => name,
+                same => format!("{name} {}", same + 1),
+            };
+            named.push(Operation { name, ..operation.clone() });
+        }
+        Ok(Self { operations: named, ..unnamed.clone() })
     }
 
     /// The workload of steps, each an operation that is asked for as often as the others and called by its first word.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
+        Self::custom(operations)
+    }
+
+    fn custom(operations: Vec<Operation>) -> Self {
         let keys = [("key".to_owned(), Keyset::default())].into();
         Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline()
     }
@@ -71,14 +80,8 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, CommandsErro
     if words.is_empty() {
         return Err(missing);
     }
-    let step = words.join(" ");
-    let name = Some(command(&step).replace('|', " ")).filter(|name| !name.is_empty());
-    Ok(Operation {
-        name: name.unwrap_or_else(|| words[0].clone()),
-        weight,
-        steps: vec![step],
-        ..Operation::default()
-    })
+    let (name, steps) = (words[0].clone(), vec![words.join(" ")]);
+    Ok(Operation { name, weight, steps, ..Operation::default() })
 }
 
 /// A word as a step says it.

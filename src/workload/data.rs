@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Dataset, Distribution, KeyForm, Prefill, Setup, ValueKind,
+    compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
     recorded::Recorded,
 };
@@ -41,6 +42,9 @@ pub struct Workload {
     /// Where its records come from, if it sends any. No file says that, and no recording.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
+    /// What its text says, once it was asked for: the text above is not changed any more then but in a copy.
+    #[serde(skip)]
+    pub compiled: CompiledOnce,
 }
 
 /// A set of keys, whose names are a prefix and a number.
@@ -173,15 +177,6 @@ impl Workload {
         let mut workload = self.clone();
         workload.keys.values_mut().for_each(|keys| keys.distribution = distribution);
         Arc::new(workload)
-    }
-
-    /// Of each set of keys the first that is the same keys, be they drawn otherwise: `{key}` and `{key latest}`.
-    pub(super) fn same_keys(&self) -> Vec<usize> {
-        let is_same = |one: &Keyset, other: &Keyset| {
-            Keyset { distribution: other.distribution, ..one.clone() } == *other
-        };
-        let first = |keys| self.keys.values().position(|first| is_same(first, keys));
-        self.keys.values().map(|keys| first(keys).expect("each set is the same keys as itself")).collect()
     }
 
     /// How its keys are drawn where that is not uniformly, each way once.

@@ -56,27 +56,65 @@ impl fmt::Display for FileError {
 }
 
 /// The file as it is written.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     name: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
     /// Read before, for what is replaced.
-    #[serde(default, rename = "parameters")]
+    #[serde(default, rename = "parameters", skip_serializing)]
     _parameters: BTreeMap<String, toml::Value>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Suggested::is_empty")]
     load: Suggested,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     keys: BTreeMap<String, Spanned<Keyset>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     values: BTreeMap<String, Spanned<ValueKind>>,
     #[serde(default)]
     operation: Vec<Spanned<Operation>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Setup::is_empty")]
     setup: Setup,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Prefill::is_empty")]
     prefill: Prefill,
+}
+
+impl Written {
+    fn of(Chosen { workload, load }: &Chosen) -> Self {
+        let Workload { name, about, keys, values, operations, setup, prefill, .. } =
+            Workload::clone(workload);
+        Self {
+            name: Some(name),
+            about,
+            _parameters: BTreeMap::new(),
+            load: load.clone(),
+            keys: keys.into_iter().map(|(name, keys)| (name, anywhere(keys))).collect(),
+            values: values.into_iter().map(|(name, kind)| (name, anywhere(kind))).collect(),
+            operation: operations.into_iter().map(anywhere).collect(),
+            setup,
+            prefill,
+        }
+    }
+
+    /// What it says is asked, called `name` where it has no name of its own.
+    fn workload(self, name: &str) -> Workload {
+        let Self { about, keys, values, operation, setup, prefill, .. } = self;
+        Workload {
+            name: self.name.unwrap_or_else(|| name.to_owned()),
+            about,
+            keys: keys.into_iter().map(|(name, keys)| (name, keys.into_inner())).collect(),
+            values: values.into_iter().map(|(name, kind)| (name, kind.into_inner())).collect(),
+            operations: operation.into_iter().map(Spanned::into_inner).collect(),
+            setup,
+            prefill,
+            ..Workload::default()
+        }
+    }
+}
+
+/// Something that stands at no place of a text.
+fn anywhere<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
 }
 
 /// Where in a text something is wrong, and what.
@@ -164,39 +202,19 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     let table: toml::Table = text.parse()?;
     let filled = parameters::fill(text, &table, settings).map_err(Wrong::anywhere)?;
     let written: Written = toml::from_str(&filled)?;
-    let offset = |span: std::ops::Range<usize>| line_start(text, &filled, span.start);
-    let keys = written.keys.iter().map(|(name, keys)| (name.clone(), keys.get_ref().clone()));
-    let values = written.values.iter().map(|(name, kind)| (name.clone(), kind.get_ref().clone()));
-    let mut workload = Workload {
-        name: written.name.unwrap_or_else(|| name.to_owned()),
-        about: written.about,
-        keys: keys.collect(),
-        values: values.collect(),
-        operations: Vec::new(),
-        setup: written.setup,
-        prefill: written.prefill,
-        in_turn: false,
-        dataset: None,
-    };
-    // One operation after another, so that an error has a place.
-    for operation in &written.operation {
-        workload.operations.push(operation.get_ref().clone());
-        let asks = Workload { operations: workload.operations.clone(), ..Workload::clone(&workload) };
-        asks.check_operations().map_err(|error| Wrong::at(offset(operation.span()), error))?;
-    }
+    let at = |span: std::ops::Range<usize>, error| Wrong::at(line_start(text, &filled, span.start), error);
     for (name, keys) in &written.keys {
-        let one = BTreeMap::from([(name.clone(), keys.get_ref().clone())]);
-        let alone = Workload { keys: one, ..Workload::default() };
-        alone.check_key_names(1).map_err(|error| Wrong::at(offset(keys.span()), error))?;
+        keys.get_ref().check(name, 1).map_err(|error| at(keys.span(), error))?;
     }
     for (name, kind) in &written.values {
-        let one = BTreeMap::from([(name.clone(), kind.get_ref().clone())]);
-        let alone = Workload { values: one, ..Workload::default() };
-        alone.check_values(MAX_VALUE_SIZE).map_err(|error| Wrong::at(offset(kind.span()), error))?;
+        kind.get_ref().check_named(name, MAX_VALUE_SIZE).map_err(|error| at(kind.span(), error))?;
     }
-    let workload = workload.with_inline();
+    let spans: Vec<_> = written.operation.iter().map(Spanned::span).collect();
+    let load = written.load.clone();
+    let workload = written.workload(name).with_inline();
+    workload.check_operations().map_err(|(place, error)| at(spans[place].clone(), error))?;
     workload.check().map_err(Wrong::anywhere)?;
-    Ok(Chosen { workload: Arc::new(workload), load: written.load })
+    Ok(Chosen { workload: Arc::new(workload), load })
 }
 
 /// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
@@ -205,33 +223,10 @@ pub(crate) fn line_start(text: &str, filled: &str, at: usize) -> usize {
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
-/// A workload as its file says it.
-#[derive(Serialize)]
-struct Form<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    about: &'a str,
-    #[serde(skip_serializing_if = "Suggested::is_empty")]
-    load: &'a Suggested,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    keys: &'a BTreeMap<String, Keyset>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    values: &'a BTreeMap<String, ValueKind>,
-    operation: &'a [Operation],
-    #[serde(skip_serializing_if = "Setup::is_empty")]
-    setup: &'a Setup,
-    #[serde(skip_serializing_if = "Prefill::is_empty")]
-    prefill: &'a Prefill,
-}
-
 impl fmt::Display for Chosen {
     /// The text of a file that is read as this.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { workload, load } = self;
-        let Workload { name, about, keys, values, operations, setup, prefill, in_turn: _, dataset: _ } =
-            &**workload;
-        let form = Form { name, about, load, keys, values, operation: operations, setup, prefill };
-        f.write_str(&toml::to_string_pretty(&form).map_err(|_| fmt::Error)?)
+        f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
     }
 }
 

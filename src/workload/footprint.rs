@@ -24,17 +24,14 @@ impl Workload {
     /// of several steps the largest counts.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
-        let size = |fragment: &Fragment| {
-            if let Fragment::Value(kind) = fragment { Some(kinds[usize::from(*kind)]) } else { None }
-        };
         let mut largest = BTreeMap::<_, f64>::new();
-        let written = |step: &Step| -> f64 { step.fragments().filter_map(size).sum() };
-        let writing: Vec<_> = self.asked().filter(|operation| operation.writes()).collect();
-        let prefill: Vec<_> = self.prefill.steps.iter().flat_map(|step| self.step(step)).collect();
-        let of_operations = writing.iter().map(|operation| self.steps(operation).map(|s| written(&s)).sum());
+        let prefill = &self.compiled().prefill;
+        let written = |step: &Step| -> f64 { step.values().map(|kind| kinds[usize::from(kind)]).sum() };
+        let writing = self.read_asked().filter(|operation| operation.writes);
+        let of_operations = writing.map(|operation| operation.steps.iter().map(written).sum());
         let each = of_operations.chain(prefill.iter().map(written)).fold(0.0, f64::max);
-        for step in writing.iter().flat_map(|operation| self.steps(operation)).chain(prefill) {
-            let bytes = written(&step);
+        for step in self.writing_steps().chain(prefill) {
+            let bytes = written(step);
             let known = largest.entry(step.fragments().find_map(Fragment::draws)).or_default();
             *known = known.max(bytes);
         }

@@ -10,9 +10,8 @@
 mod cas;
 mod check;
 mod chooser;
-mod collections;
 mod commands;
-mod compiling;
+mod compiled;
 mod custom;
 mod data;
 mod dataset;
@@ -47,8 +46,8 @@ mod setup;
 mod spoken;
 mod step;
 mod step_text;
-mod steps;
 mod suggested;
+mod templates;
 #[cfg(test)]
 mod testing;
 mod values;
@@ -83,9 +82,7 @@ pub use part::NoOperation;
 pub use prefill::{NoPrefill, Prefill};
 pub(crate) use presets::is_path;
 pub use presets::{ChoiceError, NoPreset, RatioError, preset, preset_names, presets, usual};
-pub use preview::{
-    Asking, DatasetPreview, KeysPreview, MemoryPreview, OperationPreview, PrefillPreview, Preview, Sample,
-};
+pub use preview::{Asking, DatasetPreview, KeysPreview, OperationPreview, PrefillPreview, Preview, Sample};
 pub use program::Program;
 pub(crate) use quantity::quantity;
 pub use read_back::{Asked, NoReadBack, ReadBack};

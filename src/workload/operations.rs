@@ -1,6 +1,6 @@
 //! What the replies to operations are counted by: their labels, and the requests that they are on the wire.
 
-use super::{Misses, Operation, Together, Workload, commands, spoken, steps::command};
+use super::{Misses, Operation, Together, commands, spoken, step::Step};
 use crate::protocol::Dialect;
 
 /// What a transaction begins and ends with on the wire.
@@ -49,14 +49,12 @@ pub struct Request {
 }
 
 impl Operations {
-    /// Of these of a workload, in the order of their numbers, in a dialect.
-    pub(super) fn of_all(workload: &Workload, operations: &[Operation], dialect: Dialect) -> Self {
-        let expected = |operation| Expected::of(workload, operation, dialect);
-        let all: Vec<_> = operations.iter().map(expected).collect();
-        let awaits = |operation| workload.steps(operation).any(|step| step.awaits_cas());
-        let wants_parts =
-            all.iter().any(|expected| !expected.elements.is_empty()) || operations.iter().any(awaits);
-        Self { all, wants_parts }
+    /// Of these, each with its steps, in the order of their numbers, in a dialect.
+    pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
+        let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
+        let all: Vec<_> = expected.collect();
+        let awaits = operations.iter().any(|(_, steps)| steps.iter().any(Step::awaits_cas));
+        Self { wants_parts: awaits || all.iter().any(|expected| !expected.elements.is_empty()), all }
     }
 
     /// How many there are.
@@ -89,13 +87,13 @@ impl Operations {
 }
 
 impl Expected {
-    fn of(workload: &Workload, operation: &Operation, dialect: Dialect) -> Self {
-        let commands = operation.steps.iter().map(|step| command(step));
-        let misses: Vec<_> = operation.steps.iter().map(|step| spoken::misses(dialect, step)).collect();
+    fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
+        let commands = steps.iter().map(|step| step.command().unwrap_or_default());
+        let misses: Vec<_> = steps.iter().map(|step| spoken::misses(dialect, step)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline | Together::Sequence => {
-                let last = workload.steps(operation).last().filter(|_| dialect.is_resp());
+                let last = steps.last().filter(|_| dialect.is_resp());
                 let elements = last
                     .map_or(0, |step| commands::elements(&step.command().unwrap_or_default(), step.0.len()));
                 (commands.zip(misses).map(request).collect(), vec![Misses::Null; elements])
@@ -107,7 +105,7 @@ impl Expected {
                 (all.map(|command| request((command, Misses::Never))).collect(), misses)
             }
         };
-        let is_sequence = operation.together == Together::Sequence && operation.steps.len() > 1;
+        let is_sequence = operation.together == Together::Sequence && steps.len() > 1;
         Self { label: operation.name.clone(), requests, is_sequence, elements }
     }
 }

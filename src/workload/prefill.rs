@@ -9,7 +9,6 @@ use super::{
     KeySpan, NameSet, Operation, Workload,
     commands::{keeps_keys, only_reads, reads_strings},
     step::{Fragment, Step},
-    steps::command,
 };
 
 /// Steps that make keys.
@@ -68,23 +67,23 @@ impl Prefill {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
-
-    /// Its steps as operations, each by the name of its command.
-    pub(super) fn operations(&self) -> Vec<Operation> {
-        let mut all: Vec<Operation> = Vec::new();
-        for step in &self.steps {
-            let mut operation = Operation::command(step, 1);
-            let same = all.iter().filter(|other| command(&other.steps[0]) == command(step)).count();
-            if same > 0 {
-                operation.name += &format!(" {}", same + 1);
-            }
-            all.push(operation);
-        }
-        all
-    }
 }
 
 impl Workload {
+    /// The steps of its prefill as operations, each by the name of its command.
+    pub(super) fn prefill_operations(&self) -> Vec<Operation> {
+        let compiled = &self.compiled().prefill;
+        let operation = |(place, text): (usize, &String)| {
+            let operation = Operation::command(text, 1);
+            let is_same = |step: &&Step| step.command() == compiled[place].command();
+            match compiled[..place].iter().filter(is_same).count() {
+                0 => operation,
+                same => Operation { name: format!("{} {}", operation.name, same + 1), ..operation },
+            }
+        };
+        self.prefill.steps.iter().enumerate().map(operation).collect()
+    }
+
     /// The set that a step is run for every key of: the first of several keys that it draws from, else the first.
     fn filled_by(&self, step: &Step) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
@@ -95,8 +94,8 @@ impl Workload {
 
     /// The steps of the prefill over `keyspace` keys, the key of each that it is run for given.
     pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
-        let filled = move |text: &String| {
-            let mut step = self.step(text).ok()?;
+        let filled = move |step: &Step| {
+            let mut step = self.drawn_once([step]).pop()?;
             let set = self.filled_by(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             *first = Fragment::Given(set);
@@ -104,7 +103,7 @@ impl Workload {
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
             Some(Filled { step, numbers: keys.numbers(keyspace), set, is_whole })
         };
-        self.prefill.steps.iter().filter_map(filled)
+        self.compiled().prefill.iter().filter_map(filled)
     }
 
     /// How many requests the prefill is over `keyspace` keys.
@@ -145,14 +144,12 @@ impl Workload {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
         }
-        let drawn = |is_wanted: &dyn Fn(&Step) -> bool| -> BTreeSet<u16> {
-            let steps = self.asked().flat_map(|operation| self.steps(operation)).filter(is_wanted);
-            steps.flat_map(|step| step.fragments().filter_map(Fragment::draws).collect::<Vec<_>>()).collect()
+        let drawn = |is_wanted: fn(&&Step) -> bool| -> BTreeSet<usize> {
+            let fragments = self.asked_steps().filter(is_wanted).flat_map(Step::fragments);
+            fragments.filter_map(Fragment::draws).map(|set| self.first_of(set)).collect()
         };
-        let read = drawn(&|step| step.command().is_some_and(|command| only_reads(&command)));
-        let sets = if read.is_empty() { drawn(&|_| true) } else { read };
-        let same = self.same_keys();
-        let sets: BTreeSet<_> = sets.into_iter().map(|set| same[usize::from(set)]).collect();
+        let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
+        let sets = if read.is_empty() { drawn(|_| true) } else { read };
         if sets.is_empty() {
             return Err(NoPrefill::NoKeys(self.name.clone()));
         }
@@ -160,26 +157,29 @@ impl Workload {
         Ok(Self { prefill: Prefill { steps }, ..self.clone() })
     }
 
+    /// The first set that is the same keys as this one.
+    fn first_of(&self, set: u16) -> usize {
+        self.compiled().keysets[usize::from(set)].same
+    }
+
     /// The step that makes the keys of a set, which is the first that is these keys.
     fn maker(&self, set: usize) -> Result<String, NoPrefill> {
-        let same = self.same_keys();
-        let is_of_these = |set_of_step: u16| same[usize::from(set_of_step)] == set;
-        let makes = |text: &&String| {
-            let Ok(step) = self.step(text) else { return false };
+        let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
+        let makes = |(_, step): &(&String, &Step)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
-            makes && !repeats && self.filled_by(&step).is_some_and(is_of_these)
+            makes && !repeats && self.filled_by(step).is_some_and(is_of_these)
         };
-        let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
-        if let Some(step) = steps.find(makes) {
-            return Ok(step.clone());
+        let mut steps = self.read_operations().flat_map(|(said, read)| said.steps.iter().zip(&read.steps));
+        if let Some((text, _)) = steps.find(makes) {
+            return Ok(text.clone());
         }
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
         let workload = self.name.clone();
-        let draws = |step: &Step| step.fragments().filter_map(Fragment::draws).any(is_of_these);
-        let asked = self.asked().flat_map(|operation| self.steps(operation));
-        let reading: Vec<_> = asked.filter(draws).collect();
-        let unknown = reading.iter().filter_map(Step::command).find(|command| !reads_strings(command));
+        let draws = |step: &&Step| step.fragments().filter_map(Fragment::draws).any(is_of_these);
+        let reading: Vec<_> = self.asked_steps().filter(draws).collect();
+        let unknown =
+            reading.iter().filter_map(|step| step.command()).find(|command| !reads_strings(command));
         if let Some(command) = unknown {
             return Err(NoPrefill::Unknown { workload, keys, command });
         }
@@ -187,7 +187,7 @@ impl Workload {
         let is_whole = |step: &Step| {
             step.0.iter().any(|word| matches!(word.as_slice(), [one] if one.draws().is_some_and(is_of_these)))
         };
-        if is_bare || !reading.iter().all(is_whole) {
+        if is_bare || !reading.into_iter().all(is_whole) {
             return Err(NoPrefill::Parts { workload, keys });
         }
         Ok(format!("SET {{{keys}}} {{value}}"))

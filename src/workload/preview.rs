@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 
 use super::{
     DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together,
-    Values, Workload, client_seed, program::Weighed, readable::readable, step::Fragment,
+    Values, Workload, client_seed,
+    program::Weighed,
+    readable::readable,
+    step::{Fragment, Step},
 };
 use crate::{foreign, protocol::Dialect};
 
@@ -107,19 +110,15 @@ pub struct PrefillPreview {
     pub keys: u64,
     /// Bytes on the wire, out, in all.
     pub bytes: f64,
-    /// What this takes of memory.
-    pub memory: MemoryPreview,
+    /// Bytes that a server needs for each key beside what is sent of it, about.
+    pub overhead: u64,
 }
 
-/// About how much memory keys take.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MemoryPreview {
-    /// Bytes: those of names, values and elements, and what a server needs beside them.
-    pub bytes: f64,
-    /// How many of these are the server's own for each key that is a string.
-    pub overhead: f64,
-    /// Whether there are keys with elements, which take more of the server's own for each.
-    pub has_collections: bool,
+impl PrefillPreview {
+    /// About how many bytes of memory it takes: what is sent, and the overhead of each key.
+    pub fn memory(&self) -> f64 {
+        self.bytes + (self.keys * self.overhead) as f64
+    }
 }
 
 /// A request.
@@ -222,16 +221,15 @@ impl Asking<'_> {
     /// The sets of keys that operations with a weight draw from.
     fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
-        let steps = workload.asked().flat_map(|operation| workload.steps(operation));
-        let fragments: Vec<_> = steps.flat_map(|step| step.0).flatten().collect();
-        let drawn: BTreeSet<_> = fragments.iter().filter_map(Fragment::draws).collect();
+        let fragments: Vec<_> = workload.asked_steps().flat_map(Step::fragments).collect();
+        let drawn: BTreeSet<_> = fragments.iter().copied().filter_map(Fragment::draws).collect();
         let (_, names) = workload.sets(self.keyspace, self.names);
         let of_set = |set: u16| {
             let (name, keys) = workload.keys.iter().nth(set.into())?;
             let names = &names[usize::from(set)];
             let numbers = keys.numbers(self.keyspace);
             let key = |number| foreign::bytes(&names.key(names.form.named(number)));
-            let is_drawn = fragments.contains(&Fragment::Key(set));
+            let is_drawn = fragments.contains(&&Fragment::Key(set));
             let distribution = is_drawn.then_some(keys.distribution);
             // There the hottest ranks may fall on keys that are not there yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
@@ -253,12 +251,11 @@ impl Asking<'_> {
         let requests = workload.prefill_requests(self.keyspace);
         let bytes: f64 =
             self.weighed(Program::of_prefill)?.iter().map(|(_, share, bytes)| share * bytes).sum();
-        let memory = workload.prefill_memory(self.keyspace, self.names, self.value_size, self.dialect);
         Ok(PrefillPreview {
             requests,
             keys: workload.prefilled_keys(self.keyspace).total().unwrap_or(requests),
             bytes: bytes * requests as f64,
-            memory,
+            overhead: self.dialect.key_overhead(),
         })
     }
 }
@@ -371,10 +368,9 @@ mod tests {
         let workload = with(&[("text", "64..1024")], &["GET {key}"], &["SET {key} {text} EX 60"]);
         let told = of(&workload, Dialect::Resp2).prefill.unwrap();
         assert_eq!((told.requests, told.keys), (1000, 1000));
-        assert_eq!(told.memory.bytes, 1000.0 * (14.0 + 544.0 + "EX60".len() as f64 + 90.0));
         let wire =
             "*5\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$544\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n".len() + 544;
-        assert_eq!(told.bytes, 1000.0 * wire as f64);
+        assert_eq!((told.bytes, told.memory()), (1000.0 * wire as f64, 1000.0 * (wire + 64) as f64));
         assert_eq!(of(&with(&[], &["GET {key}"], &[]), Dialect::Resp2).prefill, None);
     }
 

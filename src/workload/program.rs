@@ -10,10 +10,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
-    compiling::Compiled,
     draws::{Filling, Source, Sources},
     key_form::SetNames,
     outgoing::Awaited,
+    templates::Templates,
 };
 use crate::protocol::{Dialect, Template};
 
@@ -26,7 +26,7 @@ pub(super) type Weighed = (usize, f64, f64);
 /// What to ask. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
-    compiled: Compiled,
+    templates: Templates,
     sources: Sources,
     /// Of each set the first that is the same keys.
     same: Vec<usize>,
@@ -51,9 +51,9 @@ impl Program {
         names: &KeyNames,
     ) -> Self {
         let (sets, names) = workload.sets(keyspace, names);
-        let compiled = Compiled::of_operations(workload, dialect, &names, &values);
-        assert!(compiled.0.total > 0, "a workload that can be run has an operation with a weight");
-        Self::of(workload, compiled, sets, names, values)
+        let templates = Templates::of_operations(workload, dialect, &names, &values);
+        assert!(templates.0.total > 0, "a workload that can be run has an operation with a weight");
+        Self::of(workload, templates, sets, names, values)
     }
 
     /// Compiles the prefill of a workload likewise. Each of its requests has a number, by which it is
@@ -66,13 +66,13 @@ impl Program {
         names: &KeyNames,
     ) -> Self {
         let (sets, names) = workload.sets(keyspace, names);
-        let compiled = Compiled::of_prefill(workload, dialect, keyspace, &names, &values);
-        Self::of(workload, compiled, sets, names, values)
+        let templates = Templates::of_prefill(workload, dialect, keyspace, &names, &values);
+        Self::of(workload, templates, sets, names, values)
     }
 
     fn of(
         workload: &Workload,
-        (compiled, others): (Compiled, Vec<Source>),
+        (templates, others): (Templates, Vec<Source>),
         sets: Vec<Chooser>,
         names: Vec<SetNames>,
         values: Values,
@@ -80,10 +80,11 @@ impl Program {
         let prefixes = names.into_iter().map(|set| set.prefix);
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
-        let (same, dataset) = (workload.same_keys(), workload.dataset.clone());
+        let same = workload.compiled().keysets.iter().map(|keys| keys.same).collect();
+        let dataset = workload.dataset.clone();
         let in_turn = workload.in_turn;
         let sources = Sources { sets, others, values };
-        Self { compiled, sources, same, called, counted, in_turn, dataset }.growing_together()
+        Self { templates, sources, same, called, counted, in_turn, dataset }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {
@@ -120,7 +121,7 @@ impl Program {
 
     /// What its operations are called and answered with.
     pub fn operations(&self) -> &Arc<Operations> {
-        &self.compiled.operations
+        &self.templates.operations
     }
 
     /// Whether its operations may be of records that are not read yet.
@@ -131,10 +132,10 @@ impl Program {
     /// Appends the next operation of the stream `draws` to `out`, unless that [awaits](Outgoing::awaits_record) it; which it is.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
-        let asked = match self.compiled.asked.as_slice() {
+        let asked = match self.templates.asked.as_slice() {
             [only] => only,
             several => {
-                let total = self.compiled.total;
+                let total = self.templates.total;
                 let drawn = if self.in_turn { draws.turn(total) } else { draws.below(total) };
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);
                 next.expect("the last sum is the total, above every draw")
@@ -145,9 +146,9 @@ impl Program {
 
     /// Appends the request of a prefill with this number, and says which of its operations it is.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
-        let place = self.compiled.asked.partition_point(|(upto, ..)| *upto <= number);
-        let before = place.checked_sub(1).map_or(0, |before| self.compiled.asked[before].0);
-        self.fill(&self.compiled.asked[place], self.compiled.firsts[place] + (number - before), draws, out)
+        let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
+        let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
+        self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
     /// The place of each operation with its share of all, and its bytes on the wire in the mean of so many draws; of a
@@ -159,10 +160,10 @@ impl Program {
         let records = self.dataset.as_ref().map_or(1, Dataset::records);
         let of = of - of % records.min(of);
         let mut before = 0;
-        let weighed = self.compiled.asked.iter().enumerate().map(|(place, asked)| {
+        let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
             let (weight, mut bytes) = (asked.0 - before, 0);
             before = asked.0;
-            let first = self.compiled.firsts.get(place).copied().unwrap_or_default();
+            let first = self.templates.firsts.get(place).copied().unwrap_or_default();
             for n in 0..of {
                 let mut out = Outgoing::default();
                 let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
@@ -172,7 +173,7 @@ impl Program {
                 }
                 bytes += out.length_in_all();
             }
-            Ok((asked.1.index(), weight as f64 / self.compiled.total as f64, bytes as f64 / of as f64))
+            Ok((asked.1.index(), weight as f64 / self.templates.total as f64, bytes as f64 / of as f64))
         });
         weighed.collect()
     }
@@ -203,7 +204,7 @@ impl Program {
         };
         template.append(&mut filling, &mut out.bytes);
         let mut refused = filling.refused;
-        if !self.compiled.later.is_empty() && refused.is_none() {
+        if !self.templates.later.is_empty() && refused.is_none() {
             refused = self.append_later(*op, draws, out);
         }
         match refused {
@@ -216,14 +217,14 @@ impl Program {
     /// Takes the next record, if the operation is of one. Whether it may be put together.
     #[inline]
     fn has_record(&self, op: OpId, taken: &mut super::dataset::Taken) -> bool {
-        self.dataset.as_ref().is_none_or(|all| !self.compiled.of_records.contains(&op) || all.take(taken))
+        self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
     }
 
     /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
     /// Where something that was to be a key is none, that is returned, and no step is appended.
     #[inline(never)]
     fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
-        let steps = self.compiled.later.iter().find(|(known, _)| *known == op);
+        let steps = self.templates.later.iter().find(|(known, _)| *known == op);
         for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
             if out.later.len() <= place {
                 out.later.push(Outgoing::default());
@@ -395,7 +396,7 @@ mod tests {
             steps: ["SET {key.new} x", "ZADD z 1 {key.same}"].map(str::to_owned).into(),
             ..Operation::default()
         };
-        let mut workload = of(vec![operation, Operation::command("GET {key}", 1)]);
+        let workload = of(vec![operation, Operation::command("GET {key}", 1)]);
         let keys = |workload: &Workload| {
             let (labels, text) = drawn(workload, 3, 200, 3);
             let words: Vec<_> = text.split("\r\n").filter(|word| word.starts_with("k:key:")).collect();
@@ -413,12 +414,13 @@ mod tests {
                 assert!(key[6..].parse::<u64>().unwrap() < inserted, "{key} of {inserted}");
             }
         }
+        let mut workload = workload.clone();
         workload.keys.get_mut("key").unwrap().digits = 2;
+        workload.setup.steps.push("SET {key.new} x".to_owned());
         assert!(
             keys(&workload).1.iter().any(|key| key == "k:key:03")
                 && keys(&workload).1.contains(&"k:key:100".to_owned())
         );
-        workload.setup.steps.push("SET {key.new} x".to_owned());
         assert_eq!(
             workload.check().unwrap_err().to_string(),
             "the setup inserts {key.new}, which only operations do"

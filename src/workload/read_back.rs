@@ -61,9 +61,11 @@ impl Workload {
     /// When it cannot be known.
     pub fn read_back(&self) -> Result<ReadBack, NoReadBack> {
         let dataset = self.dataset.as_ref().ok_or(NoReadBack::NoDataset)?;
-        let mut asked = self.asked();
-        let (Some(operation), None) = (asked.next(), asked.next()) else { return Err(NoReadBack::Several) };
-        let steps: Vec<_> = self.steps(operation).collect();
+        let mut asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
+        let (Some((operation, compiled)), None) = (asked.next(), asked.next()) else {
+            return Err(NoReadBack::Several);
+        };
+        let steps = compiled.steps.clone();
         if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
             return Err(NoReadBack::Command(operation.steps[place].clone()));
         }

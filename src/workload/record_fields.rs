@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Dataset, DatasetError, Operation, Portion, Workload,
+    Dataset, DatasetError, Portion, Workload,
     step::{Fragment, Step},
 };
 
@@ -26,11 +26,10 @@ impl Workload {
     /// What its operations send of a record, each once.
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
-        for step in self.operations.iter().flat_map(|operation| self.steps(operation)) {
-            for portion in step.portions() {
-                if !portions.contains(portion) {
-                    portions.push(portion.clone());
-                }
+        let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
+        for portion in steps.flat_map(Step::portions) {
+            if !portions.contains(portion) {
+                portions.push(portion.clone());
             }
         }
         portions
@@ -38,8 +37,7 @@ impl Workload {
 
     /// Whether each of its operations that have a weight is of a record.
     pub fn is_of_records(&self) -> bool {
-        let is_of_record = |operation: &Operation| self.steps(operation).any(|step| step.is_of_record());
-        self.asked().all(is_of_record)
+        self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
     }
 
     /// The same, sending the first `most` records of a file, which is read once.

@@ -42,7 +42,7 @@ impl From<Recorded> for Workload {
     fn from(recorded: Recorded) -> Self {
         match recorded {
             Recorded::Whole { name, about, keys, values, operations, setup, prefill } => {
-                Self { name, about, keys, values, operations, setup, prefill, in_turn: false, dataset: None }
+                Self { name, about, keys, values, operations, setup, prefill, ..Self::default() }
             }
             Recorded::Weights { get, set, incr, ping } => {
                 let mut workload = (*Self::ratio(set, get)).clone();

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, Insertions, KeyNames, Keyset, Prefill, Values, Workload,
+    Draws, Insertions, KeyNames, Keyset, Values, Workload,
     chooser::Chooser,
+    compiled::CompiledKeyset,
     dataset::Taken,
     draws::{Filling, Sources},
     key_form::SetNames,
@@ -38,17 +39,17 @@ impl Setup {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
+}
 
-    /// What its commands are called, each once, in their order.
-    pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.steps.iter().map(|step| super::steps::command(step)).collect();
+impl Workload {
+    /// What the commands of its setup are called, each once, in their order.
+    pub fn setup_names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
     }
-}
 
-impl Workload {
     /// The commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called `names`, with
     /// values of `value_size` bytes; the same seed draws the same.
     pub fn setup_commands(
@@ -58,9 +59,9 @@ impl Workload {
         value_size: u32,
         seed: u64,
     ) -> Vec<SetupCommand> {
-        let steps: Vec<_> = self.setup_steps().collect();
-        let alone = Self { operations: Vec::new(), prefill: Prefill::default(), ..self.clone() };
-        let values = Values::new(&alone, value_size, seed);
+        let setup = &self.compiled().setup;
+        let used = setup.iter().flat_map(Step::values).collect();
+        let values = Values::of_kinds(self, &used, value_size, seed);
         let (sets, names) = self.sets(keyspace, names);
         let sources = Sources { sets, others: Vec::new(), values };
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
@@ -82,17 +83,18 @@ impl Workload {
             name: step.command().unwrap_or_default(),
             words: step.0.iter().map(&mut word).collect(),
         };
-        steps.into_iter().map(&mut command).collect()
+        setup.iter().flat_map(|step| self.drawn_once([step])).map(&mut command).collect()
     }
 
     /// The sets of keys, as what draws their numbers, and what they are called.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
-        let set = |(keys, grows): (&Keyset, bool)| {
+        let set = |(keys, CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
+            let grows = *grows;
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
             let form = keys.form();
             (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
         };
-        self.keys.values().zip(self.grows()).map(set).unzip()
+        self.keys.values().zip(&self.compiled().keysets).map(set).unzip()
     }
 }
 
@@ -143,7 +145,7 @@ mod tests {
         let commands = commands(&workload, 7);
         let names: Vec<_> = commands.iter().map(|command| command.name.as_str()).collect();
         assert_eq!(names, ["SCRIPT|LOAD", "SET", "EXPIRE", "SET"]);
-        assert_eq!(workload.setup.names(), ["SCRIPT|LOAD", "SET", "EXPIRE"]);
+        assert_eq!(workload.setup_names(), ["SCRIPT|LOAD", "SET", "EXPIRE"]);
         assert_eq!(commands[0].words, [&b"script"[..], b"load", b"return 1"]);
         let [key, value] = [1, 2].map(|n| String::from_utf8(commands[1].words[n].clone()).unwrap());
         assert!(key.starts_with("k:0000000000") && key.len() == 14, "{key}");

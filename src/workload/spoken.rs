@@ -10,15 +10,14 @@ use crate::{
 };
 
 /// Which replies of a `step` are misses.
-pub(super) fn misses(dialect: Dialect, step: &str) -> Misses {
-    let Ok(step) = Step::read(step, &Workload::default()) else { return Misses::Never };
+pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     match (dialect, step.command()) {
         (Dialect::Resp2 | Dialect::Resp3, Some(command)) => {
             let arguments: Vec<_> = step.0.iter().skip(1).map(|word| fixed(word)).collect();
             commands::misses(&command, &arguments)
         }
         (Dialect::Resp2 | Dialect::Resp3, None) => Misses::Never,
-        (Dialect::Memcached, _) => cas::misses(&step),
+        (Dialect::Memcached, _) => cas::misses(step),
     }
 }
 
@@ -44,18 +43,18 @@ impl Workload {
         if !self.setup.is_empty() {
             return Err(WorkloadError::Unspoken(format!("{server} has nothing that a setup could make")));
         }
-        for operation in &self.operations {
+        for (operation, compiled) in self.read_operations() {
             let whose = |why| WorkloadError::Unspoken(format!("the operation '{}': {why}", operation.name));
             if operation.together == Together::Multi {
                 return Err(whose(format!("{server} has no transactions")));
             }
-            for step in self.steps(operation) {
-                self.check_step(&step, dialect, names).map_err(whose)?;
+            for step in &compiled.steps {
+                self.check_step(step, dialect, names).map_err(whose)?;
             }
         }
-        for step in self.prefill.steps.iter().flat_map(|step| self.step(step)) {
+        for step in &self.compiled().prefill {
             let whose = |why| WorkloadError::Unspoken(format!("the prefill: {why}"));
-            self.check_step(&step, dialect, names).map_err(whose)?;
+            self.check_step(step, dialect, names).map_err(whose)?;
         }
         Ok(())
     }
@@ -130,8 +129,8 @@ mod tests {
             ("ZRANGE {key} 0", false),
             ("SET {key} x", false),
         ] {
-            let found = misses(Dialect::Resp2, step);
-            assert_eq!(found == Misses::Null, is_one, "{step}");
+            let read = Step::read(step, &Workload::ratio(0, 1)).unwrap();
+            assert_eq!(misses(Dialect::Resp2, &read) == Misses::Null, is_one, "{step}");
         }
     }
 

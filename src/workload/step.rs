@@ -50,6 +50,12 @@ impl Fragment {
 }
 
 impl Step {
+    /// The kinds of values that it sends, in the order of the wire.
+    pub(super) fn values(&self) -> impl Iterator<Item = u16> {
+        self.fragments()
+            .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
+    }
+
     /// The command as the server's statistics call it but for its case, `GET` or `SCRIPT|LOAD`; `None` where that is not
     /// known before it is drawn, or there is none.
     pub(super) fn command(&self) -> Option<String> {

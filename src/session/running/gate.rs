@@ -352,8 +352,8 @@ impl Gate {
             setup: self
                 .held
                 .as_ref()
-                .and_then(|knobs| self.lacking(knobs))
-                .map(Setup::names)
+                .filter(|knobs| self.lacking(knobs).is_some())
+                .map(|knobs| knobs.workload.setup_names())
                 .unwrap_or_default(),
         };
         // What only reads is asked of a replica too.

@@ -291,7 +291,8 @@ mod tests {
         assert!(scan.contains("redis.call('ZRANGE',key,0,-1)"), "{scan}");
         let f = made("ycsb-f", &[]).unwrap().workload;
         assert_eq!(f.operations[1].together, Together::Sequence);
-        assert!(f.operations[1].writes() && !made("ycsb-c", &[]).unwrap().workload.operations[0].writes());
+        let writes = |workload: &Workload, place: usize| workload.compiled().operations[place].writes;
+        assert!(writes(&f, 1) && !writes(&made("ycsb-c", &[]).unwrap().workload, 0));
     }
 
     #[test]

@@ -1,18 +1,7 @@
 //! Which kinds of values a workload has, and how many bytes of them its operations send.
 
-use std::collections::BTreeSet;
-
 use super::ValueKind;
-use crate::workload::{
-    Workload, WorkloadError,
-    step::{Fragment, Step},
-};
-
-/// The kinds of values that steps send, in the order of the wire.
-fn kinds_of(steps: impl Iterator<Item = Step>) -> impl Iterator<Item = u16> {
-    let kind = |fragment| if let Fragment::Value(kind) = fragment { Some(kind) } else { None };
-    steps.flat_map(|step| step.0).flatten().filter_map(kind)
-}
+use crate::workload::{Workload, WorkloadError, step::Step};
 
 impl Workload {
     /// Its kinds of values by their numbers: those with names, in their order, and the plain kind.
@@ -26,27 +15,20 @@ impl Workload {
         named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
     }
 
-    /// The kinds that any of its steps sends.
-    pub(super) fn used_values(&self) -> BTreeSet<u16> {
-        let steps = self.operations.iter().flat_map(|operation| self.steps(operation));
-        let prefill = self.prefill.steps.iter().flat_map(|step| self.step(step));
-        kinds_of(steps.chain(self.setup_steps()).chain(prefill)).collect()
-    }
-
     /// The most bytes of values that one of its operations, or of the steps of its prefill, sends, where the knob says `value_size`; 0 when no value is
     /// written.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
-        let before = self.prefill.operations();
-        let of = |operation| kinds_of(self.steps(operation)).map(largest).sum();
-        self.asked().chain(&before).map(of).max().unwrap_or(0)
+        let asked = self.read_asked().map(|operation| operation.steps.as_slice());
+        let of = |steps: &[Step]| steps.iter().flat_map(Step::values).map(largest).sum();
+        asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0)
     }
 
     /// Whether it sends values, and all of them have sizes of their own, so that no knob changes these.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
-        let used = self.used_values();
+        let used = &self.compiled().values;
         !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
@@ -55,11 +37,14 @@ impl Workload {
     /// # Errors
     /// Says of which kind there are none, and why.
     pub fn check_values(&self, value_size: u32) -> Result<(), WorkloadError> {
-        for (name, kind) in &self.values {
-            let wrong = |cause| WorkloadError::Values { values: name.clone(), cause };
-            kind.check(value_size).map_err(wrong)?;
-        }
-        Ok(())
+        self.values.iter().try_for_each(|(name, kind)| kind.check_named(name, value_size))
+    }
+}
+
+impl ValueKind {
+    /// Whether there are such values, called `name`, where the knob says `value_size`.
+    pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
+        self.check(value_size).map_err(|cause| WorkloadError::Values { values: name.to_owned(), cause })
     }
 }
 

@@ -18,7 +18,7 @@ use crate::protocol::{Dialect, Part, Template};
 
 /// Operations as templates.
 #[derive(Debug, Default)]
-pub(super) struct Compiled {
+pub(super) struct Templates {
     /// Those that are asked for, and the sum of the shares up to and with each.
     pub(super) asked: Vec<(u64, OpId, Template)>,
     /// The sum of all shares.
@@ -33,7 +33,7 @@ pub(super) struct Compiled {
     pub(super) operations: Arc<Operations>,
 }
 
-impl Compiled {
+impl Templates {
     /// The operations of a workload that have a weight, and the sources of numbers that they have behind the sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,
@@ -41,13 +41,15 @@ impl Compiled {
         names: &[SetNames],
         values: &Values,
     ) -> (Self, Vec<Source>) {
-        let asked = workload.operations.iter().enumerate().filter(|(_, operation)| operation.weight > 0);
-        let asked = asked.map(|(place, operation)| Asked {
+        let all = workload.read_operations().map(|(operation, read)| (operation, read.steps.as_slice()));
+        let all: Vec<_> = all.collect();
+        let asked = all.iter().enumerate().filter(|(_, (operation, _))| operation.weight > 0);
+        let asked = asked.map(|(place, (operation, steps))| Asked {
             share: operation.weight.into(),
             place,
-            steps: workload.steps(operation).collect(),
+            steps: workload.drawn_once(*steps),
         });
-        Self::of(workload, asked, &workload.operations, Making::new(workload, dialect, names, values))
+        Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
 
     /// The steps of its prefill over `keyspace` keys, likewise.
@@ -66,34 +68,35 @@ impl Compiled {
             steps: vec![filled.step],
         });
         let making = Making::new(workload, dialect, names, values);
-        let (compiled, sources) = Self::of(workload, asked, &workload.prefill.operations(), making);
-        (Self { firsts, ..compiled }, sources)
+        let operations = workload.prefill_operations();
+        let all: Vec<_> = operations.iter().zip(workload.compiled().prefill.chunks(1)).collect();
+        let (templates, sources) = Self::of(asked, &all, making);
+        (Self { firsts, ..templates }, sources)
     }
 
     fn of(
-        workload: &Workload,
         asked: impl Iterator<Item = Asked>,
-        operations: &[Operation],
+        all: &[(&Operation, &[Step])],
         mut making: Making,
     ) -> (Self, Vec<Source>) {
-        let all = Arc::new(Operations::of_all(workload, operations, making.dialect));
-        let mut compiled = Self { operations: all, ..Self::default() };
+        let operations = Arc::new(Operations::of_all(all, making.dialect));
+        let mut made = Self { operations, ..Self::default() };
         for Asked { share, place, steps } in asked {
-            compiled.total = compiled.total.saturating_add(share);
-            let (op, operation) = (OpId(place as u16), &operations[place]);
+            made.total = made.total.saturating_add(share);
+            let (op, (operation, _)) = (OpId(place as u16), all[place]);
             if steps.iter().any(Step::is_of_record) {
-                compiled.of_records.push(op);
+                made.of_records.push(op);
             }
             let templates = match operation.is_raw {
                 true => vec![Template::raw(operation.steps.concat().as_bytes())],
                 false => making.templates(&steps, operation.together),
             };
             let mut templates = templates.into_iter();
-            compiled.asked.extend(templates.next().map(|first| (compiled.total, op, first)));
+            made.asked.extend(templates.next().map(|first| (made.total, op, first)));
             let rest: Vec<_> = templates.collect();
-            compiled.later.extend((!rest.is_empty()).then_some((op, rest)));
+            made.later.extend((!rest.is_empty()).then_some((op, rest)));
         }
-        (compiled, making.sources)
+        (made, making.sources)
     }
 }
 
@@ -268,8 +271,8 @@ mod tests {
             steps: ["get {key}", "INCR {other}"].map(str::to_owned).into(),
             ..Operation::default()
         };
-        let workload = of(vec![operation.clone()]);
-        assert_eq!((workload.check(), operation.writes()), (Ok(()), true));
+        let workload = of(vec![operation]);
+        assert_eq!((workload.check(), workload.compiled().operations[0].writes), (Ok(()), true));
         let (labels, text) = drawn(&workload, 1, 1, 3);
         assert_eq!(
             text,
