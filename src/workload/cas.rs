@@ -6,7 +6,7 @@
 //! ```
 
 use super::{
-    Misses, Together, Workload, WorkloadError,
+    Misses, Together, Workload, WorkloadError, commands,
     step::{Fragment, Step},
 };
 use crate::protocol::Dialect;
@@ -88,18 +88,12 @@ fn has_flag(step: &Step, flag: u8) -> bool {
     flags(step).any(is_it)
 }
 
-/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
-const FINDING: [&str; 18] = [
-    "DECR", "DECRBY", "DEL", "DELETE", "EXPIRE", "GAT", "GATS", "GET", "GETEX", "GETS", "INCR", "INCRBY",
-    "MA", "MD", "MG", "MGET", "TOUCH", "UNLINK",
-];
-
 /// Which replies of a step are misses on memcached.
 pub(super) fn misses(step: &Step) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,
         Some("MS" | "MD" | "MA") if has_flag(step, COMPARES) => Misses::NullOrConflict,
-        Some(command) if FINDING.contains(&command) => Misses::Null,
+        Some(command) if commands::finds_on_memcached(command) => Misses::Null,
         _ => Misses::Never,
     }
 }

@@ -14,152 +14,40 @@ pub enum Misses {
 
 /// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to
 /// write.
-const READING: &[&str] = &[
-    "BITCOUNT",
-    "BITFIELD_RO",
-    "BITPOS",
-    "DBSIZE",
-    "DISCARD",
-    "DUMP",
-    "ECHO",
-    "EVALSHA_RO",
-    "EVAL_RO",
-    "EXEC",
-    "EXISTS",
-    "EXPIRETIME",
-    "FCALL_RO",
-    "FT.AGGREGATE",
-    "FT.INFO",
-    "FT.SEARCH",
-    "GEODIST",
-    "GEOHASH",
-    "GEOPOS",
-    "GEORADIUSBYMEMBER_RO",
-    "GEORADIUS_RO",
-    "GEOSEARCH",
-    "GETBIT",
-    "GETRANGE",
-    "GETS",
-    "HEXISTS",
-    "HGETALL",
-    "HKEYS",
-    "HLEN",
-    "HMGET",
-    "HPTTL",
-    "HRANDFIELD",
-    "HSCAN",
-    "HSTRLEN",
-    "HTTL",
-    "HVALS",
-    "INFO",
-    "JSON.MGET",
-    "KEYS",
-    "LCS",
-    "LLEN",
-    "LPOS",
-    "LRANGE",
-    "MG",
-    "MGET",
-    "MN",
-    "MULTI",
-    "OBJECT|ENCODING",
-    "OBJECT|FREQ",
-    "OBJECT|IDLETIME",
-    "PEXPIRETIME",
-    "PFCOUNT",
-    "PING",
-    "PTTL",
-    "PUBLISH",
-    "RANDOMKEY",
-    "SCAN",
-    "SCARD",
-    "SDIFF",
-    "SINTER",
-    "SINTERCARD",
-    "SISMEMBER",
-    "SMEMBERS",
-    "SMISMEMBER",
-    "SORT_RO",
-    "SPUBLISH",
-    "SRANDMEMBER",
-    "SSCAN",
-    "STRLEN",
-    "SUBSTR",
-    "SUNION",
-    "TFT.SEARCH",
-    "TIME",
-    "TR.BITCOUNT",
-    "TR.BITOPCARD",
-    "TR.BITPOS",
-    "TR.GETBITS",
-    "TR.RANGE",
-    "TR.RANK",
-    "TR.SCAN",
-    "TTL",
-    "TYPE",
-    "UNWATCH",
-    "VERSION",
-    "WAIT",
-    "WATCH",
-    "XLEN",
-    "XPENDING",
-    "XRANGE",
-    "XREAD",
-    "XREVRANGE",
-    "ZCARD",
-    "ZCOUNT",
-    "ZDIFF",
-    "ZINTER",
-    "ZINTERCARD",
-    "ZLEXCOUNT",
-    "ZMSCORE",
-    "ZRANDMEMBER",
-    "ZRANGE",
-    "ZRANGEBYLEX",
-    "ZRANGEBYSCORE",
-    "ZREVRANGE",
-    "ZUNION",
-];
+const READING: &str = "\
+    BITCOUNT BITFIELD_RO BITPOS DBSIZE DISCARD DUMP ECHO EVALSHA_RO EVAL_RO EXEC EXISTS EXPIRETIME FCALL_RO \
+    FT.AGGREGATE FT.INFO FT.SEARCH GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GETBIT \
+    GETRANGE GETS HEXISTS HGETALL HKEYS HLEN HMGET HPTTL HRANDFIELD HSCAN HSTRLEN HTTL HVALS INFO JSON.MGET \
+    KEYS LCS LLEN LPOS LRANGE MG MGET MN MULTI OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME PEXPIRETIME \
+    PFCOUNT PING PTTL PUBLISH RANDOMKEY SCAN SCARD SDIFF SINTER SINTERCARD SISMEMBER SMEMBERS SMISMEMBER \
+    SORT_RO SPUBLISH SRANDMEMBER SSCAN STRLEN SUBSTR SUNION TFT.SEARCH TIME TR.BITCOUNT TR.BITOPCARD \
+    TR.BITPOS TR.GETBITS TR.RANGE TR.RANK TR.SCAN TTL TYPE UNWATCH VERSION WAIT WATCH XLEN XPENDING XRANGE \
+    XREAD XREVRANGE ZCARD ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX \
+    ZRANGEBYSCORE ZREVRANGE ZUNION";
 
 /// The commands that change nothing, and answer with a null where there is nothing.
-const FINDING: [&str; 8] = ["GET", "HGET", "JSON.GET", "LINDEX", "TR.GETBIT", "ZRANK", "ZREVRANK", "ZSCORE"];
+const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE";
 
 /// The commands that read a key whole, and answer with an empty list where it is not there: no key holds nothing.
-const WHOLE: [&str; 4] = ["HGETALL", "HKEYS", "HVALS", "SMEMBERS"];
+const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
 /// Those that do where they read from the first element on.
-const RANGES: [&str; 3] = ["LRANGE", "ZRANGE", "ZREVRANGE"];
+const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
 /// The commands whose second word says what is asked, and which the server counts by both.
-const GROUPS: [&str; 15] = [
-    "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "FUNCTION", "LATENCY", "MEMORY", "MODULE", "OBJECT",
-    "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP", "XINFO",
-];
+const GROUPS: &str = "\
+    ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
+    XINFO";
 
 /// The commands that change the connection that they are sent on: which database it means, who it is, what it is called, and
 /// how many replies follow a request. Keys would be written where nobody removes them, and replies be taken for others.
-const OF_CONNECTIONS: [&str; 16] = [
-    "AUTH",
-    "CLIENT|REPLY",
-    "CLIENT|SETNAME",
-    "HELLO",
-    "MONITOR",
-    "PSUBSCRIBE",
-    "PSYNC",
-    "PUNSUBSCRIBE",
-    "QUIT",
-    "RESET",
-    "SELECT",
-    "SSUBSCRIBE",
-    "SUBSCRIBE",
-    "SUNSUBSCRIBE",
-    "SYNC",
-    "UNSUBSCRIBE",
-];
+const OF_CONNECTIONS: &str = "\
+    AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
+    SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
 
 /// Whether `command`, as the server counts it, changes the connection that it is sent on.
 pub(super) fn changes_connection(command: &str) -> bool {
-    OF_CONNECTIONS.contains(&command)
+    is_in(OF_CONNECTIONS, command)
 }
 
 /// Whether `command` changes what is asked beside it on the same connection, where other questions come in between.
@@ -169,103 +57,53 @@ pub(super) fn begins_transaction(command: &str) -> bool {
 
 /// Whether the server counts `command`, in upper case, by its second word too.
 pub(super) fn has_subcommands(command: &str) -> bool {
-    GROUPS.contains(&command)
+    is_in(GROUPS, command)
 }
 
-fn is_in(list: &[&str], command: &str) -> bool {
-    list.iter().any(|name| name.eq_ignore_ascii_case(command))
+/// Whether a list has `command`, in upper case.
+fn is_in(list: &str, command: &str) -> bool {
+    list.split(' ').any(|name| name == command)
 }
 
 /// Whether `command` is known to change nothing.
 pub(super) fn only_reads(command: &str) -> bool {
-    is_in(&FINDING, command) || is_in(READING, command)
+    is_in(FINDING, command) || is_in(READING, command)
 }
 
 /// Reading commands of keys that SET makes.
-const OF_STRINGS: [&str; 20] = [
-    "BITCOUNT",
-    "BITPOS",
-    "DELETE",
-    "DUMP",
-    "EXISTS",
-    "EXPIRETIME",
-    "GAT",
-    "GATS",
-    "GET",
-    "GETBIT",
-    "GETRANGE",
-    "GETS",
-    "MG",
-    "MGET",
-    "PTTL",
-    "STRLEN",
-    "SUBSTR",
-    "TOUCH",
-    "TTL",
-    "TYPE",
-];
+const OF_STRINGS: &str = "\
+    BITCOUNT BITPOS DELETE DUMP EXISTS EXPIRETIME GAT GATS GET GETBIT GETRANGE GETS MG MGET PTTL STRLEN \
+    SUBSTR TOUCH TTL TYPE";
 
 /// Writing commands that make no key, but change one or take it away.
-const KEEPING: [&str; 39] = [
-    "BLPOP",
-    "BRPOP",
-    "BZPOPMAX",
-    "BZPOPMIN",
-    "CAS",
-    "DEL",
-    "DELETE",
-    "EXPIRE",
-    "EXPIREAT",
-    "GAT",
-    "GATS",
-    "GETDEL",
-    "GETEX",
-    "HDEL",
-    "LINSERT",
-    "LPOP",
-    "LPUSHX",
-    "LREM",
-    "LSET",
-    "LTRIM",
-    "MD",
-    "MOVE",
-    "PERSIST",
-    "PEXPIRE",
-    "PEXPIREAT",
-    "REPLACE",
-    "RPOP",
-    "RPUSHX",
-    "SPOP",
-    "SREM",
-    "TOUCH",
-    "UNLINK",
-    "XDEL",
-    "XTRIM",
-    "ZPOPMAX",
-    "ZPOPMIN",
-    "ZREM",
-    "ZREMRANGEBYRANK",
-    "ZREMRANGEBYSCORE",
-];
+const KEEPING: &str = "\
+    BLPOP BRPOP BZPOPMAX BZPOPMIN CAS DEL DELETE EXPIRE EXPIREAT GAT GATS GETDEL GETEX HDEL LINSERT LPOP \
+    LPUSHX LREM LSET LTRIM MD MOVE PERSIST PEXPIRE PEXPIREAT REPLACE RPOP RPUSHX SPOP SREM TOUCH UNLINK XDEL \
+    XTRIM ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE";
 
 /// Whether `command` reads keys that SET makes.
 pub(super) fn reads_strings(command: &str) -> bool {
-    OF_STRINGS.contains(&command)
+    is_in(OF_STRINGS, command)
 }
 
 /// Whether `command` is known to make no key though it writes.
 pub(super) fn keeps_keys(command: &str) -> bool {
-    KEEPING.contains(&command)
+    is_in(KEEPING, command)
+}
+
+/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
+const FINDING_ON_MEMCACHED: &str = "\
+    DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
+
+/// Whether the reply to `command` says on memcached whether its key was found.
+pub(super) fn finds_on_memcached(command: &str) -> bool {
+    is_in(FINDING_ON_MEMCACHED, command)
 }
 
 /// Which replies are misses of `command` with these words behind it, as far as they are fixed.
 pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
-    let finds = is_in(&FINDING, command) || WHOLE.contains(&command);
-    if finds || RANGES.contains(&command) && is_from_the_first(arguments) {
-        Misses::Null
-    } else {
-        Misses::Never
-    }
+    let finds = is_in(FINDING, command) || is_in(WHOLE, command);
+    if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
 /// Whether a range of these arguments is of places, and has the first element of every list.

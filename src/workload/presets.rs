@@ -4,7 +4,6 @@ mod records;
 mod ycsb;
 
 use std::{
-    collections::BTreeMap,
     path::Path,
     str::FromStr,
     sync::{Arc, LazyLock},
@@ -12,9 +11,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{
-    Chosen, FileError, Keyset, MAX_WEIGHT, Operation, ParameterError, Settings, Suggested, Workload,
-};
+use super::{Chosen, FileError, Keyset, MAX_WEIGHT, Operation, ParameterError, Settings, Workload};
 
 /// What stands before the numbers of counters, which share no key with values.
 pub(super) const COUNTER: &str = "counter:";
@@ -22,14 +19,12 @@ pub(super) const COUNTER: &str = "counter:";
 /// A workload with a name of its own.
 struct Preset {
     /// As it is without settings.
-    usual: Arc<Workload>,
+    usual: Chosen,
     source: Source,
 }
 
 /// Where a preset comes from.
 enum Source {
-    /// It is what it is.
-    Plain,
     /// A file inside of the program.
     File(&'static str),
     /// It is made of its parameters.
@@ -38,17 +33,8 @@ enum Source {
 
 /// All presets, in the order in which they are listed.
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-    let ratio = |name: &str, about, set, get| plain(name, about, strings(set, get));
-    let plains = [
-        ratio("cache", "ten GET for each SET, as memtier_benchmark does", 1, 10),
-        ratio("mixed", "as many SET as GET", 1, 1),
-        ratio("get", "GET alone, of what is there already", 0, 1),
-        ratio("set", "SET alone", 1, 0),
-        plain("incr", "INCR of counters", alone("INCR {counter}", counters())),
-        plain("ping", "PING, which touches no key", alone("PING", BTreeMap::new())),
-    ];
     let files = FILES.iter().map(|(name, text)| of_file(name, text));
-    plains.into_iter().chain(files).chain(ycsb::ALL.into_iter().map(made)).collect()
+    files.chain(ycsb::ALL.into_iter().map(made)).collect()
 });
 
 /// The files of presets, by their names.
@@ -60,6 +46,12 @@ macro_rules! files {
 }
 
 files!(
+    "cache",
+    "mixed",
+    "get",
+    "set",
+    "incr",
+    "ping",
     "timeline",
     "sessions",
     "leaderboard",
@@ -74,19 +66,13 @@ files!(
     "timeline-cas"
 );
 
-fn plain(name: &str, about: &str, workload: Workload) -> Preset {
-    let usual = Arc::new(Workload { name: name.to_owned(), about: about.to_owned(), ..workload });
-    Preset { usual, source: Source::Plain }
-}
-
 fn of_file(name: &'static str, text: &'static str) -> Preset {
-    let chosen = Chosen::parse(text, (name, name), &Settings::default());
-    let usual = chosen.expect("a test reads every preset's file").workload;
-    Preset { usual, source: Source::File(text) }
+    let usual = Chosen::parse(text, (name, name), &Settings::default());
+    Preset { usual: usual.expect("a test reads every preset's file"), source: Source::File(text) }
 }
 
 fn made(make: ycsb::Make) -> Preset {
-    let usual = make(&Settings::default()).expect("a test makes every preset").workload;
+    let usual = make(&Settings::default()).expect("a test makes every preset");
     Preset { usual, source: Source::Made(make) }
 }
 
@@ -124,11 +110,12 @@ impl Chosen {
         }
         let preset = found(text)?;
         match &preset.source {
-            Source::Plain => {
-                settings.only([])?;
-                Ok(Self { workload: Arc::clone(&preset.usual), ..Self::default() })
+            Source::File(file) => {
+                if !file.contains("[parameters]") {
+                    settings.only([])?;
+                }
+                Ok(Self::parse(file, (text, text), settings)?)
             }
-            Source::File(file) => Ok(Self::parse(file, (text, text), settings)?),
             Source::Made(make) => Ok(make(settings)?),
         }
     }
@@ -138,16 +125,7 @@ impl Chosen {
     /// # Errors
     /// When there is none.
     pub fn of_preset(name: &str) -> Result<Self, NoPreset> {
-        let Preset { usual, source } = found(name)?;
-        let load = match source {
-            Source::Plain => Suggested::default(),
-            Source::File(text) => {
-                let chosen = Self::parse(text, (name, name), &Settings::default());
-                chosen.expect("a test reads every preset's file").load
-            }
-            Source::Made(make) => make(&Settings::default()).expect("a test makes every preset").load,
-        };
-        Ok(Self { workload: Arc::clone(usual), load })
+        found(name).map(|preset| preset.usual.clone())
     }
 
     /// What a file would say of the preset called `name`.
@@ -168,7 +146,7 @@ pub(crate) fn is_path(text: &str) -> bool {
 }
 
 fn found(name: &str) -> Result<&'static Preset, NoPreset> {
-    PRESETS.iter().find(|preset| preset.usual.name == name).ok_or_else(|| NoPreset(name.to_owned()))
+    PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| NoPreset(name.to_owned()))
 }
 
 /// A name that is no preset's.
@@ -195,12 +173,12 @@ pub enum RatioError {
 /// # Errors
 /// When there is none; the message lists those there are.
 pub fn preset(name: &str) -> Result<Arc<Workload>, NoPreset> {
-    found(name).map(|preset| Arc::clone(&preset.usual))
+    found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
 
 /// All presets.
 pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
-    PRESETS.iter().map(|preset| &preset.usual)
+    PRESETS.iter().map(|preset| &preset.usual.workload)
 }
 
 /// The names of all presets, for a message or a help text.
@@ -210,7 +188,7 @@ pub fn preset_names() -> String {
 
 /// What is asked where nobody says: ten GET for each SET, as memtier_benchmark does.
 pub fn usual() -> Arc<Workload> {
-    Arc::clone(&PRESETS[0].usual)
+    Arc::clone(&PRESETS[0].usual.workload)
 }
 
 impl Workload {
@@ -240,17 +218,6 @@ fn strings(set: u32, get: u32) -> Workload {
     let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
     let keys = [("key".to_owned(), Keyset::default())].into();
     Workload { name: "ratio".to_owned(), keys, operations, ..Workload::default() }
-}
-
-/// One command and nothing else.
-fn alone(step: &str, keys: BTreeMap<String, Keyset>) -> Workload {
-    Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }
-}
-
-/// Counters, which share no key with values.
-pub(super) fn counters() -> BTreeMap<String, Keyset> {
-    let keyspace = Keyset { prefix: COUNTER.to_owned(), ..Keyset::default() };
-    [("counter".to_owned(), keyspace)].into()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Keyset, Operation, Prefill, Setup, ValueKind, Workload};
+use super::{Keyset, Operation, Prefill, Setup, ValueKind, Workload, presets::COUNTER};
 
 /// Either form.
 #[derive(Debug, Deserialize)]
@@ -46,7 +46,8 @@ impl From<Recorded> for Workload {
             }
             Recorded::Weights { get, set, incr, ping } => {
                 let mut workload = (*Self::ratio(set, get)).clone();
-                workload.keys.extend(super::presets::counters());
+                let counters = Keyset { prefix: COUNTER.to_owned(), ..Keyset::default() };
+                workload.keys.insert("counter".to_owned(), counters);
                 let others = [("INCR {counter}", incr), ("PING", ping)].into_iter();
                 let others = others.filter(|(_, weight)| *weight > 0);
                 workload.operations.extend(others.map(|(step, weight)| Operation::command(step, weight)));
