@@ -43,7 +43,7 @@ impl Model {
     /// Whether the server's parameters can be turned at all: not in a recording, and not those of a memcached.
     pub fn has_parameters(&self) -> bool {
         let status = self.timeline().status();
-        self.playback.is_none() && !status.is_some_and(|status| status.body.is_memcached())
+        self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
     /// What the selected parameter is now, or why that is not known.

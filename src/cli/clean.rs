@@ -113,7 +113,7 @@ impl Arguments for CleanArgs {
 /// when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     let target = args.target.target()?;
-    if !target.dialect.is_resp() {
+    if !target.dialect.lists_keys() {
         return Err(CleanError::Unlisted(target.address));
     }
     let control = start(&target)?;

@@ -149,7 +149,7 @@ pub(super) fn session_plan(
 
 fn target_words(target: &Target) -> Vec<String> {
     let mut words = match &target.address {
-        address if !target.dialect.is_resp() => vec![format!("-u {}", quoted(&address.uri(target.dialect)))],
+        address if target.dialect.needs_uri() => vec![format!("-u {}", quoted(&address.uri(target.dialect)))],
         Address::Tcp { host, port } if host == DEFAULT_HOST => vec![format!("-p {port}")],
         Address::Tcp { host, port } => vec![format!("-h {} -p {port}", quoted(host))],
         Address::Unix(path) => vec![format!("-s {}", file(path))],

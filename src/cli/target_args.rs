@@ -9,11 +9,8 @@ use thiserror::Error;
 
 use super::UsageError;
 use super::tls_args::{TlsArgs, TlsArgsError};
-use crate::{
-    endpoint::{
-        Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
-    },
-    protocol::Dialect,
+use crate::endpoint::{
+    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
 };
 
 /// The environment variable that holds the password, as for redis-cli.
@@ -136,19 +133,18 @@ impl TargetArgs {
         }
         if target.credentials.is_none() {
             // The variable is for Redis only. As redis-cli: an empty one is none.
-            let is_meant = |it: &Password| target.dialect.is_resp() && !it.reveal().is_empty();
+            let is_meant = |it: &Password| target.dialect.has_default_user() && !it.reveal().is_empty();
             target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
             return Err(TargetArgsError::CredentialsTwice(option));
         }
-        if !target.dialect.is_resp() && target.credentials.as_ref().is_some_and(|who| who.user.is_none()) {
+        if !target.dialect.has_default_user()
+            && target.credentials.as_ref().is_some_and(|who| who.user.is_none())
+        {
             return Err(TargetArgsError::PasswordWithoutUser);
         }
-        if self.resp3 && !target.dialect.is_resp() {
-            return Err(TargetArgsError::NoResp3);
-        }
         if self.resp3 {
-            target.dialect = Dialect::Resp3;
+            target.dialect = target.dialect.in_resp3().ok_or(TargetArgsError::NoResp3)?;
         }
         target.tls = self.tls.tls(tls, &target.address)?;
         Ok(target)
@@ -197,6 +193,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::protocol::Dialect;
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]

@@ -44,7 +44,7 @@ struct Found {
 pub(super) fn plan(plan: SessionPlan) -> Planned {
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
-    if !target.dialect.is_resp() {
+    if !target.dialect.has_collections() {
         return Err(UsageError::of("--verify reads back from Redis and Valkey only").into());
     }
     target.dialect = Dialect::Resp2;

@@ -1,7 +1,7 @@
 //! Who answered, when it was not whom we expected: told by its first bytes.
 
 use super::{Party, ReachError, Target};
-use crate::foreign;
+use crate::{foreign, protocol::Dialect};
 
 /// Something that listens where another was expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     let party = Party::of(target);
     match recognize(bytes) {
         Stranger::Http(line) => ReachError::Http { party, line },
-        Stranger::Memcached if target.dialect.is_resp() => ReachError::Memcached(party),
-        Stranger::Redis if !target.dialect.is_resp() => ReachError::Redis(party),
+        Stranger::Memcached if target.dialect != Dialect::Memcached => ReachError::Memcached(party),
+        Stranger::Redis if target.dialect == Dialect::Memcached => ReachError::Redis(party),
         Stranger::Tls => ReachError::SpeaksTls(party),
         Stranger::Other(protocol, said) => ReachError::OtherProtocol { party, protocol, said },
         _ => ReachError::Stranger { party, bytes: printable(bytes) },

@@ -66,8 +66,8 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
     if let Some((dialect, tls)) = Dialect::of_scheme(&lower) {
-        // memcached has no databases, so that a path alone is a socket's.
-        let is_socket = !dialect.is_resp() && !tls && (rest.starts_with('/') || rest.contains("@/"));
+        // Where there are no databases a path alone is a socket's.
+        let is_socket = !dialect.has_databases() && !tls && (rest.starts_with('/') || rest.contains("@/"));
         let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
         return of_dialect(found, dialect).map(|target| ParsedUri { target, tls });
     }
@@ -91,7 +91,7 @@ fn schemes() -> String {
 }
 
 fn of_dialect(target: Target, dialect: Dialect) -> Result<Target, UriError> {
-    if !dialect.is_resp() && target.db > 0 {
+    if !dialect.has_databases() && target.db > 0 {
         return Err(UriError::NoDb);
     }
     Ok(Target { dialect, ..target })

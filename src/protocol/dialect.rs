@@ -103,9 +103,9 @@ impl Dialect {
         }
     }
 
-    /// Whether it is the one or the other RESP.
-    pub fn is_resp(self) -> bool {
-        self != Self::Memcached
+    /// The dialect of a server that calls itself so: `memcached 1.6.18`, `redis 7.0.15`.
+    pub fn of_server(name: &str) -> Self {
+        if name.starts_with(words::MEMCACHED.server) { Self::Memcached } else { Self::default() }
     }
 
     /// The port on which it is spoken unless another is named.
@@ -197,6 +197,79 @@ impl Dialect {
     /// Whether a server that answers before it knows who we are asks nobody for a password, and must not be told one.
     pub fn answers_only_whom_it_knows(self) -> bool {
         self == Self::Memcached
+    }
+}
+
+/// What not every dialect has.
+impl Dialect {
+    /// Whether a URI must say that it is spoken, for nothing else does.
+    pub fn needs_uri(self) -> bool {
+        self == Self::Memcached
+    }
+
+    /// The same in RESP3, where it has that.
+    pub fn in_resp3(self) -> Option<Self> {
+        (self != Self::Memcached).then_some(Self::Resp3)
+    }
+
+    /// Whether a request is a list of words, each with its length, and not a line.
+    pub fn counts_words(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a password belongs to the default user where no other is named.
+    pub fn has_default_user(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server has databases with numbers.
+    pub fn has_databases(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether keys can hold hashes, lists and sets, and a reply several elements, each of which may be missing.
+    pub fn has_collections(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether commands can stand between MULTI and EXEC.
+    pub fn has_transactions(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server can be set up before a load: scripts, functions, indexes.
+    pub fn has_setup(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether an item has a number by which it can be changed only while nobody else has changed it.
+    pub fn has_cas(self) -> bool {
+        self == Self::Memcached
+    }
+
+    /// Whether a server lists its keys, so that those of a run are found again.
+    pub fn lists_keys(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server says which commands it has.
+    pub fn lists_commands(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server has parameters that can be changed while it runs.
+    pub fn has_config(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server keeps a log of slow commands, and of events that were slow.
+    pub fn has_slow_log(self) -> bool {
+        self != Self::Memcached
+    }
+
+    /// Whether a server counts its commands and their times at every moment.
+    pub fn times_commands(self) -> bool {
+        self != Self::Memcached
     }
 }
 

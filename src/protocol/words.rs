@@ -29,13 +29,6 @@ pub struct Words {
     pub password: &'static str,
 }
 
-impl Words {
-    /// Those of a server that calls itself so: `memcached 1.6.18`, `redis 7.0.15`.
-    pub fn of_server(name: &str) -> &'static Self {
-        if name.starts_with(MEMCACHED.server) { &MEMCACHED } else { &REDIS }
-    }
-}
-
 pub(super) static REDIS: Words = Words {
     server: "Redis",
     ping: "PING",

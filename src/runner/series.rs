@@ -88,7 +88,7 @@ impl Plan for SeriesRun {
 /// answer is told by the first cell.
 fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
-    if !target.dialect.is_resp() || modules.iter().any(BTreeSet::is_empty) {
+    if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
         return None;
     }
     let commands: BTreeSet<_> = modules.into_iter().flatten().collect();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     gauge::{Gauge, Gauges, Kind},
     happening::Happening,
+    protocol::Dialect,
     stats::Buckets,
 };
 
@@ -44,9 +45,9 @@ pub struct Status {
 }
 
 impl Status {
-    /// Whether it is a memcached, which has no slow log, no CONFIG, and tells no times of commands.
-    pub fn is_memcached(&self) -> bool {
-        self.name == "memcached"
+    /// What it speaks, and so what it has.
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of_server(&self.name)
     }
 
     /// A gauge in words, one that counts what was added as so much per second: `13.6 MiB`, `3.91 MiB/s`.

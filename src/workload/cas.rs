@@ -24,7 +24,7 @@ impl Workload {
         for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);
-            if dialect.is_resp() && steps.iter().any(Step::awaits_cas) {
+            if !dialect.has_cas() && steps.iter().any(Step::awaits_cas) {
                 return unspoken(&whose, "is the number of an item of memcached, and Redis has none");
             }
             check_steps(steps, operation.together).or_else(|why| unspoken(&whose, why))?;

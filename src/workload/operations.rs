@@ -93,7 +93,7 @@ impl Expected {
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline | Together::Sequence => {
-                let last = steps.last().filter(|_| dialect.is_resp());
+                let last = steps.last().filter(|_| dialect.has_collections());
                 let elements = last
                     .map_or(0, |step| commands::elements(&step.command().unwrap_or_default(), step.0.len()));
                 (commands.zip(misses).map(request).collect(), vec![Misses::Null; elements])

@@ -10,7 +10,7 @@ const LONGEST_LINE: usize = 200;
 /// What is sent, in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; the lines of a dialect that has
 /// them are one, with `\r\n` written out.
 pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
-    let commands = if dialect.is_resp() { commands(wire) } else { None };
+    let commands = if dialect.counts_words() { commands(wire) } else { None };
     commands.map_or_else(|| foreign::at_most(wire, LONGEST_LINE), |commands| line(&commands))
 }
 

@@ -36,16 +36,13 @@ impl Workload {
     /// Names the first that it does not have.
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
-        if dialect.is_resp() {
-            return Ok(());
-        }
         let server = dialect.words().server;
-        if !self.setup.is_empty() {
+        if !dialect.has_setup() && !self.setup.is_empty() {
             return Err(WorkloadError::Unspoken(format!("{server} has nothing that a setup could make")));
         }
         for (operation, compiled) in self.read_operations() {
             let whose = |why| WorkloadError::Unspoken(format!("the operation '{}': {why}", operation.name));
-            if operation.together == Together::Multi {
+            if !dialect.has_transactions() && operation.together == Together::Multi {
                 return Err(whose(format!("{server} has no transactions")));
             }
             for step in &compiled.steps {

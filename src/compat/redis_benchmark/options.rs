@@ -197,7 +197,7 @@ impl Asked {
             },
             "-a" => server.password = Some(text.to_owned()),
             "-u" => match server.take_uri(text) {
-                Ok(dialect) if dialect.is_resp() => {}
+                Ok(dialect) if dialect.counts_words() => {}
                 Ok(_) => return told("Invalid URI scheme: bench speaks to Redis and Valkey"),
                 Err(error) => return told(&error.to_string()),
             },

@@ -25,7 +25,7 @@ pub enum Speaks {
 impl Speaks {
     /// Whether a target of this dialect is asked.
     pub fn includes(self, dialect: Dialect) -> bool {
-        dialect.is_resp() == (self == Self::Redis)
+        (dialect == Dialect::Memcached) == (self == Self::Memcached)
     }
 }
 

@@ -140,7 +140,7 @@ fn remove_keys(
 
 /// What becomes of keys that are left. A memcached lists none, so that nothing finds them again.
 fn later(them: &str, target: &Target) -> String {
-    if target.dialect.is_resp() {
+    if target.dialect.lists_keys() {
         return format!("{} removes {them}", clean_command(target, target.db));
     }
     format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")

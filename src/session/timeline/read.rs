@@ -2,7 +2,7 @@
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
-    protocol::Words,
+    protocol::{Dialect, Words},
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
 };
@@ -25,7 +25,7 @@ impl Timeline {
 
     /// What its server calls what is told of it.
     pub fn words(&self) -> &'static Words {
-        Words::of_server(self.session.as_ref().map_or("", |session| &session.target.server))
+        Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
     /// Good replies per second over the last second of this segment; `None` when nothing was measured in it.

@@ -115,7 +115,7 @@ fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
 fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let mut rest = area;
     let height = (config_list::ROWS + 1).min(area.height * 3 / 5);
-    let title = if status.is_memcached() { "settings, since its start" } else { "CONFIG" };
+    let title = if status.dialect().has_config() { "CONFIG" } else { "settings, since its start" };
     let place = section(paint, &mut rest, title, height);
     config_list::draw(paint, place, model, status);
     let height = rest.height;

@@ -43,8 +43,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let highest = all.iter().flatten().copied().fold(0.0, f64::max);
     if all.iter().all(Option::is_none) {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
-        let is_memcached = lanes.reading.status().is_some_and(|status| status.body.is_memcached());
-        let why = if is_memcached { lanes.reading.words().no_commands } else { "waiting for the server" };
+        let waits = lanes.reading.status().is_none_or(|status| status.body.dialect().times_commands());
+        let why = if waits { "waiting for the server" } else { lanes.reading.words().no_commands };
         paint.text(middle, &format!("  {why}"), Ink::Faint);
         return;
     }

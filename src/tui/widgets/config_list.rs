@@ -21,7 +21,7 @@ pub const ROWS: u16 = PARAMETERS.len() as u16;
 
 /// Draws the list; where it is too high, the part around the selected parameter.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
-    if status.is_memcached() {
+    if !status.dialect().has_config() {
         return settings(paint, area, status);
     }
     let glyphs = paint.glyphs();
@@ -71,7 +71,7 @@ fn settings(paint: &mut Paint, area: Rect, status: &Status) {
 
 /// Draws the selected parameter in one line, of a server that has some: while it can be turned with the signs for that.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
-    if status.is_memcached() {
+    if !status.dialect().has_config() {
         return;
     }
     let glyphs = paint.glyphs();

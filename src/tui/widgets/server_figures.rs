@@ -38,7 +38,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     let mut y = 0;
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
-        if figures.is_empty() && status.is_memcached() {
+        if figures.is_empty() && !status.dialect().has_config() {
             let place = row(area, y);
             paint.text(
                 Rect { x: place.x + NAME.min(place.width), width, ..place },

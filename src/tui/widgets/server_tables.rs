@@ -16,7 +16,7 @@ use crate::{
 /// The entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
-    if reading.status().is_some_and(|status| status.body.is_memcached()) {
+    if reading.status().is_some_and(|status| !status.body.dialect().has_slow_log()) {
         paint.text(row(area, 0), "memcached has none", Ink::Faint);
         return;
     }
@@ -53,7 +53,7 @@ pub fn latency(paint: &mut Paint, area: Rect, status: &Status) {
     if events.is_empty() {
         let is_off = status.config.get("latency-monitor-threshold").is_some_and(|ms| ms == "0");
         let text = match () {
-            () if status.is_memcached() => "memcached has none",
+            () if !status.dialect().has_slow_log() => "memcached has none",
             () if is_off => "off (latency-monitor-threshold 0)",
             () => "nothing",
         };
