@@ -22,7 +22,7 @@ use redyno::{
     clock::Clock,
     endpoint::Target,
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     protocol::Dialect,
     server::{Control, Message},
     workload::Workload,
@@ -140,6 +140,11 @@ fn tracking_costs_no_connection() {
         let args = ["-p", &port, "-3", "--headless", "--json", "--load", "--yes", "-n", "20000"];
         let outcome = run(&[&args[..], &["--workload", &file]].concat()).expect_code(0);
         assert!(!outcome.out.contains("load lost"), "{}", outcome.out);
+        assert!(
+            outcome.out.contains("\"pushes\":"),
+            "what the server says unasked is counted: {}",
+            outcome.out
+        );
     }
 }
 

@@ -32,6 +32,8 @@ pub struct IntervalBuffer {
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
+    /// What servers said unasked: pushes of RESP3, such as the invalidations of CLIENT TRACKING.
+    pub pushes: u64,
     /// Requests that were due, by the schedule's count; in closed loop those that were sent.
     pub due: u64,
     /// Requests that were due and given up on purpose: they would have been too late, or the pace changed.
@@ -101,6 +103,7 @@ impl IntervalBuffer {
             connected: 0,
             bytes_in: 0,
             bytes_out: 0,
+            pushes: 0,
             due: 0,
             shed: 0,
             owed: 0,
@@ -140,6 +143,7 @@ impl IntervalBuffer {
         self.connected = 0;
         self.bytes_in = 0;
         self.bytes_out = 0;
+        self.pushes = 0;
         self.due = 0;
         self.shed = 0;
         self.owed = 0;

@@ -221,6 +221,12 @@ impl Segments {
         self.current.buffer.shed += n;
     }
 
+    /// Counts what servers said unasked.
+    #[inline]
+    pub(super) fn count_pushes(&mut self, n: u64) {
+        self.current.buffer.pushes += n;
+    }
+
     /// Counts requests that were due and not sent when the load ended.
     pub(super) fn count_owed(&mut self, n: u64) {
         self.current.buffer.owed += n;

@@ -242,6 +242,12 @@ impl Dialect {
         self != Self::Memcached
     }
 
+    /// Whether a server says something that it was not asked for.
+    #[inline]
+    pub fn has_pushes(self) -> bool {
+        self == Self::Resp3
+    }
+
     /// Whether an item has a number by which it can be changed only while nobody else has changed it.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached

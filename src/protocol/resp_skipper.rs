@@ -7,7 +7,7 @@
 //! ```
 //! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
 //! takes one away. So nesting needs no stack and has no limit. RESP3 pushes and attributes are skipped and are no
-//! replies. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
+//! replies; pushes are counted. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
 
 use memchr::memchr;
 
@@ -45,6 +45,8 @@ pub struct RespSkipper {
     payload: u64,
     /// The line that is read.
     line: PartialLine,
+    /// Pushes that began since they were last asked for.
+    pushes: u64,
     /// The first error among the elements of the reply that is open, or of the last that had one.
     inner: Option<Box<Inner>>,
 }
@@ -73,8 +75,15 @@ impl RespSkipper {
             ahead: 0,
             payload: 0,
             line: PartialLine::default(),
+            pushes: 0,
             inner: None,
         }
+    }
+
+    /// As [`Skipper::take_pushes`](super::Skipper::take_pushes).
+    #[inline]
+    pub(super) fn take_pushes(&mut self) -> u64 {
+        std::mem::take(&mut self.pushes)
     }
 
     /// As [`Skipper::advance`](super::Skipper::advance); the parts are elements.
@@ -187,6 +196,7 @@ impl RespSkipper {
                 Header::Push(_) | Header::Attribute(_) => Inside::Aside,
                 _ => Inside::Reply,
             };
+            self.pushes += u64::from(matches!(header, Header::Push(_)));
             self.open = 1;
             if let Header::Aggregate(n) = *header {
                 (self.elements, self.ahead) = (n, n);

@@ -40,4 +40,13 @@ impl Skipper {
             _ => None,
         })
     }
+
+    /// How many pushes began since this was last asked: what a server says unasked in RESP3, between replies.
+    #[inline]
+    pub fn take_pushes(&mut self) -> u64 {
+        match self {
+            Self::Resp(skipper) => skipper.take_pushes(),
+            Self::Memcached(_) => 0,
+        }
+    }
 }

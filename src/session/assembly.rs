@@ -224,6 +224,7 @@ fn times(histogram: &Recorder) -> Option<Latency> {
 fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.bytes_in += buffer.bytes_in;
     interval.bytes_out += buffer.bytes_out;
+    interval.pushes += buffer.pushes;
     interval.due += buffer.due;
     interval.shed += buffer.shed;
     interval.owed += buffer.owed;

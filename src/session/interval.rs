@@ -21,6 +21,9 @@ macro_rules! of_the_load {
             /// Bytes written to it.
             #[serde(default)]
             pub bytes_out: u64,
+            /// What servers said unasked: pushes of RESP3, such as the invalidations of `CLIENT TRACKING`.
+            #[serde(default, skip_serializing_if = "is_none")]
+            pub pushes: u64,
             /// Good replies.
             pub ops: u64,
             /// Those of them that came after the end of the load, or of their segment: its drain.
@@ -82,6 +85,7 @@ macro_rules! of_the_load {
             fn add_load(&mut self, later: &Interval) {
                 self.bytes_in += later.bytes_in;
                 self.bytes_out += later.bytes_out;
+                self.pushes += later.pushes;
                 self.ops += later.ops;
                 self.drained += later.drained;
                 self.hits += later.hits;

@@ -51,6 +51,15 @@ impl Connection {
 
     #[inline]
     fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+        let taken = self.take_in_phase(bytes, read);
+        if read.greeting.dialect().has_pushes() {
+            read.segments.count_pushes(self.skipper.take_pushes());
+        }
+        taken
+    }
+
+    #[inline]
+    fn take_in_phase(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         match self.phase {
             Phase::Busy => {
                 let came_ns = match read.latency_to {

@@ -227,6 +227,20 @@ fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
 }
 
 #[test]
+fn pushes_are_counted_within_a_batch_and_between_two() {
+    let target = Target { dialect: Dialect::Resp3, ..Target::default() };
+    let mut bench = Bench { greeting: Greeting::new(&target, "test"), ..Bench::new() };
+    let push = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n".as_slice();
+    bench.ask(2);
+    bench.server.write_all(&[push, REPLY, push, REPLY].concat()).unwrap();
+    bench.read(50).unwrap();
+    bench.server.write_all(push).unwrap();
+    bench.read(60).unwrap();
+    let counted = bench.counted();
+    assert_eq!((counted.pushes, counted.counts[0].hits, bench.counted().pushes), (3, 2, 0));
+}
+
+#[test]
 fn two_new_kinds_of_errors_in_one_read_are_both_told() {
     let mut bench = Bench::new();
     bench.ask(3);
