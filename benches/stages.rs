@@ -19,7 +19,8 @@ use std::{hint::black_box, sync::Arc};
 use divan::{Bencher, counter::ItemsCount};
 use redyno::{
     host::OwnThread,
-    load::{Arrivals, stages::PaceStage},
+    knobs::Arrivals,
+    load::stages::PaceStage,
     protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
     workload::{Draws, KeyNames, Operation, Outgoing, Program, RunId, Values, Workload},

@@ -11,7 +11,7 @@ use std::{error::Error, path::PathBuf};
 use redyno::{
     gauge::Gauge,
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     probe::{Ping, Wake},
     server::Status,
     session::{

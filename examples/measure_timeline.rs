@@ -9,7 +9,7 @@ use std::{error::Error, hint::black_box, path::PathBuf, time::Instant};
 use ratatui::layout::Rect;
 use redyno::{
     app::{Model, Msg, Track, Zoom, update},
-    load::Knobs,
+    knobs::Knobs,
     session::{
         Reader, Timeline, TimelineOptions,
         timeline::{Measure, Timed},

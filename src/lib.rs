@@ -23,9 +23,10 @@
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: operations, keys, values, records of a file, and the program that they compile to; the setup before them | sockets, time |
+//! | [`knobs`] | what a person can turn: names, steps, limits, words, named settings | how the engine obeys |
 //! | [`endpoint`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
-//! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
+//! | [`load`] | the engine: plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
 //! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
@@ -91,6 +92,7 @@ pub mod foreign;
 pub mod gauge;
 pub mod happening;
 pub mod host;
+pub mod knobs;
 pub mod load;
 pub mod print;
 pub mod probe;

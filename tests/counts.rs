@@ -9,7 +9,8 @@ use crate::support::{
 };
 use redyno::{
     demo,
-    load::{Arrivals, Backlog, Knobs, Plan, Requests},
+    knobs::{Arrivals, Backlog, Knobs},
+    load::{Plan, Requests},
     session::{Interval, Record, Summary},
     workload::Workload,
 };

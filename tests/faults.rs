@@ -14,7 +14,8 @@ use crate::support::{
 };
 use redyno::{
     endpoint::{Credentials, Password, Target},
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     protocol::MAX_KINDS,
     session::{Event, Record},
     workload::Workload,

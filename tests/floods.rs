@@ -11,12 +11,7 @@ use crate::support::{
     program::run,
     session::{Driven, Past, intervals, plan},
 };
-use redyno::{
-    demo,
-    load::{Knobs, Plan},
-    session::Record,
-    workload::Workload,
-};
+use redyno::{demo, knobs::Knobs, load::Plan, session::Record, workload::Workload};
 
 fn gets(clients: u32, pipeline: u32) -> Knobs {
     Knobs {

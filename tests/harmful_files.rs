@@ -8,7 +8,7 @@ use std::{
 };
 
 use redyno::{
-    load::Knobs,
+    knobs::Knobs,
     session::{Record, Segment, ServerIdentity, SessionStart, line},
 };
 use rustix::process::Signal;

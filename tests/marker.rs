@@ -16,7 +16,7 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
     happening::Happening,
-    load::MAX_KEYSPACE,
+    knobs::MAX_KEYSPACE,
     server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     workload::{KeySpan, RunId},
 };

@@ -19,7 +19,8 @@ use crate::support::{
 use redyno::{
     endpoint::{Credentials, Password, ReachError, Target, reach},
     gauge::Gauge,
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     protocol::Dialect,
     session::{End, Record},
     workload::Workload,

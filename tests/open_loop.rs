@@ -9,7 +9,8 @@ use crate::support::{
 };
 use redyno::{
     demo,
-    load::{Arrivals, Backlog, Knobs, Plan},
+    knobs::{Arrivals, Backlog, Knobs},
+    load::Plan,
     session::{Record, Summary},
     stats::Latency,
     workload::Workload,

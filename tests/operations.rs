@@ -13,7 +13,8 @@ use crate::support::{
 use redyno::{
     demo,
     endpoint::{Credentials, Password, Target},
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     protocol::Dialect,
     session::{OperationInterval, Record},
     workload::{Keyset, Operation, Together, Workload},

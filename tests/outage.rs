@@ -19,7 +19,8 @@ use crate::support::{
 use redyno::{
     demo,
     endpoint::{Address, Resolver, Target},
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     session::Record,
     workload::Workload,
 };

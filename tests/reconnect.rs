@@ -7,7 +7,8 @@ use crate::support::{
     session::{Driven, Past, at_port, events, intervals, plan},
 };
 use redyno::{
-    load::{Knobs, Plan, Requests},
+    knobs::Knobs,
+    load::{Plan, Requests},
     session::Record,
     workload::Workload,
 };

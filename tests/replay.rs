@@ -10,7 +10,7 @@ use crate::support::{
 };
 use redyno::{
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     session::{End, Event, Interval, Reader, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
     stats::Recorder,
 };

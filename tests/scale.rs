@@ -6,11 +6,7 @@ use crate::support::{
     program::{Running, records, redyno},
     session::{Driven, at_port, intervals, plan},
 };
-use redyno::{
-    load::{Knobs, most_clients},
-    session::Record,
-    workload::Workload,
-};
+use redyno::{knobs::Knobs, load::most_clients, session::Record, workload::Workload};
 use rustix::process::Signal;
 
 fn knobs(clients: u32) -> Knobs {

@@ -23,7 +23,7 @@ use crate::{
 use redyno::{
     clock::Clock,
     demo,
-    load::Knobs,
+    knobs::Knobs,
     protocol::Dialect,
     server::{Control, Ledger, Made, Owner},
     session::{

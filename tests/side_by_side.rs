@@ -7,7 +7,8 @@ use crate::support::{
     session::{Driven, Past, at_port, events, intervals, plan},
 };
 use redyno::{
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     session::{Record, Recording, Timeline, TimelineOptions, Writer},
     workload::preset,
 };

@@ -12,7 +12,8 @@ use crate::support::{
 };
 use redyno::{
     endpoint::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     probe::Timing,
     session::{Encryption, Record},
     stats::Latency,

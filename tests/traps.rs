@@ -19,13 +19,7 @@ use crate::support::{
     program::run,
     session::{Driven, at_port, intervals, plan},
 };
-use redyno::{
-    demo,
-    load::{Knobs, Plan},
-    session::Record,
-    stats::Recorder,
-    workload::Workload,
-};
+use redyno::{demo, knobs::Knobs, load::Plan, session::Record, stats::Recorder, workload::Workload};
 
 /// A server that answers everything with OK and keeps what it saw.
 struct Witness {

@@ -11,7 +11,8 @@ use crate::support::{
 use redyno::{
     demo,
     endpoint::{Address, Credentials, Password, Target},
-    load::{Knobs, Plan},
+    knobs::Knobs,
+    load::Plan,
     protocol::Dialect,
     session::Record,
     workload::{Workload, preset},

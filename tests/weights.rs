@@ -8,7 +8,7 @@ use crate::support::{
     session::{Driven, Past, at_port, plan},
 };
 use redyno::{
-    load::{Adjustable, Knobs},
+    knobs::{Adjustable, Knobs},
     workload::{Chosen, Settings, Workload, preset},
 };
 

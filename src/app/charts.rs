@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Msg, update},
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Record, TimelineOptions},
         stats::fixture::latency_of,
     };

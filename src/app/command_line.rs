@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Effect, Mode, Model, Tone};
 use crate::{
-    load::{Arrivals, Backlog, Knobs},
+    knobs::{Arrivals, Backlog, Knobs},
     print::Tuned,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
-        load::Knobs,
+        knobs::Knobs,
         server::Status,
         session::{Moment, Record, TimelineOptions},
     };

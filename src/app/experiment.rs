@@ -11,7 +11,7 @@ use super::{Delivery, Mode, Model, Order, Question, Tone, value_words};
 use crate::{
     experiment::{Asked, Ending, Experiment, Interruption},
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     session::{Record, Segment},
 };
 

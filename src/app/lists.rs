@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Context, Effect, Key, KeyCode, Msg, update},
-        load::Knobs,
+        knobs::Knobs,
         session::TimelineOptions,
     };
 

@@ -223,7 +223,7 @@ fn error_line<'a>(t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Event, Interval, Mark, Record, Segment, TimelineOptions},
     };
 

@@ -69,7 +69,7 @@ pub use source::{Effect, Source};
 pub use subject::Subject;
 
 pub use crate::{
-    load::{Direction, Knob, PRESETS, Preset, TurnError},
+    knobs::{Direction, Knob, PRESETS, Preset, TurnError},
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };

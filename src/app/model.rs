@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     diagnose::{Finding, of_segment},
-    load::Knobs,
+    knobs::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
 

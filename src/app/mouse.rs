@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Effect, Entry, Msg, Question, View, update},
-        load::Knobs,
+        knobs::Knobs,
         session::{Mark, Record, TimelineOptions},
     };
 

@@ -1,7 +1,7 @@
 //! The knobs as a person wants them: which is selected, what to undo.
 
 use super::{Direction, Knob, TurnError, list::turned};
-use crate::{load::Knobs, server::Parameter};
+use crate::{knobs::Knobs, server::Parameter};
 
 /// How many changes can be undone.
 const UNDO_DEPTH: usize = 100;

@@ -1,7 +1,7 @@
 //! The way of a change from a hand to the session, which asks before it does harm, and back.
 
 use super::{Model, Order, Tone};
-use crate::{experiment::Interruption, load::Knobs, workload::Chosen};
+use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
 
 impl Model {
     /// Wants `knobs` to hold; the session asks first where they may do harm.
@@ -62,7 +62,7 @@ mod tests {
 
     use crate::{
         app::{Delivery, Effect, Key, KeyCode, Mode, Model, Msg, Notice, Order, Question, update},
-        load::Knobs,
+        knobs::Knobs,
         session::{Record, Segment, TimelineOptions},
     };
 

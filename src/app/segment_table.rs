@@ -150,7 +150,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Record, Segment, TimelineOptions},
     };
 

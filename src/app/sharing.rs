@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Notice, Playback, RecordingState, update},
-        load::Knobs,
+        knobs::Knobs,
         session::TimelineOptions,
     };
 

@@ -108,7 +108,7 @@ mod tests {
     use crate::{
         app::{Key, KeyCode, Model, Msg, update},
         happening::Happening,
-        load::Knobs,
+        knobs::Knobs,
         session::{Event, TimelineOptions},
     };
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     experiment::Interruption,
-    load::Knobs,
+    knobs::Knobs,
     print::summary,
     session::{Record, Segment},
     workload::Chosen,

@@ -159,7 +159,7 @@ pub(super) mod tests {
     use crate::{
         app::Landmark,
         happening::Happening,
-        load::Knobs,
+        knobs::Knobs,
         probe::Ping,
         session::{Event, Interval, Record, Segment, ServerIdentity, SessionStart, Span, TimelineOptions},
         stats::fixture::latency_of,

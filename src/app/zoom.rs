@@ -108,7 +108,7 @@ mod tests {
     };
     use crate::{
         happening::Happening,
-        load::Knobs,
+        knobs::Knobs,
         session::{Event, Record, TimelineOptions},
     };
 

@@ -15,7 +15,7 @@ use crate::{
     app::Screen,
     experiment::series::series_presets,
     export::{Format, Rows},
-    load::{Arrivals, Backlog},
+    knobs::{Arrivals, Backlog},
     runner::Text,
     tui::theme::choice::THEMES,
     workload::{Distribution, presets},

@@ -13,7 +13,7 @@ use std::fmt;
 use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 
 use super::{UsageError, args::CommandLine};
-use crate::{compat::redis_cli, load::Knobs};
+use crate::{compat::redis_cli, knobs::Knobs};
 
 /// What the program does when no other command is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

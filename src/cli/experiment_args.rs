@@ -7,7 +7,7 @@ use clap::Args;
 use super::UsageError;
 use crate::{
     experiment::{Experiment, Find, Limit, Script, Setting, Sweep, SweepPlan},
-    load::Knobs,
+    knobs::Knobs,
     workload::text_of,
 };
 

@@ -9,7 +9,8 @@ use super::{
     values::{bytes, count, prefix, requests, seconds, threads},
 };
 use crate::{
-    load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
+    knobs::{Arrivals, Backlog, KnobError, Knobs},
+    load::most_workers,
     units::parse_count,
     workload::{Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload, WorkloadError},
 };

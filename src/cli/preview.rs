@@ -3,7 +3,7 @@
 use super::UsageError;
 use crate::{
     foreign,
-    load::Knobs,
+    knobs::Knobs,
     protocol::Dialect,
     runner::SessionPlan,
     session::running::Keys,

@@ -1,7 +1,7 @@
 //! Why two runs are not of one kind.
 
 use super::Run;
-use crate::load::Knobs;
+use crate::knobs::Knobs;
 
 /// What runs of `base` and `new` differ in that a comparison takes for equal, each in words; none where they may be compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    load::{Arrivals, Knobs},
+    knobs::{Arrivals, Knobs},
     session::{
         Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
     },

@@ -129,7 +129,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         diagnose::{of_segment, our_limit},
-        load::Knobs,
+        knobs::Knobs,
         session::{Client, Segment},
         stats::fixture::repeated,
     };

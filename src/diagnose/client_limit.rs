@@ -136,7 +136,7 @@ mod tests {
     };
     use crate::{
         diagnose::{Findings, our_limit},
-        load::Knobs,
+        knobs::Knobs,
         session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, Timeline, Writer},
         stats::fixture::latency_of,
     };

@@ -137,7 +137,7 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::Knobs, session::running::Room, workload::Workload};
+    use crate::{knobs::Knobs, session::running::Room, workload::Workload};
 
     /// What is asked before `to` begins behind `from`, where any number of requests may be sent.
     fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {

@@ -144,7 +144,7 @@ pub fn our_limit(measured: &Interval) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Client, WorkerCost},
     };
 

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::{Findings, of_segment},
-        load::{Knobs, Prefilling},
+        knobs::Knobs, load::Prefilling,
         session::{Record, Segment},
         workload::preset,
     };

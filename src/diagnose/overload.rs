@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::{Findings, of_segment},
-        load::Knobs,
+        knobs::Knobs,
         session::Record,
     };
 

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::Findings,
-        load::{Knobs, Prefilling},
+        knobs::Knobs, load::Prefilling,
         probe::Ping,
         session::{Event, Interval, Segment, Span},
         stats::fixture::latency_of,

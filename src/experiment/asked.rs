@@ -6,7 +6,7 @@ use super::{
     Ab, Experiment, Find, Limit, LimitError, Plan, Script, ScriptError, Setting, SettingError, Sweep,
     SweepError, SweepPlan,
 };
-use crate::{load::Knobs, server::Parameter};
+use crate::{knobs::Knobs, server::Parameter};
 
 /// An experiment that is asked for.
 #[derive(Debug, Clone, PartialEq)]

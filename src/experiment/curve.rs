@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::{Dimension, Limit};
 use crate::{
     diagnose::our_limit,
-    load::Knobs,
+    knobs::Knobs,
     session::{Interval, Segment, timeline::SegmentTotal},
     stats::{Latency, Usl},
 };
@@ -197,7 +197,7 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
 mod tests {
     use super::*;
     use crate::{
-        load::Knob,
+        knobs::Knob,
         session::{Record, Timeline},
         stats::fixture::repeated,
     };

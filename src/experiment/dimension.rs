@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{Setting, SettingError};
 use crate::{
-    load::{Adjustable, Knob, Knobs},
+    knobs::{Adjustable, Knob, Knobs},
     server::{PARAMETERS, Parameter, Values},
     units::{self, ParseQuantityError},
     workload,

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     diagnose::our_limit,
     happening::{Found, Happening},
-    load::{Knob, Knobs},
+    knobs::{Knob, Knobs},
     session::{Delivery, Interval, Order},
     stats::{
         Latency,

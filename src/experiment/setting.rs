@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::{
-    load::{Adjustable, Knobs, PRESETS, TurnError},
+    knobs::{Adjustable, Knobs, PRESETS, TurnError},
     server::{PARAMETERS, Parameter},
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Experiment;
 use crate::{
     clock::{TICK_NS, seconds},
-    load::Knobs,
+    knobs::Knobs,
     session::{Delivery, Interval, Order, Record, Segment},
 };
 

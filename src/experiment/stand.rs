@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::Setting;
 use crate::{
-    load::Knobs,
+    knobs::Knobs,
     server::Parameter,
     session::{Delivery, Interval, Notice, Order, Record, Segment},
 };

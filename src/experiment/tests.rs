@@ -6,7 +6,8 @@ use super::*;
 use crate::{
     demo,
     endpoint::{Address, Target},
-    load::{FirstWords, Knobs, LatencyTo, Plan as LoadPlan},
+    knobs::Knobs,
+    load::{FirstWords, LatencyTo, Plan as LoadPlan},
     server::Parameter,
     session::{
         Record, Segment,

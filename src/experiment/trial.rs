@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::{Limit, stretch::Stretch};
-use crate::{load::Arrivals, session::Interval, stats::Latency, units};
+use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 
 /// The share of what was due that must be answered.
 const ACHIEVED: f64 = 0.99;

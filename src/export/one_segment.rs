@@ -43,7 +43,7 @@ impl OneSegment {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{End, Interval, Mark, Segment},
     };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     gauge::Gauge,
-    load::Knobs,
+    knobs::Knobs,
     probe::Ping,
     server::Status,
     session::{

@@ -1,9 +1,9 @@
 //! What can be set by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
 
-use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError};
+use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
 use crate::{
     units,
-    workload::{Chosen, Distribution, presets},
+    workload::{Chosen, presets},
 };
 
 /// The word for connections that are kept.
@@ -69,7 +69,7 @@ impl Adjustable {
         match self {
             Self::Knob(Knob::Rate) => vec!["max"],
             Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
-            Self::Knob(Knob::Distribution) => Distribution::turned_through().to_vec(),
+            Self::Knob(Knob::Distribution) => DISTRIBUTIONS.to_vec(),
             Self::Knob(_) | Self::Weight => Vec::new(),
             Self::Backlog => vec![Backlog::Queue.name(), Backlog::Shed.name()],
             Self::Reconnect => vec![NEVER],

@@ -2,16 +2,19 @@
 
 use thiserror::Error;
 
-use super::{Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseChoiceError};
+use super::{
+    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseChoiceError,
+    steps::{
+        Direction, doubled, step_125, stepped, turned_distribution, turned_exponent, turned_percent,
+        turned_rate, turned_weight,
+    },
+};
 use crate::{
     units::{self, ParseQuantityError},
     workload::{
         DistributionError, MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, NoPreset, Operation, WorkloadError,
     },
 };
-use steps::{doubled, step_125, stepped, turned_exponent, turned_percent, turned_rate, turned_weight};
-
-mod steps;
 
 /// A setting that a person can turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,25 +39,6 @@ pub enum Knob {
     Exponent,
     /// How often an operation is asked for, by its place in the workload.
     Weight(u16),
-}
-
-/// Which way a knob turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Less.
-    Down,
-    /// More.
-    Up,
-}
-
-impl Direction {
-    /// The other one.
-    pub fn reversed(self) -> Self {
-        match self {
-            Self::Down => Self::Up,
-            Self::Up => Self::Down,
-        }
-    }
 }
 
 /// Why a knob stays where it is.
@@ -242,7 +226,7 @@ impl Knob {
             Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
             Self::Distribution => {
                 let distribution = knobs.workload.distribution().ok_or(TurnError::Several)?;
-                turned.workload = knobs.workload.drawn_by(distribution.next(direction == Direction::Up));
+                turned.workload = knobs.workload.drawn_by(turned_distribution(distribution, direction));
             }
             Self::Exponent => {
                 let exponent = knobs.workload.exponent().ok_or(TurnError::NoExponent)?;

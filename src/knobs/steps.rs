@@ -1,11 +1,30 @@
 //! The steps that knobs turn by.
 
-use super::Direction;
+use crate::workload::Distribution;
 
 /// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
 /// How far one step turns the share of reads, in percent.
 const READS_STEP: u32 = 5;
+
+/// Which way a knob turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Less.
+    Down,
+    /// More.
+    Up,
+}
+
+impl Direction {
+    /// The other one.
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+}
 
 /// The next of 1, 2, 5, 10, 20, 50, … beyond `n`.
 pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
@@ -76,4 +95,39 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
     };
     // What was typed below a tenth is the lowest already.
     (next / 10.0).clamp(exponent.min(0.1), highest)
+}
+
+/// The distributions that turning goes through: the usual first. The others are typed.
+pub(super) const DISTRIBUTIONS: [&str; 7] =
+    ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
+
+/// The next of those that are turned through, with the exponent of this; itself at the end. From one that is only typed it
+/// goes to the first of them.
+pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
+    let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
+    let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });
+    let next = DISTRIBUTIONS[next.min(DISTRIBUTIONS.len() - 1)];
+    if next == drawn.name() {
+        return drawn;
+    }
+    let next = next.parse().unwrap_or(drawn);
+    drawn.exponent().map_or(next, |exponent| next.with_exponent(exponent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turning_goes_through_the_names_keeps_the_exponent_and_stops_at_both_ends() {
+        let mut walk = vec!["zipfian 1.2".parse::<Distribution>().unwrap()];
+        (0..9).for_each(|_| walk.push(turned_distribution(walk[walk.len() - 1], Direction::Up)));
+        walk.dedup();
+        let names: Vec<_> = walk.iter().map(ToString::to_string).collect();
+        let all = ["zipfian 1.2", "latest 1.2", "hotspot 0.2 0.8", "exponential", "gaussian", "sequential"];
+        assert_eq!(names, all);
+        assert_eq!(turned_distribution(walk[0], Direction::Down), Distribution::Uniform);
+        assert_eq!(turned_distribution(Distribution::Uniform, Direction::Down), Distribution::Uniform);
+        assert_eq!(turned_distribution(Distribution::YcsbZipfian, Direction::Up), Distribution::Uniform);
+    }
 }

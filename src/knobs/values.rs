@@ -135,18 +135,7 @@ impl Knobs {
     }
 }
 
-/// While keys are made, a client writes so many requests before it waits, whatever its pipeline is, as long as that is no
-/// more than so many bytes of values.
-const PREFILL_PIPELINE: u64 = 16;
-const PREFILL_BATCH: u64 = 1 << 20;
-
 impl Knobs {
-    /// Requests that a client writes before it waits for the replies, while keys are made.
-    pub(super) fn prefill_pipeline(&self) -> u32 {
-        let values = self.workload.most_value_bytes(self.value_size).max(1);
-        ((PREFILL_BATCH / values).clamp(1, PREFILL_PIPELINE) as u32).max(self.pipeline)
-    }
-
     /// The rate and what differs from the usual open loop: `max`, `5000/s`, `5000/s poisson shed`.
     pub fn pace(&self) -> String {
         let Some(rate) = self.rate else {

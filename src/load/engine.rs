@@ -13,14 +13,14 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    Knobs, LoadError, LoadEvent, Plan, Prefilling, RingEnd, most_clients,
+    LoadError, LoadEvent, Plan, Prefilling, RingEnd, most_clients,
     phase::{Phase, Stops},
     quota::Quota,
     ring,
     setting::{Setting, fill_first},
     worker::{Setup, WAKE, Worker},
 };
-use crate::{clock::Clock, workload::Values};
+use crate::{clock::Clock, knobs::Knobs, workload::Values};
 
 /// A setting that is not older than this is published: to make one takes a microsecond or two.
 const AT_ONCE_NS: u64 = 10_000;

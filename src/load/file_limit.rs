@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::MAX_CLIENTS;
+use crate::knobs::MAX_CLIENTS;
 
 /// Files beside the load. With one worker and one client, a headless session that records was seen with 20 in all, a screen
 /// on the built-in server with 30; what is opened for a moment (first contact, a name, the system's figures, a picture)

@@ -6,10 +6,8 @@
 //! ```
 //! It does not know what a record or a screen is.
 
-mod adjustable;
 mod alarm;
 mod answered;
-mod arrivals;
 mod broken;
 mod client_counts;
 mod clients;
@@ -19,14 +17,11 @@ mod engine;
 mod errors;
 mod file_limit;
 mod interval;
-mod knob;
-mod knobs;
 mod losses;
 mod pacing;
 mod phase;
 mod plan;
 mod poisson;
-mod presets;
 mod quota;
 mod replies;
 mod ring;
@@ -42,18 +37,13 @@ mod unsent;
 mod watches;
 mod worker;
 
-pub use adjustable::Adjustable;
-pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub(crate) use interval::{IntervalBuffer, Openings, OperationCounts};
-pub use knob::{Direction, Knob, TurnError};
-pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};
 pub(crate) use losses::{LoadEvent, LossReport};
 pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
-pub use presets::{PRESETS, Preset};
 pub use quota::Requests;
 use ring::Ring;
 pub(crate) use ring::RingEnd;

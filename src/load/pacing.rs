@@ -13,11 +13,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::{
-    Arrivals, Backlog, Knobs,
-    arrivals::SHED_AFTER_NS,
-    schedule::{Schedule, Share},
-};
+use super::schedule::{Schedule, Share};
+use crate::knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS};
 
 /// The pace of one worker.
 #[derive(Debug)]

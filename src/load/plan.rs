@@ -5,9 +5,10 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Knobs, Requests, phase::Phase};
+use super::{Requests, phase::Phase};
 use crate::{
     endpoint::{Address, Endpoints, Greeting, Target},
+    knobs::Knobs,
     units,
     workload::{KeyNames, Program, Values},
 };

@@ -8,8 +8,8 @@
 //! the server does moves no request, so a backlog needs no memory: it is the distance between the next request that
 //! was not sent and the present, and passing over one costs the same however long it is. Pure.
 
-use super::{Arrivals, poisson::Poisson};
-use crate::clock::SECOND_NS;
+use super::poisson::Poisson;
+use crate::{clock::SECOND_NS, knobs::Arrivals};
 
 /// Which part of the requests a worker has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

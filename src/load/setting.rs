@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::{
-    Knobs, Plan,
+    Plan,
     phase::{Filling, Phase, Stops},
     quota::Quota,
 };
-use crate::workload::{Program, Workload};
+use crate::{
+    knobs::Knobs,
+    workload::{Program, Workload},
+};
 
 /// What the workers go by at the moment.
 #[derive(Debug, Clone)]
@@ -107,8 +110,19 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
         return phase;
     }
     let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
-    let filling = Filling { quota, pipeline: knobs.prefill_pipeline(), since_ns };
+    let filling = Filling { quota, pipeline: prefill_pipeline(knobs), since_ns };
     Phase::Prefill { filling, then: Box::new(phase) }
+}
+
+/// While keys are made, a client writes so many requests before it waits, whatever its pipeline is, as long as that is no
+/// more than so many bytes of values.
+const PREFILL_PIPELINE: u64 = 16;
+const PREFILL_BATCH: u64 = 1 << 20;
+
+/// Requests that a client writes before it waits for the replies, while keys are made.
+fn prefill_pipeline(knobs: &Knobs) -> u32 {
+    let values = knobs.workload.most_value_bytes(knobs.value_size).max(1);
+    ((PREFILL_BATCH / values).clamp(1, PREFILL_PIPELINE) as u32).max(knobs.pipeline)
 }
 
 #[cfg(test)]

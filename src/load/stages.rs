@@ -1,6 +1,7 @@
 //! The door through which the benches reach a stage that is private to the engine. Nothing else uses it.
 
-use super::{Arrivals, Knobs, pacing::Pace, schedule::Share};
+use super::{pacing::Pace, schedule::Share};
+use crate::knobs::{Arrivals, Knobs};
 
 /// The pacing of one worker in open loop, request after request.
 #[derive(Debug)]

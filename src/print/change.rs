@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    load::{Adjustable, Knob, Knobs},
+    knobs::{Adjustable, Knob, Knobs},
     server::value_words,
     session::Segment,
 };

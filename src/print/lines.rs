@@ -14,7 +14,7 @@ use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_col
 use crate::{
     diagnose::Findings,
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     print::summary,
     probe::{Ping, Timing},
     server::Status,
@@ -184,7 +184,7 @@ impl Lines {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Client, Segment, WorkerCost},
         stats::{Latency, fixture::latency_of},
     };

@@ -197,7 +197,7 @@ fn levels(row: &Row, of: &[Figure]) -> String {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Client, Interval, Opening, Record, Segment, WorkerCost},
         stats::fixture::repeated,
         workload::Workload,

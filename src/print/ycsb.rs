@@ -78,7 +78,7 @@ fn line(text: &mut String, section: &str, figure: &str, value: &str) {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Record, Segment},
         stats::fixture::latency_of,
     };

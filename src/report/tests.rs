@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     export::{Format, Rows},
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     session::{
         Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
     },

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::load::KnobError;
+use crate::knobs::KnobError;
 
 /// Bad usage: exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -9,7 +9,7 @@ use crate::{
     app::Program,
     experiment::Setting,
     export::{Format, Rows},
-    load::{self, Knobs},
+    knobs::Knobs, load::self,
     print::words::Words,
     session::{
         Writer,

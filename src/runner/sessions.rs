@@ -14,7 +14,7 @@ use crate::{
     app::Program,
     endpoint::UNVERIFIED,
     foreign,
-    load::{Knobs, MAX_CLIENTS, most_clients},
+    knobs::{Knobs, MAX_CLIENTS}, load::most_clients,
     print::Said,
     server::value_words,
     session::{

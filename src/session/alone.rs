@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     clock::{Clock, seconds},
-    load::{Knobs, Load, LoadError, Plan},
+    knobs::Knobs,
+    load::{Load, LoadError, Plan},
 };
 
 /// A running load, whose records are taken by hand. Dropped, it stops.

@@ -128,7 +128,7 @@ fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         probe::{TcpRtt, Timing},
         session::Segment,
         stats::fixture::latency_of,

@@ -7,7 +7,7 @@ use super::{
     Interval, Opening, OperationInterval, Summary,
     timeline::{Level, SegmentTotal},
 };
-use crate::{load::Knobs, stats::Latency, units};
+use crate::{knobs::Knobs, stats::Latency, units};
 
 /// What figures are read from.
 #[derive(Debug, Clone, Copy)]

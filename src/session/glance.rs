@@ -87,7 +87,7 @@ fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Segment, ServerIdentity, Writer},
     };
 

@@ -24,7 +24,8 @@ use crate::{
     clock::{Clock, TICK_NS, seconds},
     foreign,
     happening::Happening,
-    load::{Knobs, LoadError, Plan},
+    knobs::Knobs,
+    load::{LoadError, Plan},
     probe::{IntrinsicProbe, WakeProbe},
     server,
 };

@@ -8,7 +8,8 @@ use std::{
 use super::{LiveError, Segment, TargetBeginning, collector::Message, target_records::TargetInputs};
 use crate::{
     clock::{Clock, seconds},
-    load::{Knobs, Load, Turned},
+    knobs::Knobs,
+    load::{Load, Turned},
     probe::{PingPlan, PingProbe},
     server::ConfigChange,
 };

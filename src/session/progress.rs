@@ -46,7 +46,7 @@ impl fmt::Display for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Knobs, Prefilling};
+    use crate::{knobs::Knobs, load::Prefilling};
 
     #[test]
     fn a_prefill_says_how_far_it_is_and_how_long_it_still_takes() {

@@ -20,7 +20,8 @@ use super::{Beside, Event, Interval, Summary, interval::is_zero, lean::whole};
 use crate::{
     clock::{SECOND_NS, tick_of},
     happening::{Best, Found},
-    load::{Knobs, Prefilling},
+    knobs::Knobs,
+    load::Prefilling,
     probe, server,
 };
 

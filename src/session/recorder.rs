@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Glance, Interval, Mark, Reader, ServerIdentity},
         stats::{Latency, fixture::latency_of},
     };

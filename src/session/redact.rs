@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         probe::{Ping, Wake},
         session::{
             Client, End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart,

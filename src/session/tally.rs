@@ -83,7 +83,7 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Segment},
     };
 

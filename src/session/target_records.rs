@@ -16,7 +16,8 @@ use super::{
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
     happening::Happening,
-    load::{Knobs, LoadEvent, Output, RingEnd},
+    knobs::Knobs,
+    load::{LoadEvent, Output, RingEnd},
     probe,
     protocol::Kinds,
     server,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use crate::{
     gauge::{Gauge, Gauges},
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::{CommandStat, LatencyEvent, Status},
     session::{

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{
         export::{Format, Rows},
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Record, Segment, ServerIdentity, SessionStart, line},
     };
 

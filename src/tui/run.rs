@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, update},
     experiment::Experiment,
-    load::Knobs,
+    knobs::Knobs,
     session::{Kept, Timeline, TimelineOptions},
     signals::Signal,
     workload::{Chosen, Settings},

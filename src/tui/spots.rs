@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Model, Screen},
-        load::Knobs,
+        knobs::Knobs,
         session::TimelineOptions,
         tui::{
             screens,

@@ -1,12 +1,8 @@
-//! How a workload's keys are drawn, as knobs: the distribution of its sets, and the exponent of those that have one.
+//! How all of a workload's keys are drawn: the distribution of its sets, and the exponent of those that have one.
 
 use std::sync::Arc;
 
 use super::{Distribution, Workload};
-
-/// What turning goes through: the usual first. The others are typed.
-const TURNED: [&str; 7] =
-    ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
 impl Distribution {
     /// Its name, without its parameters.
@@ -33,25 +29,6 @@ impl Distribution {
             Self::Latest(_) => Self::Latest(exponent),
             other => other,
         }
-    }
-
-    /// The next one of those that are turned through, with the exponent of this; itself at the end. From one that is
-    /// only typed it goes to the first of them.
-    #[must_use]
-    pub fn next(self, is_up: bool) -> Self {
-        let at = TURNED.iter().position(|name| *name == self.name());
-        let next = at.map_or(0, |at| if is_up { at + 1 } else { at.saturating_sub(1) });
-        let next = TURNED[next.min(TURNED.len() - 1)];
-        if next == self.name() {
-            return self;
-        }
-        let next = next.parse().unwrap_or(self);
-        self.exponent().map_or(next, |exponent| next.with_exponent(exponent))
-    }
-
-    /// The names of all that are turned through, for a list.
-    pub fn turned_through() -> &'static [&'static str] {
-        &TURNED
     }
 }
 
@@ -90,19 +67,6 @@ impl Workload {
 mod tests {
     use super::*;
     use crate::workload::{Keyset, preset};
-
-    #[test]
-    fn turning_goes_through_the_names_keeps_the_exponent_and_stops_at_both_ends() {
-        let mut walk = vec!["zipfian 1.2".parse::<Distribution>().unwrap()];
-        (0..9).for_each(|_| walk.push(walk[walk.len() - 1].next(true)));
-        walk.dedup();
-        let names: Vec<_> = walk.iter().map(ToString::to_string).collect();
-        let all = ["zipfian 1.2", "latest 1.2", "hotspot 0.2 0.8", "exponential", "gaussian", "sequential"];
-        assert_eq!(names, all);
-        assert_eq!(walk[0].next(false), Distribution::Uniform);
-        assert_eq!(Distribution::Uniform.next(false), Distribution::Uniform);
-        assert_eq!(Distribution::YcsbZipfian.next(true), Distribution::Uniform);
-    }
 
     #[test]
     fn sets_that_are_drawn_in_one_way_have_a_distribution_together() {

@@ -12,7 +12,8 @@ use std::{
 use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
-    load::{FirstWords, Knobs, LatencyTo, Plan},
+    knobs::Knobs,
+    load::{FirstWords, LatencyTo, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         queue::{Queue, queue},

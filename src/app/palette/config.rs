@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Effect, Key, KeyCode, Msg, Order, Screen, update},
-        load::Knobs,
+        knobs::Knobs,
         server::Status,
         session::{Moment, Record, TimelineOptions},
     };

@@ -4,7 +4,7 @@ use super::{Command, Offer, fuzzy::score};
 use crate::{
     app::{Effect, Model, PRESETS},
     experiment::Asked,
-    load::Adjustable,
+    knobs::Adjustable,
     server::{PARAMETERS, Parameter, Values},
 };
 

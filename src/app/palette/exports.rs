@@ -66,7 +66,7 @@ mod tests {
     use crate::{
         app::{Delivery, Key, KeyCode, Msg, Screen, update},
         export::{Format, Rows},
-        load::Knobs,
+        knobs::Knobs,
         report,
         session::{Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
     };

@@ -4,7 +4,7 @@ use super::fuzzy::score;
 use crate::{
     app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
     experiment::Asked,
-    load::{Adjustable, Knobs},
+    knobs::{Adjustable, Knobs},
     workload::is_path,
 };
 

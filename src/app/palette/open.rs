@@ -59,7 +59,7 @@ impl Model {
 mod tests {
     use crate::{
         app::{Effect, Key, KeyCode, Mode, Model, Msg, Order, Playback, Screen, update},
-        load::{Backlog, Knobs},
+        knobs::{Backlog, Knobs},
         session::TimelineOptions,
         workload::{Workload, preset},
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Command, Offer};
-use crate::{app::Model, load::Knobs, units::counted};
+use crate::{app::Model, knobs::Knobs, units::counted};
 
 impl Model {
     /// The making of the keys of the present setting, or why that cannot be.

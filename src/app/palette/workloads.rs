@@ -3,7 +3,7 @@
 use super::{Command, Offer, offers::best_first};
 use crate::{
     app::{Knob, Model},
-    load::{Adjustable, Knobs},
+    knobs::{Adjustable, Knobs},
     workload::{Workload, presets},
 };
 

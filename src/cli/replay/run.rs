@@ -20,7 +20,7 @@ use crate::{
         words::Words,
     },
     foreign,
-    load::Knobs,
+    knobs::Knobs,
     print::summary,
     runner::{complain, ends},
     session::{Kept, Reader, TimelineOptions},

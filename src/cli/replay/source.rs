@@ -183,7 +183,7 @@ impl Source for ReplaySource {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Mark, ServerIdentity, SessionStart, Writer, line},
     };
     use std::{io::Write as _, os::fd::AsRawFd as _, path::Path};

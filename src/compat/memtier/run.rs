@@ -26,7 +26,7 @@ use crate::{
     endpoint::Target,
     export::memtier::Results,
     foreign,
-    load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
+    knobs::{Knobs, MAX_CLIENTS, MAX_PIPELINE}, load::{FirstWords, LatencyTo, Plan, Requests as Sent},
     print::words::Words,
     protocol::Step,
     session::Alone,

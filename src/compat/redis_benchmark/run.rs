@@ -26,7 +26,7 @@ use crate::{
         server::{plain, without_number, without_step},
     },
     endpoint::{NoTalk, ReachError, Target},
-    load::{FirstWords, Knobs, Plan, Requests},
+    knobs::Knobs, load::{FirstWords, Plan, Requests},
     print::words::Words,
     protocol::Dialect,
     session::{Alone, End},

@@ -20,7 +20,7 @@ use crate::{
         stand::{Seen, Stand},
         t_s,
     },
-    load::Knobs,
+    knobs::Knobs,
     session::{Delivery, Interval, Order, figures::Figure},
     stats::Verdict,
 };

@@ -7,7 +7,7 @@ use crate::{
         Setting,
         simulated::{Simulated, TICK_S},
     },
-    load::Knobs,
+    knobs::Knobs,
     session::Interval,
     stats::{
         Verdict,

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     clock::{TICK_NS, seconds},
     experiment::{Ending, Experiment},
-    load::Knobs,
+    knobs::Knobs,
     session::{Delivery, Interval, Notice, OperationInterval, Order, Record, Segment},
     stats::{Verdict, fixture::repeated},
 };

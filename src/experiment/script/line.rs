@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::ramp::{Ramp, RampError};
 use crate::{
     experiment::{DimensionError, SettingError, range::RangeError},
-    load::Adjustable,
+    knobs::Adjustable,
     units::{ParseQuantityError, parse_duration},
 };
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     experiment::{Ending, Experiment, Interruption, Setting, t_s},
-    load::Knobs,
+    knobs::Knobs,
     session::{Delivery, Mark, Notice, Order, Record},
 };
 

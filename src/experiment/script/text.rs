@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     experiment::{Setting, SettingError},
-    load::Knobs,
+    knobs::Knobs,
 };
 
 /// What is done at a moment.

@@ -212,7 +212,7 @@ cells = [
     fn measured(errors: u64) -> MeasuredCell {
         let mut gathered = Gathered::default();
         let segment = |segment, warmup| {
-            let knobs = crate::load::Knobs::default();
+            let knobs = crate::knobs::Knobs::default();
             Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup, prefill: None, config: None })
         };
         let part = |ops, ns| OperationInterval { ops, service: repeated(ns, ops), ..Default::default() };

@@ -9,7 +9,7 @@ use crate::{
         t_s,
     },
     happening::{Best, Happening, KneeAt, SweptStep},
-    load::Knobs,
+    knobs::Knobs,
     session::{Delivery, Interval, Order},
     units,
 };

@@ -8,7 +8,7 @@ use crate::{
     experiment::{
         Dimension, DimensionError, Limit, LimitError, RangeError, Setting, SettingError, range::Range,
     },
-    load::{Knob, Knobs},
+    knobs::{Knob, Knobs},
     units::ParseQuantityError,
 };
 

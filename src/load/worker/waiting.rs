@@ -66,7 +66,8 @@ mod tests {
     use crate::{
         clock::Clock,
         endpoint::{Address, Target},
-        load::{FirstWords, IntervalBuffer, Knobs, Load, LoadEvent, Output, Plan},
+        knobs::Knobs,
+        load::{FirstWords, IntervalBuffer, Load, LoadEvent, Output, Plan},
         workload::{Dataset, Workload},
     };
 

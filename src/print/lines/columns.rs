@@ -2,7 +2,7 @@
 
 use crate::{
     gauge::Gauge,
-    load::Knobs,
+    knobs::Knobs,
     probe::Ping,
     server::Status,
     session::{

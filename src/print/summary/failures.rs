@@ -44,7 +44,8 @@ pub(super) fn tell(text: &mut String, timeline: &Timeline, sum: &Summary) {
 mod tests {
     use crate::{
         happening::Happening,
-        load::{Knobs, Prefilling},
+        knobs::Knobs,
+        load::Prefilling,
         print::summary,
         probe::Ping,
         session::{Event, Interval, Record, Segment, Span, Tally, Timeline},

@@ -162,7 +162,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
 mod tests {
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         server::ConfigChange,
         session::{Client, Interval, Record, Segment, WorkerCost},
         stats::fixture::repeated,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     gauge::Gauge,
-    load::Knobs,
+    knobs::Knobs,
     session::{
         Interval, Mark, Segment, ServerIdentity, SessionStart, Timeline, Writer, line,
         timeline::{Level, Measure},

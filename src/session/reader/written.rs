@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     gauge::{GAUGES, Gauges},
     happening::{Found, Prefilled},
-    load::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
+    knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
     probe::{Intrinsic, Ping, Wake},
     server::{CommandStat, LatencyEvent, Status},
     session::{

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    load::Knobs,
+    knobs::Knobs,
     server::{self, Control, Ledger, Message},
     session::{
         Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,

@@ -7,7 +7,7 @@ use super::{
     room::{Danger, Demand, RoomWatch, Turn},
 };
 use crate::{
-    load::{Knobs, Requests},
+    knobs::Knobs, load::Requests,
     server::Survey,
     session::Record,
 };

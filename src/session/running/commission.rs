@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{Danger, Notice};
 use crate::{
-    load::{Knobs, Plan},
+    knobs::Knobs, load::Plan,
     session::Writer,
     workload::RunId,
 };

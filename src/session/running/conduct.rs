@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::{Clock, seconds},
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     server::{Answer, Control, Marker, left_behind, value_words},
     session::{Live, Record, queue::Queue},
     signals::Signal,

@@ -7,7 +7,8 @@ use std::{
 
 use crate::{
     happening::{Happening, Prefilled},
-    load::{Knobs, Prefilling},
+    knobs::Knobs,
+    load::Prefilling,
     server::{Answer, Control, Counted},
     session::{Interval, Live, Record, add_counts},
     workload::KeyNames,

@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::{Commission, Keys, caution::Caution};
 use crate::{
-    load::Knobs,
+    knobs::Knobs,
     server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
     session::Record,
     workload::{KeyNames, KeySpan, Setup},

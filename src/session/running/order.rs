@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     server::{Parameter, Progress},
     session::{
         Mark, Record,

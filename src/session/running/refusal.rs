@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     happening::Happening,
-    load::Knobs,
+    knobs::Knobs,
     session::{Event, Record},
 };
 

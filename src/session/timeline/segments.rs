@@ -148,7 +148,7 @@ fn add(sum: &mut Summary, segment: &SegmentTotal) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Knobs;
+    use crate::knobs::Knobs;
 
     fn segment(number: u32, warmup: bool) -> Segment {
         let knobs = Knobs { load: true, ..Knobs::default() };

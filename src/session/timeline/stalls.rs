@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        load::Knobs,
+        knobs::Knobs,
         session::{Interval, Record, Segment, Timeline, timeline::Measure},
         stats::fixture::latency_of,
     };

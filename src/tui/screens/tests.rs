@@ -30,7 +30,7 @@ mod throughput_chart;
 use super::draw;
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Spot, Subject, update},
-    load::Knobs,
+    knobs::Knobs,
     session::{Interval, Record, TimelineOptions},
     tui::{
         fixture::{self, MadeUp},

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::{
         app::Screen,
-        load::Knobs,
+        knobs::Knobs,
         session::TimelineOptions,
         tui::theme::{Colours, GlyphSet, Theme},
     };

@@ -113,7 +113,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::Knobs, session::TimelineOptions, workload::Workload};
+    use crate::{knobs::Knobs, session::TimelineOptions, workload::Workload};
 
     fn line(knob: Knob, knobs: &Knobs, width: usize) -> (String, String, usize) {
         let model = Model::new(knobs.clone(), TimelineOptions::default());

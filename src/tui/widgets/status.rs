@@ -6,7 +6,7 @@ use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
     diagnose::Severity,
     experiment::Experiment,
-    load::Knobs,
+    knobs::Knobs,
     session::{
         Progress,
         timeline::{Level, SegmentTotal},

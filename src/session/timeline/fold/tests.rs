@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    load::Knobs,
+    knobs::Knobs,
     session::{Summary, timeline::Level},
     stats::{Latency, fixture::repeated},
 };

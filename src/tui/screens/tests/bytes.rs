@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Screen, update},
-    load::Knobs,
+    knobs::Knobs,
     session::{Record, TimelineOptions},
     tui::{
         fixture::MadeUp,

@@ -3,7 +3,7 @@
 use super::{deliver, drawn, lines, press};
 use crate::{
     app::{KeyCode, Model},
-    load::Knobs,
+    knobs::Knobs,
     probe::{Ping, Timing},
     session::{Record, TimelineOptions},
     stats::fixture::{latency_of, repeated},

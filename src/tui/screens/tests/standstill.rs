@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{deliver, drawn, lines, press};
 use crate::{
     app::{KeyCode, Model, Msg, update},
-    load::Knobs,
+    knobs::Knobs,
     session::{
         Mark, Record, Timeline, TimelineOptions,
         timeline::{Measure, Reading},
