@@ -12,6 +12,7 @@ mod knob;
 mod presets;
 mod steps;
 mod values;
+mod workload;
 
 pub use adjustable::Adjustable;
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};

@@ -16,7 +16,6 @@ mod custom;
 mod data;
 mod dataset;
 mod distribution;
-mod drawn;
 mod draws;
 mod file;
 mod footprint;
@@ -37,7 +36,6 @@ mod preview;
 mod program;
 mod quantity;
 mod read_back;
-mod read_share;
 mod readable;
 mod record_fields;
 mod recorded;
@@ -51,7 +49,6 @@ mod templates;
 #[cfg(test)]
 mod testing;
 mod values;
-mod weights;
 mod zipf;
 
 pub(crate) use check::LONGEST_PREFIX;

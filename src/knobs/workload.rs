@@ -1,0 +1,185 @@
+//! What of a workload a person can turn: the weights of its operations, the share of reads, and how its keys are drawn.
+
+use std::sync::Arc;
+
+use crate::workload::{Distribution, Operation, Workload};
+
+impl Workload {
+    /// Whether GET and SET are all that it has, so that one share says what two weights would.
+    pub fn has_get_and_set_alone(&self) -> bool {
+        let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
+        names.sort_unstable();
+        names == ["GET", "SET"]
+    }
+
+    /// Whether the operation at `place` is the only one that has a weight.
+    pub fn asks_alone(&self, place: usize) -> bool {
+        self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
+    }
+
+    /// The same workload with the operation at `place` having this weight; where there is none it stays as it is.
+    #[must_use]
+    pub fn with_weight(&self, place: usize, weight: u32) -> Arc<Self> {
+        let mut turned = self.clone();
+        turned.operations.iter_mut().skip(place).take(1).for_each(|operation| operation.weight = weight);
+        Arc::new(turned)
+    }
+
+    /// Whether `other` has the same operations, however often each is asked for.
+    pub fn has_operations_of(&self, other: &Self) -> bool {
+        let bare = |operation: &Operation| Operation { weight: 0, ..operation.clone() };
+        self.operations.iter().map(bare).eq(other.operations.iter().map(bare))
+    }
+
+    /// The places of GET and SET; `None` when the workload has not both.
+    fn read_and_write(&self) -> Option<(usize, usize)> {
+        self.place("GET").zip(self.place("SET"))
+    }
+
+    /// The share of GET among GET and SET, 0 to 1; `None` when the workload does not choose between them.
+    pub fn read_share(&self) -> Option<f64> {
+        let weight = |place: usize| f64::from(self.operations[place].weight);
+        let (get, set) = self.read_and_write().map(|(get, set)| (weight(get), weight(set)))?;
+        (get + set > 0.0).then(|| get / (get + set))
+    }
+
+    /// The same workload with `percent` (0 to 100) of its GETs and SETs being GETs. The others keep their share. One that
+    /// does not choose between GET and SET stays as it is.
+    #[must_use]
+    pub fn with_read_percent(&self, percent: u32) -> Arc<Self> {
+        let mut turned = self.clone();
+        if let Some((get, set)) = self.read_and_write() {
+            let both = self.operations[get].weight + self.operations[set].weight;
+            let percent = percent.min(100);
+            turned.operations.iter_mut().for_each(|operation| operation.weight *= 100);
+            turned.operations[get].weight = both * percent;
+            turned.operations[set].weight = both * (100 - percent);
+            turned.reduce();
+        }
+        Arc::new(turned)
+    }
+
+    /// Divides all weights by what they have in common, so that a workload turned back and forth is the same workload.
+    fn reduce(&mut self) {
+        let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
+        self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);
+    }
+
+    /// How its keys are drawn, if all sets of them are drawn in one way.
+    pub fn distribution(&self) -> Option<Distribution> {
+        let mut all = self.keys.values().map(|keys| keys.distribution);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+
+    /// The exponent of those sets of keys whose distribution has one, if they have the same.
+    pub fn exponent(&self) -> Option<f64> {
+        let mut all = self.keys.values().filter_map(|keys| keys.distribution.exponent());
+        let first = all.next()?;
+        all.all(|other| other.to_bits() == first.to_bits()).then_some(first)
+    }
+
+    /// The same with this exponent wherever a distribution has one.
+    #[must_use]
+    pub fn with_exponent(&self, exponent: f64) -> Arc<Self> {
+        let mut workload = self.clone();
+        for keys in workload.keys.values_mut() {
+            keys.distribution = keys.distribution.with_exponent(exponent);
+        }
+        Arc::new(workload)
+    }
+
+    /// Whether it has keys, and all sets of them have numbers of their own, so that no knob changes these.
+    pub fn has_own_keys(&self) -> bool {
+        !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Distribution {
+    /// Its name, without its parameters.
+    pub fn name(self) -> String {
+        self.to_string().split(' ').take(1).collect()
+    }
+
+    /// Its exponent, if it has one.
+    pub fn exponent(self) -> Option<f64> {
+        match self {
+            Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {
+                Some(exponent)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same with this exponent, if it has one.
+    #[must_use]
+    pub fn with_exponent(self, exponent: f64) -> Self {
+        match self {
+            Self::Zipfian(_) => Self::Zipfian(exponent),
+            Self::ZipfianInOrder(_) => Self::ZipfianInOrder(exponent),
+            Self::Latest(_) => Self::Latest(exponent),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Keyset, preset};
+
+    #[test]
+    fn a_weight_is_turned_alone_and_the_operations_stay_the_same() {
+        let cache = preset("cache").unwrap();
+        let turned = cache.with_weight(1, 7);
+        assert_eq!(turned.to_string(), "GET:SET 10:7");
+        assert!(turned.has_operations_of(&cache) && !turned.has_operations_of(&preset("ping").unwrap()));
+        assert_eq!(cache.with_weight(9, 7), cache);
+        assert!(!turned.asks_alone(0) && turned.with_weight(1, 0).asks_alone(0));
+        assert!(!turned.with_weight(1, 0).asks_alone(1), "it has none itself");
+    }
+
+    #[test]
+    fn a_share_of_reads_is_enough_for_get_and_set_and_nothing_else() {
+        let mut workload = Workload::clone(&preset("cache").unwrap());
+        assert!(workload.has_get_and_set_alone() && preset("get").unwrap().has_get_and_set_alone());
+        workload.operations.push(Operation::command("PING", 0));
+        assert!(!workload.has_get_and_set_alone() && !preset("incr").unwrap().has_get_and_set_alone());
+    }
+
+    #[test]
+    fn the_read_share_turns_both_ways_and_leaves_other_operations_their_share() {
+        let usual = preset("cache").unwrap();
+        assert_eq!(usual.read_share().map(|share| (share * 100.0).round()), Some(91.0));
+        assert_eq!(usual.with_read_percent(50).to_string(), "GET:SET 1:1");
+        assert_eq!(usual.with_read_percent(0).with_read_percent(50), usual.with_read_percent(50));
+        let mut with_ping = (*Workload::ratio(1, 1)).clone();
+        with_ping.operations.push(Operation::command("PING", 2));
+        assert_eq!(with_ping.with_read_percent(0).to_string(), "SET:PING 1:1");
+        let incr = preset("incr").unwrap();
+        assert_eq!((incr.with_read_percent(20), incr.read_share()), (Arc::clone(&incr), None));
+    }
+
+    #[test]
+    fn sets_that_are_drawn_in_one_way_have_a_distribution_together() {
+        let zipfian = preset("cache").unwrap().drawn_by(Distribution::Zipfian(1.1));
+        assert_eq!(
+            (zipfian.distribution(), zipfian.exponent()),
+            (Some(Distribution::Zipfian(1.1)), Some(1.1))
+        );
+        let mut both = Workload::clone(&zipfian);
+        both.keys.insert("other".to_owned(), Keyset { count: Some(5), ..Keyset::default() });
+        assert_eq!((both.distribution(), both.exponent()), (None, Some(1.1)));
+        let turned = both.with_exponent(0.5);
+        assert_eq!(turned.exponent(), Some(0.5));
+        assert_eq!(turned.keys["other"].distribution, Distribution::Uniform);
+        assert!(!both.has_own_keys());
+        both.keys.remove("key");
+        assert!(both.has_own_keys() && !preset("ping").unwrap().has_own_keys());
+        assert_eq!(preset("ping").unwrap().distribution(), None);
+    }
+}
