@@ -3,7 +3,7 @@
 //! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
 //! `_ns`. Wall-clock time appears only where a person reads a date, or a request has one in it.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -44,6 +44,11 @@ pub fn tick_of(at_ns: u64) -> u64 {
 /// Nanoseconds as seconds.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
+}
+
+/// The date in milliseconds since 1970: what is sent or shown, and never what is measured.
+pub(crate) fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 #[cfg(test)]

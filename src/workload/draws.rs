@@ -7,12 +7,11 @@ use super::{
     Insertions, Values,
     chooser::Chooser,
     dataset::Taken,
-    now,
     outgoing::{LARGE, LeftOut},
     step::Fragment,
     values::Cut,
 };
-use crate::protocol::Fill;
+use crate::{clock, protocol::Fill};
 
 /// What one client's requests are drawn from.
 #[derive(Debug, Clone)]
@@ -185,7 +184,7 @@ impl Filling<'_> {
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
             Source::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
-            Source::Now => now::unix_ms(),
+            Source::Now => clock::unix_ms(),
         }
     }
 

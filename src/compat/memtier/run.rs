@@ -18,7 +18,7 @@ use super::{
     requests::Requests,
 };
 use crate::{
-    clock::Clock,
+    clock::{self, Clock},
     compat::{
         run::{Seen, Stop, to_its_end},
         server::{place, plain, without_number, without_step},
@@ -31,7 +31,7 @@ use crate::{
     protocol::Step,
     session::Alone,
     signals::{Signal, listen},
-    workload::{KeyNames, unix_ms},
+    workload::KeyNames,
 };
 
 /// Where all random numbers come from, unless that is to be another place each time.
@@ -153,7 +153,7 @@ impl Memtier {
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
-        let mut results = Results::none(self.requests.rows.len(), unix_ms());
+        let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
         let mut has_begun = false;
         let end = to_its_end(alone, "error", |seen| match seen {
             Seen::Error(kind, message) => self.fail(kind, message, has_begun),
