@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together,
-    Values, Workload, client_seed,
+    DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Values,
+    Workload, client_seed,
     program::Weighed,
-    readable::readable,
+    readable::{self, THEN, readable},
     step::{Fragment, Step},
 };
 use crate::{foreign, protocol::Dialect};
@@ -20,8 +20,6 @@ use crate::{foreign, protocol::Dialect};
 const SAMPLES: usize = 12;
 /// Draws of each operation from which the mean of its bytes is taken: numbers have different lengths.
 const DRAWS: u64 = 500;
-/// The longest commands of an operation in characters.
-const LONGEST_COMMANDS: usize = 160;
 /// What a run is to ask.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
@@ -191,7 +189,7 @@ impl Asking<'_> {
                 name: foreign::text(&operation.name),
                 share,
                 bytes,
-                commands: commands(operation),
+                commands: readable::commands_of(operation),
             }
         };
         Ok(self.weighed(Program::new)?.into_iter().map(ahead).collect())
@@ -263,17 +261,6 @@ impl Asking<'_> {
 /// What makes a program.
 type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
-/// What stands between two steps of which the second waits for the reply to the first.
-const THEN: &str = " then ";
-
-/// The commands of an operation as the workload says them.
-fn commands(operation: &Operation) -> String {
-    let between = if operation.together == Together::Sequence { THEN } else { " ; " };
-    let steps = operation.steps.join(between);
-    let steps = foreign::at_most(steps.as_bytes(), LONGEST_COMMANDS);
-    if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
-}
-
 /// The same where each value has the mean size of its kind.
 fn levelled(workload: &Workload) -> Workload {
     let level = |size: &Size| match size {
@@ -288,6 +275,7 @@ fn levelled(workload: &Workload) -> Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Together;
     use crate::workload::preset;
 
     fn of(workload: &Workload, dialect: Dialect) -> Preview {

@@ -1,11 +1,25 @@
 //! Requests as they stand on the wire, as a line that a person reads.
 
+use super::{Operation, Together};
 use crate::{foreign, protocol::Dialect};
 
 /// The longest word in characters, with what is said of the rest: enough for the name of a key.
 const LONGEST_WORD: usize = 80;
 /// So many characters make a line; what stands behind the word that reaches them is counted.
 const LONGEST_LINE: usize = 200;
+
+/// The longest commands of an operation in characters.
+const LONGEST_COMMANDS: usize = 160;
+/// What stands between two steps of which the second waits for the reply to the first.
+pub(super) const THEN: &str = " then ";
+
+/// The commands of an operation as the workload says them.
+pub(super) fn commands_of(operation: &Operation) -> String {
+    let between = if operation.together == Together::Sequence { THEN } else { " ; " };
+    let steps = operation.steps.join(between);
+    let steps = foreign::at_most(steps.as_bytes(), LONGEST_COMMANDS);
+    if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
+}
 
 /// What is sent, in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; the lines of a dialect that has
 /// them are one, with `\r\n` written out.
@@ -48,7 +62,7 @@ fn shown(word: &[u8]) -> String {
 }
 
 /// The words of commands in RESP, `None` where it is something else.
-fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
+pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
         let (count, mut rest) = header(b'*', wire)?;

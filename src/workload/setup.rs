@@ -6,16 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, Insertions, KeyNames, Keyset, Values, Workload,
-    chooser::Chooser,
-    compiled::CompiledKeyset,
-    dataset::Taken,
-    draws::{Filling, Sources},
-    key_form::SetNames,
-    now,
-    step::{Fragment, Step},
+    Draws, KeyNames, Keyset, Operation, Outgoing, Program, Together, Values, Workload, chooser::Chooser,
+    compiled::CompiledKeyset, key_form::SetNames, readable::commands, step::Step,
 };
-use crate::protocol::Fill;
+use crate::protocol::Dialect;
 
 /// What is run once before a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,63 +53,36 @@ impl Workload {
         value_size: u32,
         seed: u64,
     ) -> Vec<SetupCommand> {
-        let setup = &self.compiled().setup;
-        let used = setup.iter().flat_map(Step::values).collect();
-        let values = Values::of_kinds(self, &used, value_size, seed);
-        let (sets, names) = self.sets(keyspace, names);
-        let sources = Sources { sets, others: Vec::new(), values };
-        let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
-        let mut filling = Filling {
-            sources: &sources,
-            draws: &mut draws,
-            left_out: &mut left_out,
-            noted: &mut noted,
-            inserted: (&mut Insertions::default(), 0),
-            record: &Taken::default(),
-            given: 0,
-            awaited: None,
-            refused: None,
-        };
-        let mut word = |word: &Vec<Fragment>| {
-            word.iter().flat_map(|fragment| bytes(fragment, &names, &mut filling)).collect()
-        };
-        let mut command = |step: Step| SetupCommand {
+        if self.setup.is_empty() {
+            return Vec::new();
+        }
+        // They are drawn as the steps of one operation are, each of which waits for the one before.
+        let steps = self.setup.steps.clone();
+        let together = Together::Sequence;
+        let operation =
+            Operation { name: "setup".to_owned(), weight: 1, together, steps, ..Operation::default() };
+        let alone = Self { operations: vec![operation], ..self.without_prefill() };
+        let values = Values::new(&alone, value_size, seed);
+        let program = Program::new(&alone, Dialect::Resp2, keyspace, values, names);
+        let mut first = Outgoing::default();
+        program.append(&mut Draws::new(seed), &mut first);
+        let later = first.take_later().unwrap_or_default();
+        let wires = [first].into_iter().chain(later).map(|step| step.wire(program.values()));
+        let command = |(step, wire): (&Step, Vec<u8>)| SetupCommand {
             name: step.command().unwrap_or_default(),
-            words: step.0.iter().map(&mut word).collect(),
+            words: commands(&wire).into_iter().flatten().flatten().map(<[u8]>::to_vec).collect(),
         };
-        setup.iter().flat_map(|step| self.drawn_once([step])).map(&mut command).collect()
+        self.compiled().setup.iter().zip(wires).map(command).collect()
     }
 
     /// The sets of keys, as what draws their numbers, and what they are called.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
-        let set = |(keys, CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
-            let grows = *grows;
+        let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
             let form = keys.form();
             (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
         };
         self.keys.values().zip(&self.compiled().keysets).map(set).unzip()
-    }
-}
-
-/// A fragment as it is sent; what it draws is noted.
-fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<u8> {
-    let key = |set: u16, number| names[usize::from(set)].key(number);
-    match *fragment {
-        Fragment::Text(ref text) => text.clone(),
-        // A setup that can be run has no new ones.
-        Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) => key(set, filling.note(set)),
-        Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
-        Fragment::Value(kind) => {
-            let (cut, _) = filling.value(kind);
-            let [before, behind] = filling.sources.values.frame(cut).unwrap_or_default();
-            [before, filling.sources.values.bytes(cut), behind].concat()
-        }
-        Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
-        // A setup that can be run has none of these.
-        Fragment::OfRecord(ref portion) => portion.to_string().into_bytes(),
-        Fragment::Cas => b"{cas}".to_vec(),
-        Fragment::Now => now::unix_ms().to_string().into_bytes(),
     }
 }
 

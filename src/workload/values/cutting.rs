@@ -1,7 +1,7 @@
 //! Values of all kinds of a workload, each cut out of a pool that is made once. One random number says where, and of which
 //! size: its lower bits are the offset's, its upper ones the size's.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Content, Size, ValueKind,
@@ -70,26 +70,17 @@ impl Cut {
 impl Values {
     /// Those of a workload, of `value_size` bytes where the workload does not say. The same seed gives the same values.
     pub fn new(workload: &Workload, value_size: u32, seed: u64) -> Self {
-        Self::of_kinds(workload, &workload.compiled().values, value_size, seed)
-    }
-
-    /// The same of these kinds alone.
-    pub(in crate::workload) fn of_kinds(
-        workload: &Workload,
-        used: &BTreeSet<u16>,
-        value_size: u32,
-        seed: u64,
-    ) -> Self {
-        Self::made(workload, used, value_size, seed, &[])
+        Self::made(workload, value_size, seed, &[])
     }
 
     /// Those of another workload or size, with the pools of these where they are the same.
     #[must_use]
     pub fn again(&self, workload: &Workload, value_size: u32) -> Self {
-        Self::made(workload, &workload.compiled().values, value_size, self.seed, &self.kinds)
+        Self::made(workload, value_size, self.seed, &self.kinds)
     }
 
-    fn made(workload: &Workload, used: &BTreeSet<u16>, value_size: u32, seed: u64, known: &[Cutter]) -> Self {
+    fn made(workload: &Workload, value_size: u32, seed: u64, known: &[Cutter]) -> Self {
+        let used = &workload.compiled().values;
         let kinds: Vec<_> = workload.value_kinds().collect();
         let largest_of = |content| {
             let alike = used.iter().map(|kind| &kinds[usize::from(*kind)]);
