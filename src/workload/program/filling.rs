@@ -1,0 +1,85 @@
+//! How an operation is put together: the record that it is of, and the slots of its templates filled.
+
+use super::Program;
+use crate::{
+    protocol::Template,
+    workload::{Draws, OpId, Outgoing, dataset::Taken, draws::Filling, outgoing::Awaited},
+};
+
+impl Program {
+    #[inline]
+    pub(super) fn fill(
+        &self,
+        (_, op, template): &(u64, OpId, Template),
+        given: u64,
+        draws: &mut Draws,
+        out: &mut Outgoing,
+    ) -> OpId {
+        if !self.has_record(*op, &mut out.record) {
+            return *op;
+        }
+        let start = out.bytes.len();
+        let Outgoing { left_out, noted, record, inserted, appended, .. } = out;
+        let mut filling = Filling {
+            sources: &self.sources,
+            draws,
+            left_out,
+            noted,
+            inserted: (inserted, *appended),
+            record,
+            given,
+            awaited: None,
+            refused: None,
+        };
+        template.append(&mut filling, &mut out.bytes);
+        let mut refused = filling.refused;
+        if !self.templates.later.is_empty() && refused.is_none() {
+            refused = self.append_later(*op, draws, out);
+        }
+        match refused {
+            Some(key) => out.refuse(start, key),
+            None => out.appended += 1,
+        }
+        *op
+    }
+
+    /// Takes the next record, if the operation is of one. Whether it may be put together.
+    #[inline]
+    fn has_record(&self, op: OpId, taken: &mut Taken) -> bool {
+        self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
+    }
+
+    /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
+    /// Where something that was to be a key is none, that is returned, and no step is appended.
+    #[inline(never)]
+    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
+        let steps = self.templates.later.iter().find(|(known, _)| *known == op);
+        for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
+            if out.later.len() <= place {
+                out.later.push(Outgoing::default());
+            }
+            let step = &mut out.later[place];
+            step.before = step.bytes.len();
+            let mut filling = Filling {
+                sources: &self.sources,
+                draws,
+                left_out: &mut step.left_out,
+                noted: &mut out.noted,
+                inserted: (&mut out.inserted, out.appended),
+                record: &out.record,
+                given: 0,
+                awaited: None,
+                refused: None,
+            };
+            template.append(&mut filling, &mut step.bytes);
+            let (awaited, refused) = (filling.awaited, filling.refused);
+            step.awaited.extend(awaited.map(|at| Awaited { at, operation: step.operations }));
+            step.operations += 1;
+            if refused.is_some() {
+                out.cut_later(place + 1);
+                return refused;
+            }
+        }
+        None
+    }
+}
