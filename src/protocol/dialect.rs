@@ -12,7 +12,7 @@
 use thiserror::Error;
 
 use super::{
-    Part, Refusal, Skipper, Words, memcached, request::Laid, resp, resp_skipper::RespSkipper, words,
+    Part, Refusal, Skipper, Words, memcached, request_parts::Laid, resp, resp_skipper::RespSkipper, words,
 };
 
 /// A dialect.

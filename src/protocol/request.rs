@@ -8,90 +8,19 @@
 //! them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
 //! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
 
+mod making;
+
 use super::{
-    Dialect, Unspoken,
-    digits::{KEY_DIGITS, digits},
-    memcached, resp,
+    Dialect, Fill, Part, Unspoken,
+    digits::digits,
+    memcached,
+    request_parts::{Head, Laid},
+    resp,
 };
+use making::Making;
 
 /// Bytes copied at a time: more than a whole GET or INCR.
 const BLOCK: usize = 64;
-
-/// A part of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
-    /// Sent as it is.
-    Text(&'a [u8]),
-    /// A number of this source in [`KEY_DIGITS`] digits.
-    Digits(u16),
-    /// A number of this source in as many digits as it has.
-    Number(u16),
-    /// The same with leading zeros up to so many digits.
-    Padded(u16, u8),
-    /// A value.
-    Value {
-        /// The number of its kind.
-        kind: u16,
-        /// How many bytes all of this kind have; `None` where that is drawn.
-        size: Option<usize>,
-    },
-    /// A number that is known when the reply to the request before has come: nothing stands there yet.
-    Awaited,
-}
-
-impl Part<'_> {
-    /// How long it is, where that is known before it is filled.
-    pub(super) fn length(&self) -> Option<usize> {
-        match *self {
-            Self::Text(text) => Some(text.len()),
-            Self::Digits(_) => Some(KEY_DIGITS),
-            Self::Value { size, .. } => size,
-            Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
-        }
-    }
-}
-
-/// What a command is laid out into, in the order of the wire.
-pub(super) enum Laid<'a> {
-    /// Written as it is.
-    Bytes(Vec<u8>),
-    /// A part whose length stands nowhere.
-    Plain(Part<'a>),
-    /// An argument that its length stands before.
-    Measured(Head<Part<'a>>, Vec<Part<'a>>),
-    /// A key of memcached whose length stands nowhere and whose bytes are known when it is filled.
-    Key(Vec<Part<'a>>),
-}
-
-/// What stands before an argument that is measured.
-#[derive(Debug, Clone)]
-pub(super) enum Head<P> {
-    /// `$`, its length, and the end of a line.
-    Bulk,
-    /// A blank, its length, and these, with the end of a line among them.
-    Line(Vec<P>),
-}
-
-/// What fills the slots of a request, in the order in which they stand on the wire; a value whose size is drawn is drawn
-/// before what stands between its length and it. The numbers of the sources and of the kinds of values are those that the
-/// template was made with.
-pub trait Fill {
-    /// A value that is drawn and not written yet.
-    type Value: Copy;
-    /// The next number of a source; below 10^12 where it fills [`Part::Digits`].
-    fn number(&mut self, source: u16) -> u64;
-    /// Draws the next value of a kind, and says how many bytes it has.
-    fn value(&mut self, kind: u16) -> (Self::Value, usize);
-    /// Appends a value, or notes that it is written from where it lies; how many of its bytes are left out then.
-    fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
-    /// A number is to be put in at this place when it is known.
-    fn await_number(&mut self, at: usize);
-    /// What stood from the first of these places to the second stands `by` bytes behind it now, and before it what stood
-    /// behind the second.
-    fn moved(&mut self, from: usize, behind: usize, by: usize);
-    /// These bytes were to be a key and are none: the request must not be sent.
-    fn refuse(&mut self, key: &[u8]);
-}
 
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
 #[derive(Debug, Clone)]
@@ -167,7 +96,8 @@ impl Template {
 
     /// Of these bytes, as they are.
     pub fn raw(bytes: &[u8]) -> Self {
-        let mut making = Making { pieces: Vec::new(), bytes: bytes.to_vec(), digits: Vec::new() };
+        let mut making = Making::default();
+        making.add(Laid::Bytes(bytes.to_vec()));
         making.end_piece(Then::Piece);
         Self { pieces: making.pieces }
     }
@@ -294,100 +224,10 @@ fn append_key(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
     }
 }
 
-/// A template that is being made.
-#[derive(Default)]
-struct Making {
-    pieces: Vec<Piece>,
-    /// The piece that is not ended yet.
-    bytes: Vec<u8>,
-    digits: Vec<(usize, u16)>,
-}
-
-impl Making {
-    fn add(&mut self, laid: Laid) {
-        match laid {
-            Laid::Bytes(bytes) => self.bytes.extend(bytes),
-            Laid::Plain(part) => self.add_part(part),
-            Laid::Measured(head, parts) => self.add_measured(head, &parts),
-            Laid::Key(parts) => self.end_slot(Slot::Key(parts.iter().map(Fragment::of).collect())),
-        }
-    }
-
-    fn add_measured(&mut self, head: Head<Part>, parts: &[Part]) {
-        match (parts.iter().map(Part::length).sum::<Option<usize>>(), parts) {
-            (Some(length), _) => {
-                match head {
-                    Head::Bulk => resp::append_header(b'$', length, &mut self.bytes),
-                    Head::Line(between) => {
-                        self.bytes.push(b' ');
-                        append_number(length as u64, &mut self.bytes);
-                        between.into_iter().for_each(|part| self.add_part(part));
-                    }
-                }
-                parts.iter().for_each(|part| self.add_part(*part));
-            }
-            (None, [Part::Value { kind, .. }]) => self.end_slot(Slot::Sized(head.fragments(), *kind)),
-            (None, [Part::Number(source)]) if matches!(head, Head::Bulk) => {
-                self.end_slot(Slot::SizedNumber(*source));
-            }
-            (None, _) => {
-                let fragments = parts.iter().map(Fragment::of).collect();
-                self.end_slot(Slot::Argument(head.fragments(), fragments));
-            }
-        }
-    }
-
-    fn add_part(&mut self, part: Part) {
-        match part {
-            Part::Text(text) => self.bytes.extend_from_slice(text),
-            Part::Digits(source) => {
-                self.digits.push((self.bytes.len(), source));
-                self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
-            }
-            Part::Number(source) => self.end_slot(Slot::Number(source)),
-            Part::Padded(source, least) => self.end_slot(Slot::Padded(source, least)),
-            Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
-            Part::Awaited => self.end_slot(Slot::Awaited),
-        }
-    }
-
-    fn end_slot(&mut self, slot: Slot) {
-        self.end_piece(Then::Slot(Box::new(slot)));
-    }
-
-    fn end_piece(&mut self, then: Then) {
-        let length = self.bytes.len();
-        self.bytes.resize(length.next_multiple_of(BLOCK), 0);
-        let blocks = std::mem::take(&mut self.bytes).as_chunks().0.to_vec();
-        self.pieces.push(Piece { blocks, length, digits: std::mem::take(&mut self.digits), then });
-    }
-}
-
-impl Head<Part<'_>> {
-    fn fragments(&self) -> Head<Fragment> {
-        match self {
-            Self::Bulk => Head::Bulk,
-            Self::Line(parts) => Head::Line(parts.iter().map(Fragment::of).collect()),
-        }
-    }
-}
-
-impl Fragment {
-    fn of(part: &Part) -> Self {
-        match *part {
-            Part::Text(text) => Self::Text(text.to_vec()),
-            Part::Digits(source) => Self::Digits(source),
-            Part::Number(source) => Self::Number(source),
-            Part::Padded(source, least) => Self::Padded(source, least),
-            Part::Value { kind, .. } => Self::Value(kind),
-            Part::Awaited => Self::Awaited,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::KEY_DIGITS;
 
     fn text(bytes: &[u8]) -> String {
         String::from_utf8(bytes.to_vec()).unwrap()

@@ -3,7 +3,7 @@
 use super::{
     Dialect, Introduction, Part, Refusal, Step,
     digits::{NINE_DIGITS, few_digits},
-    request::{Head, Laid},
+    request_parts::{Head, Laid},
 };
 
 /// Ends a line, and a bulk string.

@@ -300,38 +300,21 @@ mod tests {
     const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADING not yet\r\n*0\r\n%0\r\n$0\r\n\r\n\
         *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
         |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
-    const EXPECTED: [&str; 17] = [
-        "value",
-        "value",
-        "nil",
-        "nil",
-        "nil",
-        "value",
-        "LOADING not yet",
-        "nil",
-        "nil",
-        "value",
-        "ERR inner",
-        "value",
-        "value",
-        "value",
-        "value",
-        "value",
-        "value",
-    ];
+    const EXPECTED: &str = "value, value, nil, nil, nil, value, LOADING not yet, nil, nil, value, ERR inner, value, value, \
+        value, value, value, value";
 
     #[test]
     fn every_kind_of_reply_ends_where_it_ends() {
-        assert_eq!(replies(STREAM, &[]).unwrap(), EXPECTED);
+        assert_eq!(replies(STREAM, &[]).unwrap().join(", "), EXPECTED);
     }
 
     #[test]
     fn a_reply_may_be_cut_anywhere() {
         for cut in 0..STREAM.len() {
-            assert_eq!(replies(STREAM, &[cut]).unwrap(), EXPECTED, "cut at {cut}");
+            assert_eq!(replies(STREAM, &[cut]).unwrap().join(", "), EXPECTED, "cut at {cut}");
         }
         let every_byte: Vec<_> = (1..STREAM.len()).collect();
-        assert_eq!(replies(STREAM, &every_byte).unwrap(), EXPECTED);
+        assert_eq!(replies(STREAM, &every_byte).unwrap().join(", "), EXPECTED);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 mod command;
 mod greeting;
 mod skipper;
+mod words;
 
-pub(super) use command::{is_key, lay_out};
+pub(super) use command::lay_out;
 pub(super) use greeting::{PING, PONG, encode, introduce, refusal};
 pub use skipper::MemcachedSkipper;
+pub(super) use words::is_key;

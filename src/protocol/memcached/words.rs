@@ -1,0 +1,99 @@
+//! The words of a command, and what may stand where.
+
+use crate::{
+    foreign,
+    protocol::{Part, Unspoken},
+};
+
+/// The longest key in bytes.
+const LONGEST_KEY: usize = 250;
+/// More seconds than these are taken for a moment in time.
+const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
+
+/// A word of a command, in parts.
+pub(super) type Word<'a> = Vec<Part<'a>>;
+
+/// A word that is fixed.
+pub(super) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
+    match word.as_slice() {
+        [Part::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn is(word: &Word, option: &str) -> bool {
+    text(word).is_some_and(|text| text.eq_ignore_ascii_case(option.as_bytes()))
+}
+
+pub(super) fn is_drawn(part: &Part) -> bool {
+    matches!(part, Part::Value { .. })
+}
+
+pub(super) fn has_break(text: &[u8]) -> bool {
+    text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+}
+
+/// Whether these bytes are a key: on a line of its own everything else would be read as something else.
+pub(in crate::protocol) fn is_key(bytes: &[u8]) -> bool {
+    (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
+}
+
+/// What of a key is known before it is made. A workload's numbers are looked at as the longest that they can be.
+pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
+    let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
+    let is_empty = key.iter().all(|part| part.length() == Some(0));
+    let has_bad = |part: &Part| matches!(part, Part::Text(text) if has_break(text));
+    if is_empty || length > LONGEST_KEY {
+        return Err(Unspoken(format!("a key of memcached has 1 to {LONGEST_KEY} bytes, not {length}")));
+    }
+    if key.iter().any(has_bad) {
+        return Err(Unspoken("a key of memcached has no spaces and no control characters".to_owned()));
+    }
+    Ok(())
+}
+
+/// A word that is a whole number.
+pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
+    let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let is_number = match word.as_slice() {
+        [Part::Number(_) | Part::Padded(..) | Part::Digits(_) | Part::Awaited] => true,
+        [Part::Text(text)] => is_digits(text),
+        _ => false,
+    };
+    let said = || text(word).map_or_else(|| "something else".to_owned(), foreign::bytes);
+    if is_number {
+        Ok(word)
+    } else {
+        Err(Unspoken(format!("memcached takes a whole number there, not '{}'", said())))
+    }
+}
+
+pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
+    let seconds = text(ttl).and_then(|text| foreign::bytes(text).parse::<u64>().ok());
+    if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
+        return Err(Unspoken(format!(
+            "memcached takes more than {LONGEST_TTL} s (30 days) for a moment in time, and what is to expire then is gone \
+             at once"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether it may stand in a flag.
+pub(super) fn is_plain(part: &Part) -> bool {
+    match part {
+        Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
+        Part::Value { .. } => false,
+        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
+    }
+}
+
+pub(super) fn check_flag(flag: &Word) -> Result<(), Unspoken> {
+    match flag.first() {
+        Some(Part::Text(text)) if text.starts_with(b"q") => Err(Unspoken(
+            "the quiet flag q of memcached leaves out replies, and each request is to have one".to_owned(),
+        )),
+        Some(_) if flag.iter().all(is_plain) => Ok(()),
+        _ => Err(Unspoken("a flag of memcached has no spaces and no value".to_owned())),
+    }
+}
