@@ -9,6 +9,9 @@
 //!                  └────────── back-off ◄──────────────┘
 //! ```
 
+mod client;
+mod turns;
+
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
@@ -17,11 +20,9 @@ use std::{
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{
-    connection::{Connection, Phase},
-    quota::{Allowance, Numbered},
-};
-use crate::{endpoint::BackOff, workload::Draws};
+use super::connection::{Connection, Phase};
+use crate::workload::Draws;
+pub(super) use client::{Client, Link};
 
 /// Connections that all workers together have in the making at a time. As many wait in the server's queue of
 /// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls
@@ -30,57 +31,6 @@ const MAX_OPENING: usize = 128;
 
 /// Room for clients that is kept for the next turn of the knob.
 const SPARE: usize = 256;
-
-/// One client.
-pub(super) struct Client {
-    pub(super) link: Link,
-    /// What its requests are drawn from: two clients never ask the same.
-    pub(super) draws: Draws,
-    /// How many requests it may still send.
-    pub(super) left: u64,
-    /// The requests of its batch, where each has to be answered.
-    pub(super) numbers: Vec<Numbered>,
-    /// Whether it stands in the queue of those that may write.
-    queued: bool,
-    /// Whether it stands in the queue of those whose sockets hold more.
-    unread: bool,
-    /// Connections lost since the last batch that was answered.
-    back_off: BackOff,
-    /// Whether it lost its connection, or could not get one, and has none since.
-    is_lost: bool,
-    /// How many requests were answered on its connection, in whole batches.
-    served: u32,
-    /// Whether its connection was closed on purpose, and the next is not there yet.
-    is_between: bool,
-}
-
-impl Client {
-    fn new(draws: Draws) -> Self {
-        Self {
-            link: Link::Down,
-            draws,
-            left: u64::MAX,
-            numbers: Vec::new(),
-            queued: false,
-            unread: false,
-            back_off: BackOff::new(),
-            is_lost: false,
-            served: 0,
-            is_between: false,
-        }
-    }
-}
-
-/// A client's connection.
-#[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
-pub(super) enum Link {
-    /// None, and none wanted.
-    Down,
-    /// None yet: waits for its turn, or for its back-off to end.
-    Scheduled,
-    /// There is one.
-    Open(Connection),
-}
 
 /// All clients of a worker.
 pub(super) struct Clients {
@@ -334,110 +284,15 @@ impl Clients {
         }
     }
 
-    /// Gives each client its part of what is sent: so many requests for the client with an index, where there are parts. The sum
-    /// of them.
-    pub(super) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
-        let mut sum: u64 = 0;
-        for (i, client) in self.all.iter_mut().enumerate() {
-            client.left = part_of(i).unwrap_or(u64::MAX);
-            sum = sum.saturating_add(client.left);
-        }
-        sum
-    }
-
-    /// How many requests client `i` may still send.
-    pub(super) fn left(&self, i: usize) -> u64 {
-        self.all[i].left
-    }
-
     /// How many requests were answered on the connection of client `i`.
     pub(super) fn served(&self, i: usize) -> u32 {
         self.all[i].served
-    }
-
-    /// The socket of client `i` holds more than was read.
-    pub(super) fn queue_unread(&mut self, i: usize) {
-        if !std::mem::replace(&mut self.all[i].unread, true) {
-            self.unread.push_back(i);
-        }
-    }
-
-    /// How many sockets hold more.
-    #[inline]
-    pub(super) fn unread(&self) -> usize {
-        self.unread.len()
-    }
-
-    /// The next client whose socket holds more.
-    pub(super) fn next_unread(&mut self) -> Option<usize> {
-        while let Some(i) = self.unread.pop_front() {
-            let Some(client) = self.all.get_mut(i) else { continue };
-            client.unread = false;
-            if self.connection(i).is_some_and(|c| c.has_more()) {
-                return Some(i);
-            }
-        }
-        None
     }
 
     fn forget_loss(&mut self, i: usize) -> bool {
         let was_lost = std::mem::take(&mut self.all[i].is_lost);
         self.lost -= usize::from(was_lost);
         was_lost
-    }
-
-    /// Client `i` may write when its turn comes.
-    pub(super) fn queue(&mut self, i: usize) {
-        if !std::mem::replace(&mut self.all[i].queued, true) {
-            self.ready.push_back(i);
-        }
-    }
-
-    /// Every client that is idle may write when its turn comes.
-    pub(super) fn queue_idle(&mut self) {
-        let is_idle =
-            |(i, connection): (usize, &mut Connection)| (connection.phase == Phase::Idle).then_some(i);
-        let idle: Vec<_> = self.connections().filter_map(is_idle).collect();
-        idle.into_iter().for_each(|i| self.queue(i));
-    }
-
-    /// What the clients have in flight is not to be given back any more.
-    pub(super) fn forget_numbers(&mut self) {
-        self.all.iter_mut().for_each(|client| client.numbers.clear());
-    }
-
-    /// Gives those requests of client `i` back that are not answered, where each has to be. Whether there are any.
-    pub(super) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
-        let answered = self.connection(i).map_or(0, |connection| connection.answered());
-        let mut numbers = std::mem::take(&mut self.all[i].numbers);
-        let lost = numbers.get(answered..).unwrap_or_default();
-        to.give_back(lost);
-        let any = !lost.is_empty();
-        numbers.clear();
-        self.all[i].numbers = numbers;
-        any
-    }
-
-    /// Whether a client waits for its turn to write.
-    pub(super) fn any_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// How many clients wait for their turn to write, or did when they were last looked at.
-    pub(super) fn how_many_ready(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// The client whose turn it is to write.
-    pub(super) fn next_ready(&mut self) -> Option<usize> {
-        while let Some(i) = self.ready.pop_front() {
-            let Some(client) = self.all.get_mut(i) else { continue };
-            client.queued = false;
-            if self.connection(i).is_some_and(|c| c.phase == Phase::Idle) {
-                return Some(i);
-            }
-        }
-        None
     }
 }
 
