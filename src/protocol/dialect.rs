@@ -9,10 +9,9 @@
 //!
 //! In every dialect a request has one reply.
 
-use thiserror::Error;
-
 use super::{
-    Part, Refusal, Skipper, Words, memcached, request_parts::Laid, resp, resp_skipper::RespSkipper, words,
+    Introduction, Part, Refusal, Skipper, Step, Unspoken, Words, memcached, request_parts::Laid, resp,
+    resp_skipper::RespSkipper, words,
 };
 
 /// A dialect.
@@ -27,11 +26,6 @@ pub enum Dialect {
     Memcached,
 }
 
-/// A command that a dialect does not have, or not so, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Unspoken(pub(super) String);
-
 /// How a URI names a dialect, whether TLS is spoken below it, and which dialect it is.
 const SCHEMES: [(&str, bool, Dialect); 6] = [
     ("redis", false, Dialect::Resp2),
@@ -41,38 +35,6 @@ const SCHEMES: [(&str, bool, Dialect); 6] = [
     ("memcached", false, Dialect::Memcached),
     ("memcacheds", true, Dialect::Memcached),
 ];
-
-/// Who we are on a server, and what we want there.
-#[derive(Debug, Clone, Copy)]
-pub struct Introduction<'a> {
-    /// `None` is the default user.
-    pub user: Option<&'a str>,
-    /// `None` where nobody asks.
-    pub password: Option<&'a str>,
-    /// The database.
-    pub db: u32,
-    /// What the connection is to be called.
-    pub name: Option<&'a str>,
-}
-
-/// One command of a greeting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Is it a server that we know? Without a word of who we are.
-    Ping,
-    /// Who we are.
-    Auth,
-    /// Which protocol is spoken.
-    Hello,
-    /// What is read is remembered for us, and its changes told.
-    Tracking,
-    /// Which database is meant.
-    Select,
-    /// What we are called in `CLIENT LIST`.
-    SetName,
-    /// None of them: what the server says of the connection as such.
-    Connection,
-}
 
 impl Dialect {
     /// The dialect that a URI's scheme stands for, and whether TLS is spoken below it.
@@ -181,7 +143,8 @@ impl Dialect {
     /// The commands that say who we are, in their order, each with one reply.
     pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
         match self {
-            Self::Resp2 | Self::Resp3 => resp::introduce(self, who),
+            Self::Resp2 => resp::introduce(who, false),
+            Self::Resp3 => resp::introduce(who, true),
             Self::Memcached => memcached::introduce(who),
         }
     }
@@ -291,21 +254,6 @@ impl Dialect {
             (_, Step::Select) => "SELECT",
             (_, Step::SetName) => "CLIENT SETNAME",
             (_, Step::Connection) => "the connection",
-        }
-    }
-}
-
-impl Step {
-    /// The command as the server's statistics call it but for its case, if it was asked for one.
-    pub fn command(self) -> Option<&'static str> {
-        match self {
-            Self::Ping => Some("PING"),
-            Self::Auth => Some("AUTH"),
-            Self::Hello => Some("HELLO"),
-            Self::Tracking => Some("CLIENT|TRACKING"),
-            Self::Select => Some("SELECT"),
-            Self::SetName => Some("CLIENT|SETNAME"),
-            Self::Connection => None,
         }
     }
 }

@@ -1,4 +1,51 @@
-//! What it means that a server answers a step of a greeting with an error.
+//! What is said first, step by step, and what it means that a server answers a step with an error.
+
+/// Who we are on a server, and what we want there.
+#[derive(Debug, Clone, Copy)]
+pub struct Introduction<'a> {
+    /// `None` is the default user.
+    pub user: Option<&'a str>,
+    /// `None` where nobody asks.
+    pub password: Option<&'a str>,
+    /// The database.
+    pub db: u32,
+    /// What the connection is to be called.
+    pub name: Option<&'a str>,
+}
+
+/// One command of a greeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Is it a server that we know? Without a word of who we are.
+    Ping,
+    /// Who we are.
+    Auth,
+    /// Which protocol is spoken.
+    Hello,
+    /// What is read is remembered for us, and its changes told.
+    Tracking,
+    /// Which database is meant.
+    Select,
+    /// What we are called in `CLIENT LIST`.
+    SetName,
+    /// None of them: what the server says of the connection as such.
+    Connection,
+}
+
+impl Step {
+    /// The command as the server's statistics call it but for its case, if it was asked for one.
+    pub fn command(self) -> Option<&'static str> {
+        match self {
+            Self::Ping => Some("PING"),
+            Self::Auth => Some("AUTH"),
+            Self::Hello => Some("HELLO"),
+            Self::Tracking => Some("CLIENT|TRACKING"),
+            Self::Select => Some("SELECT"),
+            Self::SetName => Some("CLIENT|SETNAME"),
+            Self::Connection => None,
+        }
+    }
+}
 
 /// What an error means, whoever said it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,13 @@
 //! What a request is made of, what it is laid out into, and what fills its slots.
 
+use thiserror::Error;
+
 use super::digits::KEY_DIGITS;
+
+/// A command that a dialect does not have, or not so, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unspoken(pub(super) String);
 
 /// A part of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

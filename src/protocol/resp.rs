@@ -1,7 +1,7 @@
 //! How RESP puts commands into bytes, and the commands by which one becomes somebody.
 
 use super::{
-    Dialect, Introduction, Part, Refusal, Step,
+    Introduction, Part, Refusal, Step,
     digits::{NINE_DIGITS, few_digits},
     request_parts::{Head, Laid},
 };
@@ -51,7 +51,7 @@ pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
 }
 
 /// Who we are, then which dialect, then which database, then our name.
-pub(super) fn introduce(dialect: Dialect, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
+pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8>)> {
     let mut steps = Vec::new();
     let mut say = |step, words: &[&[u8]]| steps.push((step, encode(words)));
     match (who.user, who.password) {
@@ -59,7 +59,7 @@ pub(super) fn introduce(dialect: Dialect, who: &Introduction) -> Vec<(Step, Vec<
         (None, Some(password)) => say(Step::Auth, &[b"AUTH", password.as_bytes()]),
         (_, None) => {}
     }
-    if dialect == Dialect::Resp3 {
+    if in_resp3 {
         say(Step::Hello, &[b"HELLO", b"3"]);
     }
     if who.db != 0 {
