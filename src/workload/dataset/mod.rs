@@ -18,7 +18,6 @@ mod portion;
 mod reading;
 mod records;
 mod separated;
-mod version;
 mod xml;
 
 pub(in crate::workload) use batch::Taken;

@@ -15,8 +15,7 @@ use super::{
     error::DatasetError,
     format::Rows,
     portion::Portion,
-    reading::{Source, unreadable},
-    version::Version,
+    reading::{Source, Version, unreadable},
 };
 
 /// How often it is looked for a record that is waited for.
