@@ -172,8 +172,8 @@ impl Workload {
                 return Err(WorkloadError::OfRecord { whose, portion: portion.clone() });
             }
             let new = steps.iter().flat_map(Step::fragments).find_map(Fragment::inserts);
-            if let Some(keys) = new.and_then(|set| self.keys.keys().nth(usize::from(set))) {
-                return Err(WorkloadError::NewKeys { whose, keys: keys.clone() });
+            if let Some(set) = new {
+                return Err(WorkloadError::NewKeys { whose, keys: self.keyset(set).0.to_owned() });
             }
         }
         let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
@@ -261,7 +261,7 @@ impl Workload {
                 match fragment {
                     Fragment::Key(set) | Fragment::New(set) => drop(drawn.insert(*set)),
                     Fragment::Same(set) if !drawn.contains(set) => {
-                        let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
+                        let keys = self.keyset(*set).0.to_owned();
                         return Err(WorkloadError::Same { whose: whose(), keys });
                     }
                     _ => {}

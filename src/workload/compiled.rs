@@ -123,6 +123,13 @@ impl Workload {
         compiled
     }
 
+    /// The set of keys with this number, and its name.
+    pub(super) fn keyset(&self, set: u16) -> (&str, &Keyset) {
+        let (name, keys) =
+            self.keys.iter().nth(set.into()).expect("a step has the sets of its workload only");
+        (name, keys)
+    }
+
     /// Its operations with what the text of each says.
     pub(super) fn read_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
         self.operations.iter().zip(&self.compiled().operations)
@@ -151,12 +158,11 @@ impl Workload {
 
     /// These steps of one operation as they are sent: of sets that are drawn once they repeat what was drawn.
     pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
-        let is_once = |set: u16| self.keys.keys().nth(set.into()).is_some_and(|name| is_drawn_once(name));
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
         for fragment in steps.iter_mut().flat_map(|step| &mut step.0).flatten() {
             if let Fragment::Key(set) = *fragment
-                && is_once(set)
+                && is_drawn_once(self.keyset(set).0)
                 && !drawn.insert(set)
             {
                 *fragment = Fragment::Same(set);

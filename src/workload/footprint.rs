@@ -37,9 +37,7 @@ impl Workload {
         }
         let mut all = Footprint { each, ..Footprint::default() };
         for (set, bytes) in largest.into_iter().filter(|(_, bytes)| *bytes > 0.0) {
-            let numbers = set
-                .and_then(|set: u16| self.keys.values().nth(set.into()))
-                .map(|keys| keys.numbers(keyspace));
+            let numbers = set.map(|set: u16| self.keyset(set).1.numbers(keyspace));
             let keys = numbers.map_or(1, |numbers| numbers.end - numbers.start);
             all.keys = all.keys.saturating_add(keys);
             all.bytes += bytes * keys as f64;

@@ -87,9 +87,7 @@ impl Workload {
     /// The set that a step is run for every key of: the first of several keys that it draws from, else the first.
     fn filled_by(&self, step: &Step) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
-        let is_one_key =
-            |set: u16| self.keys.values().nth(set.into()).is_some_and(|keys| keys.count == Some(1));
-        sets().find(|set| !is_one_key(*set)).or_else(|| sets().next())
+        sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
 
     /// The steps of the prefill over `keyspace` keys, the key of each that it is run for given.
@@ -99,7 +97,7 @@ impl Workload {
             let set = self.filled_by(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             *first = Fragment::Given(set);
-            let keys = self.keys.values().nth(set.into())?;
+            let keys = self.keyset(set).1;
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
             Some(Filled { step, numbers: keys.numbers(keyspace), set, is_whole })
         };
@@ -114,19 +112,19 @@ impl Workload {
 
     /// The keys that the prefill makes over `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
-        self.fillings(keyspace).filter_map(|filled| self.made_by(filled)).collect()
+        self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
     /// Those of them whose names are no parts of others, so that they can be looked for.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
-        whole.filter_map(|filled| self.made_by(filled)).collect()
+        whole.map(|filled| self.made_by(filled)).collect()
     }
 
-    fn made_by(&self, filled: Filled) -> Option<NameSet> {
-        let keys = self.keys.values().nth(filled.set.into())?;
+    fn made_by(&self, filled: Filled) -> NameSet {
+        let keys = self.keyset(filled.set).1;
         let (prefix, form) = (keys.prefix.clone(), keys.form());
-        Some(NameSet { prefix, form, numbers: filled.numbers, is_open: false })
+        NameSet { prefix, form, numbers: filled.numbers, is_open: false }
     }
 
     /// The same without a prefill.

@@ -67,7 +67,7 @@ impl Workload {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
             Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
-                let keys = self.keys.values().nth(usize::from(*set))?;
+                let keys = self.keyset(*set).1;
                 let is_usual = keys.form() == KeyForm::default();
                 let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });
                 Some([names.prefix(), &keys.prefix, &number].concat().into_bytes())

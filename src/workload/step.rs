@@ -86,10 +86,9 @@ impl Step {
         if keys.is_empty() {
             return vec![shown];
         }
-        let has_prefix = |set: u16| workload.keys.values().nth(set.into()).is_some_and(|keys| !keys.bare);
         // A key with something around it has a name that no set has, and is not found again to be removed.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
-            [Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)] => has_prefix(*set),
+            [Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)] => !workload.keyset(*set).1.bare,
             _ => false,
         };
         let others = keys.iter().filter(|place| !is_own(place));
