@@ -99,7 +99,8 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::{Findings, of_segment},
-        knobs::Knobs, load::Prefilling,
+        knobs::Knobs,
+        load::Prefilling,
         session::{Record, Segment},
         workload::preset,
     };

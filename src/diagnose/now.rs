@@ -1,7 +1,7 @@
 //! What all rules know of the present: the machine, the server, the segment and its last seconds.
 
 use crate::{
-    protocol::Words,
+    protocol::{Dialect, Words},
     session::{Interval, Record, Segment},
 };
 
@@ -49,7 +49,7 @@ impl Now {
 
     /// What the server calls what it is asked.
     pub(super) fn words(&self) -> &'static Words {
-        Words::of_server(&self.server)
+        Dialect::of_server(&self.server).words()
     }
 
     /// The latest intervals before the last `but`, the oldest first: as few as are `window_s` long together, or all.

@@ -63,7 +63,8 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::Findings,
-        knobs::Knobs, load::Prefilling,
+        knobs::Knobs,
+        load::Prefilling,
         probe::Ping,
         session::{Event, Interval, Segment, Span},
         stats::fixture::latency_of,

@@ -9,7 +9,8 @@ use crate::{
     app::Program,
     experiment::Setting,
     export::{Format, Rows},
-    knobs::Knobs, load::self,
+    knobs::Knobs,
+    load,
     print::words::Words,
     session::{
         Writer,

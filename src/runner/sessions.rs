@@ -14,7 +14,8 @@ use crate::{
     app::Program,
     endpoint::UNVERIFIED,
     foreign,
-    knobs::{Knobs, MAX_CLIENTS}, load::most_clients,
+    knobs::{Knobs, MAX_CLIENTS},
+    load::most_clients,
     print::Said,
     server::value_words,
     session::{

@@ -6,11 +6,7 @@ use super::{
     Commission,
     room::{Danger, Demand, RoomWatch, Turn},
 };
-use crate::{
-    knobs::Knobs, load::Requests,
-    server::Survey,
-    session::Record,
-};
+use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
 
 /// What was allowed, and what it is compared with.
 #[derive(Debug)]

@@ -3,11 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{Danger, Notice};
-use crate::{
-    knobs::Knobs, load::Plan,
-    session::Writer,
-    workload::RunId,
-};
+use crate::{knobs::Knobs, load::Plan, session::Writer, workload::RunId};
 
 /// Whose keys a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
