@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 use crate::app::{Pane, Subject};
 
 /// How much fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Charts beside a panel.
     Panel,
@@ -28,11 +28,12 @@ pub enum Tier {
     /// Numbers, one line of chart.
     Numbers,
     /// One line.
+    #[default]
     Line,
 }
 
 /// The columns that all charts share, so that one moment stands above and below itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Columns {
     /// Width of the names and axis labels left of the plot.
     pub gutter: u16,
@@ -47,7 +48,7 @@ pub struct Columns {
 }
 
 /// The plan of the screen, made once for each frame: what is drawn and what the mouse hits goes by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The whole screen.
     pub area: Rect,
@@ -132,25 +133,25 @@ fn of_all(area: Rect, subject: Subject) -> Plan {
     };
     match tier {
         Tier::Panel | Tier::Compact => charts(area, tier, subject),
-        Tier::Numbers => Plan { columns: columns_of_numbers(w), ..empty(area, tier) },
-        Tier::Line => Plan { header: line(area, 0), ..empty(area, tier) },
+        Tier::Numbers => Plan { area, tier, columns: columns_of_numbers(w), ..Plan::default() },
+        Tier::Line => Plan { area, header: line(area, 0), ..Plan::default() },
     }
 }
 
 /// The parts that share the rows of the charts, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ChartPart {
     Throughput,
     Commands,
     Latency,
     Probes,
 }
 
-use Part::{Commands, Latency, Probes, Throughput};
+use ChartPart::{Commands, Latency, Probes, Throughput};
 
 /// What the rows of the charts go to, one grant after another while they last: first the least that says something
 /// of each part, the most needed part first, then more of it. What is left over makes the latency higher.
-const OF_LOAD: [(Part, u16); 21] = [
+const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
     (Latency, 6),
     // A rule and a chart of two rows.
@@ -183,7 +184,7 @@ const OF_LOAD: [(Part, u16); 21] = [
 ];
 
 /// The same while the charts are about the server.
-const OF_SERVER: [(Part, u16); 17] = [
+const OF_SERVER: [(ChartPart, u16); 17] = [
     (Latency, 5),
     (Throughput, 3),
     // The server's CPU and its traffic.
@@ -351,88 +352,5 @@ fn line(area: Rect, n: u16) -> Rect {
     Rect { y: area.y + n, height: area.height.min(1), ..area }
 }
 
-fn empty(area: Rect, tier: Tier) -> Plan {
-    let none = Rect { width: 0, height: 0, ..area };
-    Plan {
-        area,
-        tier,
-        header: none,
-        status: none,
-        body: none,
-        throughput: none,
-        commands: none,
-        latency: none,
-        probes: none,
-        probe_rows: 0,
-        probe_rule: false,
-        axis: none,
-        panel: none,
-        knob_line: none,
-        news: none,
-        server: none,
-        footer: none,
-        columns: Columns { gutter: 0, plot: 0, name: 0, values: 0, value: 0 },
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn of(w: u16, h: u16) -> Plan {
-        plan(Rect::new(0, 0, w, h), Subject::Load, None)
-    }
-
-    #[test]
-    fn the_usual_sizes_get_their_tiers() {
-        let tiers = [(200, 60), (120, 36), (80, 24), (60, 15), (40, 10), (19, 3), (1, 1), (0, 0)]
-            .map(|(w, h)| of(w, h).tier);
-        use Tier::{Compact, Line, Numbers, Panel};
-        assert_eq!(tiers, [Panel, Panel, Panel, Compact, Numbers, Line, Line, Line]);
-    }
-
-    #[test]
-    fn a_bigger_screen_shows_more_time_and_higher_lanes() {
-        let (small, full, large) = (of(80, 24), of(120, 36), of(200, 60));
-        assert!(small.columns.plot >= 30 && full.columns.plot > small.columns.plot);
-        assert!(large.columns.plot > 100);
-        // The rule is one of them.
-        assert!(small.latency.height > 6 && full.latency.height > 10);
-        assert!(full.columns.plot >= 70, "of 120 columns");
-        assert!(large.latency.height > full.latency.height);
-        assert!(small.throughput.height >= 5 && large.throughput.height > full.throughput.height);
-    }
-
-    #[test]
-    fn without_load_the_server_has_all_rows_and_a_tall_chart_of_its_pings() {
-        for (w, h, latency, plot) in [(80, 24, 6, 30), (120, 36, 10, 70), (200, 60, 14, 100)] {
-            let plan = plan(Rect::new(0, 0, w, h), Subject::Server, None);
-            assert!(plan.latency.height > latency && plan.columns.plot >= plot, "{plan:?}");
-            assert!(plan.throughput.height >= 4 && plan.commands.height >= 3, "{plan:?}");
-            assert_eq!(plan.axis.y, plan.probes.bottom());
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_parts_lie_inside_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90, is_load: bool) {
-            let area = Rect::new(0, 0, w, h);
-            let plan = plan(area, if is_load { Subject::Load } else { Subject::Server }, None);
-            let parts = [
-                plan.header, plan.status, plan.throughput, plan.commands, plan.latency, plan.probes, plan.axis, plan.panel,
-                plan.knob_line, plan.news, plan.server, plan.footer,
-            ];
-            for (i, part) in parts.iter().enumerate() {
-                prop_assert!(part.is_empty() || area.intersection(*part) == *part, "{part:?} in {w}x{h}");
-                for other in &parts[i + 1..] {
-                    prop_assert!(part.intersection(*other).is_empty(), "{part:?} {other:?} in {w}x{h}");
-                }
-            }
-            let columns = plan.columns;
-            let used = columns.gutter + columns.plot + columns.name + columns.value * columns.values;
-            prop_assert_eq!(used, if plan.tier == Tier::Numbers { w } else { plan.throughput.width });
-        }
-    }
-}
+mod tests;

@@ -10,17 +10,17 @@ use crate::session::timeline::Level;
 
 /// How `ink` looks in `palette`.
 pub fn style(palette: Colours, ink: Ink) -> Style {
+    let [of_terminal, dark, light] = colours(ink);
     match palette {
         Colours::Mono => mono(ink),
-        Colours::Ansi16 | Colours::Ansi256 | Colours::Neutral => weighed(ink, ansi16),
+        Colours::Ansi16 | Colours::Ansi256 | Colours::Neutral => weighed(ink, of_terminal),
         Colours::Dark => weighed(ink, dark),
         Colours::Light => weighed(ink, light),
     }
 }
 
 /// The colour of `ink`, and its weight: what matters is bold, whatever its colour.
-fn weighed(ink: Ink, colour: fn(Ink) -> Option<Color>) -> Style {
-    let colour = colour(ink);
+fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
         Ink::Strong | Ink::Selected | Ink::Good | Ink::Warn | Ink::Bad => style.add_modifier(Modifier::BOLD),
@@ -33,50 +33,25 @@ fn weighed(ink: Ink, colour: fn(Ink) -> Option<Color>) -> Style {
     }
 }
 
-fn ansi16(ink: Ink) -> Option<Color> {
-    match ink {
-        Ink::Text | Ink::Faint | Ink::Strong | Ink::Found => None,
-        Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Cyan),
-        Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Green),
-        Ink::Warn => Some(Color::Yellow),
-        Ink::Bad => Some(Color::Red),
-        Ink::Level(Level::P90) => Some(Color::LightBlue),
-        Ink::Level(Level::P99) => Some(Color::Magenta),
-        Ink::Level(Level::P999) => Some(Color::LightMagenta),
-        Ink::Level(Level::Max) | Ink::Machine => Some(Color::Gray),
-    }
-}
-
-fn dark(ink: Ink) -> Option<Color> {
-    match ink {
-        Ink::Text | Ink::Strong | Ink::Found => None,
-        Ink::Faint => Some(Color::Rgb(142, 142, 142)),
-        Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Rgb(86, 196, 233)),
-        Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Rgb(70, 200, 150)),
-        Ink::Warn => Some(Color::Rgb(240, 200, 66)),
-        Ink::Bad => Some(Color::Rgb(255, 118, 98)),
-        Ink::Level(Level::P90) => Some(Color::Rgb(126, 164, 255)),
-        Ink::Level(Level::P99) => Some(Color::Rgb(182, 146, 246)),
-        Ink::Level(Level::P999) => Some(Color::Rgb(230, 140, 226)),
-        Ink::Level(Level::Max) => Some(Color::Rgb(160, 160, 160)),
-        Ink::Machine => Some(Color::Rgb(200, 200, 200)),
-    }
-}
-
-fn light(ink: Ink) -> Option<Color> {
-    match ink {
-        Ink::Text | Ink::Strong | Ink::Found => None,
-        Ink::Faint => Some(Color::Rgb(104, 104, 104)),
-        Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Rgb(0, 96, 150)),
-        Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Rgb(0, 106, 70)),
-        Ink::Warn => Some(Color::Rgb(132, 88, 0)),
-        Ink::Bad => Some(Color::Rgb(178, 30, 20)),
-        Ink::Level(Level::P90) => Some(Color::Rgb(44, 74, 190)),
-        Ink::Level(Level::P99) => Some(Color::Rgb(104, 52, 176)),
-        Ink::Level(Level::P999) => Some(Color::Rgb(150, 30, 140)),
-        Ink::Level(Level::Max) => Some(Color::Rgb(105, 105, 105)),
-        Ink::Machine => Some(Color::Rgb(72, 72, 72)),
-    }
+/// The colours of `ink`: of the terminal's sixteen, on a dark background, on a light one.
+fn colours(ink: Ink) -> [Option<Color>; 3] {
+    let (of_terminal, dark, light) = match ink {
+        Ink::Text | Ink::Strong | Ink::Found => return [None; 3],
+        Ink::Faint => (None, (142, 142, 142), (104, 104, 104)),
+        Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => {
+            (Some(Color::Cyan), (86, 196, 233), (0, 96, 150))
+        }
+        Ink::Good | Ink::Throughput | Ink::Server => (Some(Color::Green), (70, 200, 150), (0, 106, 70)),
+        Ink::Warn => (Some(Color::Yellow), (240, 200, 66), (132, 88, 0)),
+        Ink::Bad => (Some(Color::Red), (255, 118, 98), (178, 30, 20)),
+        Ink::Level(Level::P90) => (Some(Color::LightBlue), (126, 164, 255), (44, 74, 190)),
+        Ink::Level(Level::P99) => (Some(Color::Magenta), (182, 146, 246), (104, 52, 176)),
+        Ink::Level(Level::P999) => (Some(Color::LightMagenta), (230, 140, 226), (150, 30, 140)),
+        Ink::Level(Level::Max) => (Some(Color::Gray), (160, 160, 160), (105, 105, 105)),
+        Ink::Machine => (Some(Color::Gray), (200, 200, 200), (72, 72, 72)),
+    };
+    let rgb = |(red, green, blue)| Some(Color::Rgb(red, green, blue));
+    [of_terminal, rgb(dark), rgb(light)]
 }
 
 fn mono(ink: Ink) -> Style {

@@ -17,6 +17,16 @@ impl GlyphSet {
             Self::Ascii => &ASCII,
         }
     }
+
+    /// Keys as this set writes them.
+    pub fn keys(self, written: &str) -> String {
+        match self {
+            Self::Unicode => written.to_owned(),
+            Self::Ascii => {
+                ARROWS.iter().fold(written.to_owned(), |text, (arrow, name)| text.replace(arrow, name))
+            }
+        }
+    }
 }
 
 /// The drawing characters of a glyph set.
@@ -94,98 +104,57 @@ pub struct Glyphs {
     pub below: char,
 }
 
-const UNICODE: Glyphs = Glyphs {
-    bars: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
-    few: '·',
-    horizontal: '─',
-    vertical: '│',
-    branch_right: '├',
-    branch_down: '┬',
-    tick: '┤',
-    origin: '┼',
-    border: '┴',
-    border_line: '│',
-    event_line: '┊',
-    lost: '✕',
-    back: '●',
-    slow: '◆',
-    fork: '▲',
-    eviction: '▽',
-    event: '◇',
-    mark: '⚑',
-    cursor_line: '┃',
-    outage: '▒',
-    target_line: '┄',
-    pointer: '▸',
-    less: '◂',
-    more: '▸',
-    on: '●',
-    off: '○',
-    corners: ['┌', '┐', '└', '┘'],
-    caret: '▏',
-    point: '•',
-    rise: '│',
-    lines: ['●', '◆', '■', '○', '◇'],
-    best: '◆',
-    best_held: '★',
-    above: '▲',
-    below: '▼',
-};
+impl Glyphs {
+    /// Those of a set: Unicode's stand left, ASCII's right.
+    const fn of(set: GlyphSet) -> Self {
+        let set = set as usize;
+        Self {
+            bars: [['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'], ['.', ':', '-', '=', '+', '*', '#', '@']][set],
+            few: ['·', '~'][set],
+            horizontal: ['─', '-'][set],
+            vertical: ['│', '|'][set],
+            branch_right: ['├', '|'][set],
+            branch_down: ['┬', '+'][set],
+            tick: ['┤', '+'][set],
+            origin: ['┼', '+'][set],
+            border: ['┴', '|'][set],
+            border_line: ['│', ':'][set],
+            event_line: ['┊', '\''][set],
+            lost: ['✕', 'X'][set],
+            back: ['●', 'o'][set],
+            slow: ['◆', '!'][set],
+            fork: ['▲', '^'][set],
+            eviction: ['▽', 'v'][set],
+            event: ['◇', '?'][set],
+            mark: ['⚑', 'P'][set],
+            cursor_line: ['┃', '|'][set],
+            outage: ['▒', 'x'][set],
+            target_line: ['┄', '.'][set],
+            pointer: ['▸', '>'][set],
+            less: ['◂', '<'][set],
+            more: ['▸', '>'][set],
+            on: ['●', '*'][set],
+            off: ['○', 'o'][set],
+            corners: [['┌', '┐', '└', '┘'], ['+', '+', '+', '+']][set],
+            caret: ['▏', '_'][set],
+            point: ['•', '*'][set],
+            rise: ['│', '|'][set],
+            lines: [['●', '◆', '■', '○', '◇'], ['*', '+', 'x', 'o', '.']][set],
+            best: ['◆', '#'][set],
+            best_held: ['★', '@'][set],
+            above: ['▲', '^'][set],
+            below: ['▼', 'v'][set],
+        }
+    }
+}
 
-const ASCII: Glyphs = Glyphs {
-    bars: ['.', ':', '-', '=', '+', '*', '#', '@'],
-    few: '~',
-    horizontal: '-',
-    vertical: '|',
-    branch_right: '|',
-    branch_down: '+',
-    tick: '+',
-    origin: '+',
-    border: '|',
-    border_line: ':',
-    event_line: '\'',
-    lost: 'X',
-    back: 'o',
-    slow: '!',
-    fork: '^',
-    eviction: 'v',
-    event: '?',
-    mark: 'P',
-    cursor_line: '|',
-    outage: 'x',
-    target_line: '.',
-    pointer: '>',
-    less: '<',
-    more: '>',
-    on: '*',
-    off: 'o',
-    corners: ['+', '+', '+', '+'],
-    caret: '_',
-    point: '*',
-    rise: '|',
-    lines: ['*', '+', 'x', 'o', '.'],
-    best: '#',
-    best_held: '@',
-    above: '^',
-    below: 'v',
-};
+static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
+static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
 /// Keys as help and footer write them, and what they are called where there are no arrows: `<` and `>` are keys of their
 /// own.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
-
-impl GlyphSet {
-    /// Keys as this set writes them.
-    pub fn keys(self, written: &str) -> String {
-        match self {
-            Self::Unicode => written.to_owned(),
-            Self::Ascii => {
-                ARROWS.iter().fold(written.to_owned(), |text, (arrow, name)| text.replace(arrow, name))
-            }
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
