@@ -50,6 +50,32 @@ impl Dots {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
+    /// Draws a line of steps, a height for each column of cells, joined where they differ. Its end has its `mark` where colours
+    /// do not tell lines apart.
+    pub fn steps(
+        self,
+        paint: &mut Paint,
+        heights: impl IntoIterator<Item = Option<u16>>,
+        mark: char,
+        ink: Ink,
+    ) {
+        let rise = paint.glyphs().rise;
+        let (mut before, mut end) = (None, None);
+        for (column, height) in (0..self.area.width).zip(heights) {
+            let x = column * self.wide;
+            if let Some(up) = height {
+                let from: u16 = before.unwrap_or(up);
+                (from.min(up) + 1..from.max(up)).for_each(|up| self.draw(paint, (x, up), rise, ink));
+                (x..x + self.wide).for_each(|x| self.draw(paint, (x, up), mark, ink));
+                end = Some(self.cell(x, up));
+            }
+            before = height;
+        }
+        if let Some((x, y)) = end.filter(|_| paint.theme().marks_lines()) {
+            paint.dot(x, y, mark, ink);
+        }
+    }
+
     /// Draws a dot beside those that its cell has, or `mark` where there is no braille.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);

@@ -42,10 +42,9 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let all = values(None);
     let highest = all.iter().flatten().copied().fold(0.0, f64::max);
     if all.iter().all(Option::is_none) {
-        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         let waits = lanes.reading.status().is_none_or(|status| status.body.dialect().times_commands());
         let why = if waits { "waiting for the server" } else { lanes.reading.words().no_commands };
-        paint.text(middle, &format!("  {why}"), Ink::Faint);
+        paint.text(row(plot, plot.height / 2), &format!("  {why}"), Ink::Faint);
         return;
     }
     let top = linear_top(highest);
@@ -53,23 +52,26 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let marks = paint.glyphs().lines;
     let busiest = busiest(lanes);
     let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
-    let lines: Vec<Line> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
+    let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
     // The line of all lies under the others.
+    let dots = Dots::of(paint, plot);
+    let last = dots.rows().saturating_sub(1);
     for (name, mark, ink) in &lines {
-        line(paint, plot, &values(*name), top, (*mark, *ink));
+        let height = |value: f64| (value / top * f64::from(last)).round().clamp(0.0, last.into()) as u16;
+        dots.steps(paint, values(*name).into_iter().map(|value| value.map(height)), *mark, *ink);
     }
     lanes.lines(paint, plot);
     legend(paint, chart, lanes, lines);
 }
 
 /// A command, or all of them, and how its line looks.
-type Line<'a> = (Option<&'a str>, char, Ink);
+type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
 /// All of them first, then the most called.
-fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<Line>) {
+fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
     let told = lanes.reading.status().map(|status| CommandCell::of(&status.body));
     let now = |name: Option<&str>| told.as_ref().and_then(|cell| per_s(cell, name));
-    let order = |line: &Line| now(line.0).unwrap_or(0.0);
+    let order = |line: &CommandLook| now(line.0).unwrap_or(0.0);
     lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
     lines.truncate(chart.height.into());
     let written = |rate: Option<f64>| rate.map_or_else(|| NONE.to_owned(), units::rate);
@@ -108,29 +110,6 @@ pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
 /// How a command looks that has a line.
 pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
     busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
-}
-
-fn line(paint: &mut Paint, plot: Rect, values: &[Option<f64>], top: f64, (mark, ink): (char, Ink)) {
-    let dots = Dots::of(paint, plot);
-    let wide = dots.in_a_column() as u16;
-    let height = f64::from(dots.rows().saturating_sub(1));
-    let mut before: Option<u16> = None;
-    let mut end = None;
-    for (column, value) in (0..plot.width).zip(values) {
-        let up = value.map(|value| (value / top * height).round().clamp(0.0, height) as u16);
-        if let Some(up) = up {
-            if let Some(before) = before.filter(|before| before.abs_diff(up) > 1) {
-                let between = before.min(up) + 1..before.max(up);
-                between.for_each(|up| dots.draw(paint, (column * wide, up), paint.glyphs().rise, ink));
-            }
-            (0..wide).for_each(|n| dots.draw(paint, (column * wide + n, up), mark, ink));
-            end = Some(dots.cell(column * wide, up));
-        }
-        before = up;
-    }
-    if let Some((x, y)) = end.filter(|_| paint.theme().marks_lines()) {
-        paint.dot(x, y, mark, ink);
-    }
 }
 
 fn axis(paint: &mut Paint, chart: Rect, x: u16, top: f64) {

@@ -16,7 +16,12 @@ use ratatui::layout::Rect;
 use super::figures::decade;
 use crate::{
     stats::{Latency, curve},
-    tui::{dots::Dots, paint::Paint, scale::LogScale, theme::Ink},
+    tui::{
+        dots::Dots,
+        paint::{Paint, row},
+        scale::LogScale,
+        theme::Ink,
+    },
 };
 
 /// A distribution with its name.
@@ -44,8 +49,7 @@ pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
     let plot = Rect { x: area.x + GUTTER, y: area.y, width: area.width - GUTTER, height: area.height - 2 };
     let most = series.iter().map(|one| one.latency.count()).max().unwrap_or(0);
     if most == 0 {
-        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
-        paint.text(middle, "nothing measured in this stretch", Ink::Faint);
+        paint.text(row(plot, plot.height / 2), "nothing measured in this stretch", Ink::Faint);
         return;
     }
     let nines = curve::nines_for(most);

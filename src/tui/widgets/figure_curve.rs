@@ -12,8 +12,7 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::{decade, trimmed},
-    knob_curve::{self, GUTTER, Over},
-    value_axis,
+    knob_curve::{self, GUTTER, Over, Trace},
 };
 use crate::{
     app::{Model, Spread, ValueAxis},
@@ -66,38 +65,27 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     paint.rule(row(area, 0), &format!("{} over {}", figure.heading, over.name()));
     let plot =
         Rect { x: area.x + GUTTER, y: area.y + 1, width: area.width - GUTTER - 1, height: area.height - 3 };
-    let points: Vec<_> =
-        over.curve.points().iter().map(|point| (point, value(model, point, figure))).collect();
-    let values: Vec<f64> = points.iter().filter_map(|(_, value)| *value).collect();
+    let value = |point: &Point| value(model, point, figure);
+    let values: Vec<f64> = over.curve.points().iter().filter_map(value).collect();
     if values.is_empty() {
         let text = format!("  {}: not measured in these segments, or too few replies", figure.heading);
         paint.text(row(plot, plot.height / 2), &text, Ink::Faint);
     } else {
         let axis = axis(figure, &values);
-        let chart = Rect { x: area.x, width: plot.width + GUTTER, ..plot };
-        value_axis::draw(paint, chart, plot.x - 1, &axis, |value| label(figure, value));
+        knob_curve::y_axis(paint, plot, &axis, |value| label(figure, value));
         if figure == figures::OPS_PER_S {
             knob_curve::law(paint, plot, over, &axis);
         }
-        let (dots, ink) = (Dots::of(paint, plot), ink(figure));
-        for series in knob_curve::series(over.curve) {
-            let line: Vec<_> =
-                series.iter().map(|point| (point.value, value(model, point, figure))).collect();
-            knob_curve::line(paint, dots, over, &axis, (&line, ink));
-        }
+        let (selected, glyphs, ink) = (model.selected_segment(), paint.glyphs(), ink(figure));
+        let is_selected = |point: &&Point| selected.is_some_and(|number| point.segments.contains(&number));
+        let usual = (glyphs.lines[0], ink);
+        let mark = |point: &Point| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
+        let trace = Trace { axis: &axis, value: &value, ink, mark: &mark };
+        trace.draw(paint, plot, over);
         // What is selected stands on top of others at its place.
-        let selected = model.selected_segment();
-        let is_selected = |point: &Point| selected.is_some_and(|number| point.segments.contains(&number));
-        for is_on_top in [false, true] {
-            for (point, value) in points.iter().filter(|(point, _)| is_selected(point) == is_on_top) {
-                let glyphs = paint.glyphs();
-                let (mark, ink) =
-                    if is_on_top { (glyphs.pointer, Ink::Selected) } else { (glyphs.lines[0], ink) };
-                if let Some(value) = value {
-                    knob_curve::dot(paint, dots, over, &axis, (point.value, *value, mark, ink));
-                }
-            }
-        }
+        let dots = Dots::of(paint, plot);
+        let selected = over.curve.points().iter().filter(is_selected);
+        selected.for_each(|point| trace.dot(paint, over, dots, point));
     }
     knob_curve::marks(paint, plot, over);
     knob_curve::labels(paint, plot, over);

@@ -161,7 +161,7 @@ fn column(over: &Over, value: f64, dots: Dots) -> u16 {
 }
 
 /// The points of one setting, from left to right.
-pub(super) fn series(curve: &Curve) -> Vec<Vec<&Point>> {
+fn series(curve: &Curve) -> Vec<Vec<&Point>> {
     let mut series: Vec<Vec<&Point>> = Vec::new();
     for point in curve.points() {
         match series.iter_mut().find(|one| one[0].is_alike(point)) {
@@ -176,22 +176,66 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
     let rates = over.curve.points().iter().map(Point::ops_per_s);
     let top = linear_top(rates.fold(0.0, f64::max));
     let axis = ValueAxis { low: 0.0, high: top * 1.02, spread: Spread::Linear };
-    value_axis::draw(
-        paint,
-        Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot },
-        plot.x - 1,
-        &axis,
-        |rate| trimmed(&units::count(rate)),
-    );
+    y_axis(paint, plot, &axis, |rate| trimmed(&units::count(rate)));
     law(paint, plot, over, &axis);
-    let dots = Dots::of(paint, plot);
-    for series in series(over.curve) {
-        let points: Vec<_> = series.iter().map(|point| (point.value, Some(point.ops_per_s()))).collect();
-        line(paint, dots, over, &axis, (&points, Ink::Throughput));
+    let (value, glyphs) = (|point: &Point| Some(point.ops_per_s()), paint.glyphs());
+    let mark = |point: &Point| over.mark(point, glyphs);
+    Trace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark }.draw(paint, plot, over);
+}
+
+/// The vertical axis left of `plot`.
+pub(super) fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
+    let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
+    value_axis::draw(paint, chart, plot.x - 1, axis, label);
+}
+
+/// A quantity at the points of a curve, and how it is drawn.
+pub(super) struct Trace<'a> {
+    /// Its axis.
+    pub axis: &'a ValueAxis,
+    /// Its value at a point, if it has one there.
+    pub value: &'a dyn Fn(&Point) -> Option<f64>,
+    /// How the lines between points look.
+    pub ink: Ink,
+    /// How a point looks.
+    pub mark: &'a dyn Fn(&Point) -> (char, Ink),
+}
+
+impl Trace<'_> {
+    /// Draws the lines, and the points over them.
+    pub(super) fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
+        let dots = Dots::of(paint, plot);
+        for series in series(over.curve) {
+            series.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
+        }
+        over.curve.points().iter().for_each(|point| self.dot(paint, over, dots, point));
     }
-    for point in over.curve.points() {
-        let (mark, ink) = over.mark(point, paint.glyphs());
-        dot(paint, dots, over, &axis, (point.value, point.ops_per_s(), mark, ink));
+
+    /// The dot of a point, counted from the left and from the bottom.
+    fn place(&self, over: &Over, dots: Dots, point: &Point) -> Option<(u16, u16)> {
+        let height = Height::of((self.value)(point)?, self.axis, dots);
+        Some((column(over, point.value as f64, dots), height.dot(dots)))
+    }
+
+    /// Joins two points by a line of dots.
+    fn join(&self, paint: &mut Paint, over: &Over, dots: Dots, ends: [&Point; 2]) {
+        let [Some(from), Some(to)] = ends.map(|point| self.place(over, dots, point)) else { return };
+        let [x, y, end_x, end_y] = [from.0, from.1, to.0, to.1].map(i32::from);
+        let few = paint.glyphs().few;
+        let steps = (end_x - x).abs().max((end_y - y).abs()).max(1);
+        for n in 0..=steps {
+            let at = |from: i32, to: i32| {
+                (f64::from(from) + f64::from(to - from) * f64::from(n) / f64::from(steps)).round() as u16
+            };
+            dots.draw(paint, (at(x, end_x), at(y, end_y)), few, self.ink);
+        }
+    }
+
+    /// Draws one point.
+    pub(super) fn dot(&self, paint: &mut Paint, over: &Over, dots: Dots, point: &Point) {
+        let Some((x, up)) = self.place(over, dots, point) else { return };
+        let ((x, y), (mark, ink)) = (dots.cell(x, up), (self.mark)(point));
+        paint.dot(x, y, mark, ink);
     }
 }
 
@@ -218,20 +262,11 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
         return;
     }
     let axis = log_axis(low, high);
-    let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
-    value_axis::draw(paint, chart, plot.x - 1, &axis, |ns| decade(ns.round() as u64));
-    let dots = Dots::of(paint, plot);
+    y_axis(paint, plot, &axis, |ns| decade(ns.round() as u64));
     for level in LEVELS.into_iter().rev() {
-        let (mark, ink) = (paint.glyphs().lines[level as usize], Ink::Level(level));
-        for series in series(over.curve) {
-            let points: Vec<_> = series.iter().map(|point| (point.value, value(point, level))).collect();
-            line(paint, dots, over, &axis, (&points, ink));
-        }
-        for point in over.curve.points() {
-            if let Some(ns) = value(point, level) {
-                dot(paint, dots, over, &axis, (point.value, ns, mark, ink));
-            }
-        }
+        let look = (paint.glyphs().lines[level as usize], Ink::Level(level));
+        let value = |point: &Point| value(point, level);
+        Trace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
     }
 }
 
@@ -248,43 +283,6 @@ fn rounded(value: f64, is_up: bool) -> f64 {
         true => steps.into_iter().find(|step| *step >= value).unwrap_or(10.0 * power) * 1.02,
         false => steps.into_iter().rfind(|step| *step <= value).unwrap_or(power) / 1.02,
     }
-}
-
-/// Joins points by a line of dots.
-pub(super) fn line(
-    paint: &mut Paint,
-    dots: Dots,
-    over: &Over,
-    axis: &ValueAxis,
-    (points, ink): (&[(u64, Option<f64>)], Ink),
-) {
-    let mark = paint.glyphs().few;
-    for pair in points.windows(2) {
-        let [(from, Some(low)), (to, Some(high))] = *pair else { continue };
-        let place = |value: u64, height: f64| {
-            (i32::from(column(over, value as f64, dots)), i32::from(Height::of(height, axis, dots).dot(dots)))
-        };
-        let ((x, y), (end_x, end_y)) = (place(from, low), place(to, high));
-        let steps = (end_x - x).abs().max((end_y - y).abs()).max(1);
-        for n in 0..=steps {
-            let at = |from: i32, to: i32| {
-                (f64::from(from) + f64::from(to - from) * f64::from(n) / f64::from(steps)).round() as u16
-            };
-            dots.draw(paint, (at(x, end_x), at(y, end_y)), mark, ink);
-        }
-    }
-}
-
-pub(super) fn dot(
-    paint: &mut Paint,
-    dots: Dots,
-    over: &Over,
-    axis: &ValueAxis,
-    (value, height, mark, ink): (u64, f64, char, Ink),
-) {
-    let up = Height::of(height, axis, dots).dot(dots);
-    let (x, y) = dots.cell(column(over, value as f64, dots), up);
-    paint.dot(x, y, mark, ink);
 }
 
 /// The vertical lines: the bounds of a search, and the knee.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, figures::NONE};
+use super::Lanes;
 use crate::{
     session::timeline::{Level, Measure},
     tui::{
@@ -24,17 +24,24 @@ pub enum Cell {
 }
 
 /// A lane ready to be drawn.
-pub struct Row {
+pub struct Lane {
     /// Its name.
     pub name: &'static str,
     /// How it is drawn.
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<Cell>,
-    /// The figures: now, 60 s, segment; an empty text leaves the place blank.
-    pub values: [String; 3],
+    /// The figures: now and over 60 s; an empty text leaves the place blank.
+    pub values: [String; 2],
     /// From where to where its scale goes, where that is its own.
     pub range: String,
+}
+
+impl Lane {
+    /// One without a name yet, on the scale of all latencies.
+    pub fn new(ink: Ink, cells: Vec<Cell>, values: [String; 2]) -> Self {
+        Self { name: "", ink, cells, values, range: String::new() }
+    }
 }
 
 /// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
@@ -70,7 +77,7 @@ impl Lanes<'_> {
     }
 
     /// Draws a lane over all of `area`, its name and figures in the last row.
-    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Row) {
+    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Lane) {
         let rows = area.height;
         if rows == 0 {
             return;
@@ -78,14 +85,7 @@ impl Lanes<'_> {
         let foot = row(area, rows - 1);
         let name = Rect { x: foot.x + 1, width: self.columns.gutter.saturating_sub(1), ..foot };
         paint.text(name, lane.name, Ink::Text);
-        for (n, value) in lane.values.iter().enumerate() {
-            let ink = match n {
-                _ if value == NONE => Ink::Faint,
-                0 => Ink::Strong,
-                _ => Ink::Text,
-            };
-            paint.right(self.value(foot, n as u16), value, ink);
-        }
+        self.figures(paint, foot, &lane.values);
         paint.text(from_column(self.names(foot), self.names(foot).x + 1), &lane.range, Ink::Faint);
         let plot = self.plot(area);
         for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {

@@ -7,7 +7,10 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::clock, waits};
+use super::{
+    figures::{NONE, clock},
+    waits,
+};
 use crate::{
     app::{Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
     session::timeline::{
@@ -247,6 +250,18 @@ impl<'a> Lanes<'a> {
         let x = (self.names(area).right() + value * n.min(values)).min(area.right());
         let width = if n < values { value.min(area.right() - x) } else { 0 };
         Rect { x, width, ..area }
+    }
+
+    /// Writes figures to their places: that of now strong, and what is not known faint.
+    pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
+        for (n, value) in (0..).zip(values) {
+            let ink = match n {
+                _ if value == NONE => Ink::Faint,
+                0 => Ink::Strong,
+                _ => Ink::Text,
+            };
+            paint.right(self.value(line, n), value, ink);
+        }
     }
 
     /// Whether a past moment is shown.

@@ -46,19 +46,21 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         Subject::Server => lanes.heading_of(paint, row(area, 0), &title(lanes), ["60 s", &lanes.now(), ""]),
     }
     let Some(axis) = lanes.latency_axis else {
-        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         let why = match lanes.subject {
             Subject::Load => "  no replies in this stretch".to_owned(),
             Subject::Server => format!("  no {} answered", lanes.reading.words().ping),
         };
-        paint.text(middle, &why, Ink::Faint);
+        paint.text(row(plot, plot.height / 2), &why, Ink::Faint);
         legend(paint, chart, lanes, None);
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |ns| decade(ns.round() as u64));
     // The lowest lies on top of the others.
+    let dots = Dots::of(paint, plot);
     for level in Level::ALL.into_iter().rev() {
-        line(paint, plot, lanes, &axis, level);
+        let mark = paint.glyphs().lines[level as usize];
+        let heights = values(lanes, level).map(|ns| Some(Height::of(ns? as f64, &axis, dots).dot(dots)));
+        dots.steps(paint, heights, mark, Ink::Level(level));
     }
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
@@ -88,31 +90,6 @@ fn title(lanes: &Lanes) -> String {
 /// A level of each column.
 fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
     lanes.latency().iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
-}
-
-/// Draws a level as steps, joined where they differ.
-fn line(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, level: Level) {
-    let dots = Dots::of(paint, plot);
-    let (glyphs, ink) = (paint.glyphs(), Ink::Level(level));
-    let mark = glyphs.lines[level as usize];
-    let mut before: Option<u16> = None;
-    let mut end = None;
-    for (column, value) in (0..plot.width).zip(values(lanes, level)) {
-        let up = value.map(|ns| Height::of(ns as f64, axis, dots).dot(dots));
-        let wide = dots.in_a_column() as u16;
-        if let Some(up) = up {
-            if let Some(before) = before.filter(|before| before.abs_diff(up) > 1) {
-                let between = before.min(up) + 1..before.max(up);
-                between.for_each(|up| dots.draw(paint, (column * wide, up), glyphs.rise, ink));
-            }
-            (0..wide).for_each(|n| dots.draw(paint, (column * wide + n, up), mark, ink));
-            end = Some(dots.cell(column * wide, up));
-        }
-        before = up;
-    }
-    if let Some((x, y)) = end.filter(|_| paint.theme().marks_lines()) {
-        paint.dot(x, y, mark, ink);
-    }
 }
 
 /// Marks what lies above or below the axis.

@@ -8,7 +8,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, figures::NONE};
+use super::Lanes;
 use crate::tui::{
     paint::{Paint, row},
     theme::Ink,
@@ -37,14 +37,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
             paint.dot(lanes.names(line).x, line.y, mark, entry.ink);
         }
         lanes.name(paint, line, entry.name, entry.ink);
-        for (n, value) in entry.values.iter().enumerate() {
-            let ink = match n {
-                _ if value == NONE => Ink::Faint,
-                0 => Ink::Strong,
-                _ => Ink::Text,
-            };
-            paint.right(lanes.value(line, n as u16), value, ink);
-        }
+        lanes.figures(paint, line, &entry.values);
     }
 }
 

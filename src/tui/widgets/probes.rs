@@ -6,13 +6,14 @@ use ratatui::layout::Rect;
 use super::{
     Lanes,
     figures::{NONE, decade, figure, part_figure, ping_figure, trimmed},
-    lane::{Cell, Row, steps},
+    lane::{Cell, Lane, steps},
 };
 use crate::{
     app::Subject,
     gauge::{Gauge, Kind, Unit},
     probe::Timing,
-    session::timeline::{ErrorCell, Level, LoadCell, Measure, ServerCell},
+    session::timeline::{ErrorCell, Level, LoadCell, Measure, PingCell, ServerCell},
+    stats::Latency,
     tui::{
         layout::{PROBE_LANES, Plan},
         paint::{Paint, row},
@@ -40,26 +41,26 @@ use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
-impl Shown {
-    /// From top to bottom: the network and the server, our own machine, the server's own word.
-    const ORDER: [Self; 15] = [
-        Ping,
-        PingMax,
-        Kernel,
-        SendLag,
-        Wake,
-        Intrinsic,
-        CPU,
-        OPS,
-        Of(Gauge::BytesIn),
-        Of(Gauge::BytesOut),
-        Of(Gauge::UsedMemory),
-        Of(Gauge::Clients),
-        Of(Gauge::HitRate),
-        Of(Gauge::EvictedKeys),
-        Errors,
-    ];
+/// From top to bottom, with their short and long names: the network and the server, our own machine, the server's own word.
+const LANES: [(Shown, &str, &str); 15] = [
+    (Ping, "ping", "ping p50"),
+    (PingMax, " max", "ping max"),
+    (Kernel, "kern.", "kernel"),
+    (SendLag, "lag", "send lag"),
+    (Wake, "wake", "wake max"),
+    (Intrinsic, "intr.", "intrins."),
+    (CPU, "cpu", "srv cpu"),
+    (OPS, "ops", "srv ops"),
+    (Of(Gauge::BytesIn), "in", "net in"),
+    (Of(Gauge::BytesOut), "out", "net out"),
+    (Of(Gauge::UsedMemory), "mem", "memory"),
+    (Of(Gauge::Clients), "conns", "clients"),
+    (Of(Gauge::HitRate), "hits", "hit rate"),
+    (Of(Gauge::EvictedKeys), "evict", "evicted"),
+    (Errors, "errs", "errors"),
+];
 
+impl Shown {
     /// The most telling first.
     fn needed(subject: Subject, is_open: bool) -> [Self; PROBE_LANES as usize] {
         use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
@@ -94,33 +95,11 @@ impl Shown {
             Errors => "Requests that failed.",
         }
     }
-
-    /// Short and long.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Ping => ("ping", "ping p50"),
-            PingMax => (" max", "ping max"),
-            Kernel => ("kern.", "kernel"),
-            SendLag => ("lag", "send lag"),
-            Wake => ("wake", "wake max"),
-            Intrinsic => ("intr.", "intrins."),
-            Of(Gauge::Cpu) => ("cpu", "srv cpu"),
-            Of(Gauge::OpsPerS) => ("ops", "srv ops"),
-            Of(Gauge::BytesIn) => ("in", "net in"),
-            Of(Gauge::BytesOut) => ("out", "net out"),
-            Of(Gauge::UsedMemory) => ("mem", "memory"),
-            Of(Gauge::Clients) => ("conns", "clients"),
-            Of(Gauge::HitRate) => ("hits", "hit rate"),
-            Of(Gauge::EvictedKeys) => ("evict", "evicted"),
-            Of(gauge) => (gauge.alone(), gauge.alone()),
-            Errors => ("errs", "errors"),
-        }
-    }
 }
 
 /// What each lane shows, under its name where there is room.
 pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
-    Shown::ORDER.into_iter().map(|shown| (shown.names().1, shown.about()))
+    LANES.into_iter().map(|(shown, _, name)| (name, shown.about()))
 }
 
 /// Draws as many lanes as the plan has room for.
@@ -142,93 +121,61 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     let rows = plan.probe_rows;
     let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
     let needed = Shown::needed(lanes.subject, lanes.rate_due().is_some());
-    let needed = &needed[..room.into()];
-    for (n, shown) in Shown::ORDER.into_iter().filter(|shown| needed.contains(shown)).enumerate() {
-        let place = Rect { y: area.y + n as u16 * rows, height: rows, ..area };
-        lanes.draw(paint, place, &lane(shown, lanes, scale, rows));
-        if shown == Kernel {
-            draw_obstacle(paint, row(place, rows - 1), lanes);
-        }
-    }
+    stack(paint, area, lanes, &needed[..room.into()], rows);
 }
 
-/// Draws lanes of the server's `gauges`, the most telling first; as many as `area` has room for, in the order of all lanes.
+/// Draws lanes of the server's `gauges`, the most telling first; as many as `area` has room for.
 pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
     let rows = (area.height / gauges.len().max(1) as u16).max(1);
     let fit = usize::from(area.height / rows).min(gauges.len());
     let needed: Vec<_> = gauges[..fit].iter().map(|gauge| Of(*gauge)).collect();
-    for (n, shown) in (0..).zip(Shown::ORDER.into_iter().filter(|shown| needed.contains(shown))) {
+    stack(paint, area, lanes, &needed, rows);
+}
+
+/// Draws what is `needed` below one another, so many rows each, in the order of all lanes.
+fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u16) {
+    let scale = lanes.log_scale();
+    let shown = LANES.into_iter().filter(|(shown, ..)| needed.contains(shown));
+    for (n, (shown, short, long)) in (0..).zip(shown) {
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
-        lanes.draw(paint, place, &lane(shown, lanes, lanes.log_scale(), rows));
-    }
-}
-
-/// Says in the lane itself why it is empty.
-fn draw_obstacle(paint: &mut Paint, foot: Rect, lanes: &Lanes) {
-    if let Some(obstacle) = lanes.reading.ping_timing().and_then(Timing::obstacle) {
-        paint.text(lanes.plot(foot), &format!("{NONE} {obstacle}"), Ink::Faint);
-    }
-}
-
-fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
-    let latency = |measure: Measure, level: Level, ink| {
-        let recent = lanes.reading.recent(measure);
-        Row {
-            name: "",
-            ink,
-            cells: lanes.cells(measure, level, scale, rows),
-            values: [figure(level.of(recent.now())), figure(level.of(recent.minute())), String::new()],
-            range: String::new(),
+        let name = if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short };
+        lanes.draw(paint, place, &Lane { name, ..lane(shown, lanes, scale, rows) });
+        // The lane itself says why it is empty.
+        if let Some(obstacle) =
+            lanes.reading.ping_timing().and_then(Timing::obstacle).filter(|_| shown == Kernel)
+        {
+            paint.text(lanes.plot(row(place, rows - 1)), &format!("{NONE} {obstacle}"), Ink::Faint);
         }
+    }
+}
+
+fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
+    let reading = lanes.reading;
+    let latency = |measure, level, ink, written: fn(Level, &Latency, PingCell) -> String| {
+        let recent = reading.recent(measure);
+        let now = written(level, recent.now(), reading.pings_now());
+        let minute = written(level, recent.minute(), reading.pings_minute());
+        Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
-    let row = match shown {
-        Ping => ping(lanes, Level::P50, scale, rows),
-        PingMax => ping(lanes, Level::Max, scale, rows),
-        Kernel => kernel(lanes, scale, rows),
+    match shown {
+        // The round trips, and waits that have no end yet.
+        Ping => latency(Measure::Ping, Level::P50, Ink::Ping, ping_figure),
+        PingMax => latency(Measure::Ping, Level::Max, Ink::Ping, ping_figure),
+        Kernel => {
+            latency(Measure::PingKernel, Level::P50, Ink::Ping, |_, part, pings| part_figure(part, pings))
+        }
         SendLag => send_lag(lanes, scale, rows),
-        Wake => latency(Measure::Wake, Level::Max, Ink::Machine),
-        Intrinsic => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
+        Wake => latency(Measure::Wake, Level::Max, Ink::Machine, |level, late, _| figure(level.of(late))),
+        Intrinsic => {
+            latency(Measure::Intrinsic, Level::Max, Ink::Machine, |level, gaps, _| figure(level.of(gaps)))
+        }
         Of(gauge) => of_gauge(gauge, lanes, rows),
         Errors => errors(lanes, rows),
-    };
-    let (short, long) = shown.names();
-    Row { name: if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short }, ..row }
-}
-
-/// The round trips, and waits that have no end yet.
-fn ping(lanes: &Lanes, level: Level, scale: LogScale, rows: u16) -> Row {
-    let (reading, rtt) = (lanes.reading, lanes.reading.ping());
-    Row {
-        name: "",
-        ink: Ink::Ping,
-        cells: lanes.cells(Measure::Ping, level, scale, rows),
-        values: [
-            ping_figure(level, rtt.now(), reading.pings_now()),
-            ping_figure(level, rtt.minute(), reading.pings_minute()),
-            String::new(),
-        ],
-        range: String::new(),
-    }
-}
-
-/// Their part between the kernel's stamps.
-fn kernel(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
-    let (reading, part) = (lanes.reading, lanes.reading.recent(Measure::PingKernel));
-    Row {
-        name: "",
-        ink: Ink::Ping,
-        cells: lanes.cells(Measure::PingKernel, Level::P50, scale, rows),
-        values: [
-            part_figure(part.now(), reading.pings_now()),
-            part_figure(part.minute(), reading.pings_minute()),
-            String::new(),
-        ],
-        range: String::new(),
     }
 }
 
 /// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.
-fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
+fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
         let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;
@@ -239,17 +186,12 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
         }
     };
     let now = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
-    Row {
-        name: "",
-        ink: Ink::Level(Level::P99),
-        cells: lanes.load().iter().enumerate().map(cell).collect(),
-        values: [figure(now), String::new(), String::new()],
-        range: String::new(),
-    }
+    let cells = lanes.load().iter().enumerate().map(cell).collect();
+    Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 
 /// A gauge of the server on a linear scale, the highest value of each column.
-fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
+fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
     let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
     let top = match gauge.about().unit {
@@ -264,13 +206,9 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
             _ => now,
         }
     });
-    Row {
-        name: "",
-        ink: Ink::Server,
-        cells: values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect(),
-        values: [now.unwrap_or_else(|| NONE.to_owned()), String::new(), String::new()],
-        range: if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() },
-    }
+    let cells = values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect();
+    let range = if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() };
+    Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
 /// The top of a scale of bytes: round in the unit that it is written in, or one of the next.
@@ -292,25 +230,14 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
 }
 
 /// Errors in each column; one without any is blank.
-fn errors(lanes: &Lanes, rows: u16) -> Row {
+fn errors(lanes: &Lanes, rows: u16) -> Lane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
+    let cell = |n: &u64| if *n == 0 { Cell::Gap } else { linear(*n as f64, top, rows) };
     let total = lanes.reading.errors().total();
-    Row {
-        name: "",
-        ink: Ink::Bad,
-        cells: counts
-            .iter()
-            .map(|n| if *n == 0 { Cell::Gap } else { linear(*n as f64, top, rows) })
-            .collect(),
-        values: [
-            if total == 0 { "none".to_owned() } else { units::count(total as f64) },
-            String::new(),
-            String::new(),
-        ],
-        range: String::new(),
-    }
+    let told = if total == 0 { "none".to_owned() } else { units::count(total as f64) };
+    Lane::new(Ink::Bad, counts.iter().map(cell).collect(), [told, String::new()])
 }
 
 fn linear(value: f64, top: f64, rows: u16) -> Cell {

@@ -46,8 +46,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
     let Some(axis) = lanes.throughput_axis else {
-        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
-        paint.text(middle, "  no load in this stretch", Ink::Faint);
+        paint.text(row(plot, plot.height / 2), "  no load in this stretch", Ink::Faint);
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |rate| trimmed(&units::count(rate)));
