@@ -1,10 +1,151 @@
-//! The Log screen: events, errors, marks and segments in words.
+//! The Log screen: events, errors, marks and segments in words, the newest last; the selected line in full below, what is looked
+//! for shown where it stands.
+//!
+//! ```text
+//!    00:35  ◆ slowlog  14 ms KEYS *
+//!  ▸ 00:47  ! LOADING  ×37, last 00:00:47: LOADING Redis is loading the dataset in memory
+//! ```
 
 use ratatui::layout::Rect;
 
-use crate::tui::{paint::Paint, scene::Scene, widgets::log_lines};
+use crate::{
+    app::{LogKind, LogLine, Model, Purpose},
+    tui::{
+        paint::{Paint, from_column, row, wrapped},
+        scene::Scene,
+        theme::Ink,
+        widgets::{figures::clock, input, scroll},
+    },
+    units::counted,
+};
 
-/// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, scene: &Scene) {
-    log_lines::draw(paint, area, scene.model);
+/// Draws the heading, the lines and what is being looked for.
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
+    let lines = model.log_lines();
+    let selected = model.selected_line(lines.len());
+    paint.rule(row(area, 0), &title(model, &lines));
+    let search = search_rows(model);
+    let room = area.height.saturating_sub(1 + search);
+    let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
+    // A line that is cut is repeated below, where half of the screen is left to the others.
+    let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
+    let list = Rect { y: area.y + 1, height: room - below, ..area };
+    listed(paint, list, model, &lines, selected);
+    let rest = Rect { y: list.bottom(), height: below, ..area };
+    if below > 0 {
+        paint.rule(row(rest, 0), "");
+        for (n, text) in full.iter().take(usize::from(below) - 1).enumerate() {
+            paint.text(padded(row(rest, n as u16 + 1)), text, Ink::Text);
+        }
+    }
+    if search > 0 {
+        looked_for(paint, row(area, area.height - 1), model, &lines);
+    }
+}
+
+fn title(model: &Model, lines: &[LogLine]) -> String {
+    let what = match model.log_view.filter() {
+        None => "everything",
+        Some(LogKind::Event) => "events",
+        Some(LogKind::Error) => "errors by kind",
+        Some(LogKind::Mark) => "marks",
+        Some(LogKind::Segment) => "segments",
+    };
+    let follows = if model.log_view.follows() { ", new lines are followed" } else { "" };
+    let forgotten = match model.timeline().forgotten() {
+        0 => String::new(),
+        n => format!("; {n} older ones are not kept"),
+    };
+    format!("log: {what}, {}{follows}{forgotten}", counted(lines.len() as u64, "line"))
+}
+
+fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
+    let Some(selected) = selected else {
+        paint.text(padded(row(area, 0)), "nothing of this kind happened yet", Ink::Faint);
+        return;
+    };
+    let shown = scroll::around(selected, lines.len(), area.height);
+    let needle = model.needle();
+    for (y, n) in shown.enumerate() {
+        let (place, line) = (row(area, y as u16), &lines[n]);
+        // What had not happened yet at the moment that is shown.
+        let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
+        draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });
+    }
+}
+
+struct Look<'a> {
+    is_selected: bool,
+    is_later: bool,
+    needle: &'a str,
+}
+
+/// Where the words begin: the pointer, the moment, the sign.
+const WORDS: u16 = 14;
+
+fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
+    let glyphs = paint.glyphs();
+    if look.is_selected {
+        paint.dot(place.x + 1, place.y, glyphs.pointer, Ink::Selected);
+    }
+    let quiet = |ink| if look.is_later { Ink::Faint } else { ink };
+    let moment = Rect { x: place.x + 2, width: 9, ..place }.intersection(place);
+    paint.right(moment, &clock(line.t_s), Ink::Faint);
+    let (sign, ink) = match line.kind {
+        LogKind::Event if line.is_recovery => (glyphs.on, Ink::Good),
+        LogKind::Event => (glyphs.event, Ink::Warn),
+        LogKind::Error => ('!', Ink::Bad),
+        LogKind::Mark => (glyphs.mark, Ink::Strong),
+        LogKind::Segment => (glyphs.border, Ink::Faint),
+    };
+    if place.width > WORDS {
+        paint.dot(place.x + WORDS - 2, place.y, sign, quiet(ink));
+    }
+    let words = from_column(place, place.x + WORDS);
+    let name = if look.is_selected { Ink::Selected } else { Ink::Strong };
+    let text = format!(" {}", line.text);
+    let end = paint.parts(words, &[(&line.name, quiet(name)), (&text, quiet(Ink::Text))]);
+    for hit in line.hits(look.needle) {
+        let shown: String = line.words().chars().skip(hit.start).take(hit.len()).collect();
+        let x = words.x.saturating_add(hit.start as u16);
+        if x.saturating_add(hit.len() as u16) <= end {
+            paint.text(Rect { x, width: hit.len() as u16, ..words }, &shown, Ink::Found);
+        }
+    }
+}
+
+/// The whole line, if it is longer than the screen is wide: in as many as it needs.
+fn in_full(line: &LogLine, width: u16) -> Vec<String> {
+    let words = line.words();
+    if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {
+        return Vec::new();
+    }
+    let mut lines = wrapped(&words, usize::from(width.saturating_sub(4)));
+    if lines.len() == 1 {
+        // One that fits without the moment before it still needs its place.
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn search_rows(model: &Model) -> u16 {
+    u16::from(model.entry(Purpose::Search).is_some() || !model.needle().is_empty())
+}
+
+fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) {
+    let needle = model.needle();
+    let hits = lines.iter().filter(|line| !line.hits(&needle).is_empty()).count();
+    let place = padded(place);
+    let rest = from_column(place, paint.text(place, "/", Ink::Strong));
+    let x = match model.entry(Purpose::Search) {
+        Some(entry) => input::draw(paint, rest, entry),
+        None => paint.text(rest, &needle, Ink::Strong),
+    };
+    if !needle.is_empty() {
+        paint.text(from_column(rest, x), &format!("   {}", counted(hits as u64, "line")), Ink::Faint);
+    }
+}
+
+fn padded(area: Rect) -> Rect {
+    Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area }
 }

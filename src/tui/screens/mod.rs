@@ -18,7 +18,7 @@ use super::{
     paint::Paint,
     spots::Spots,
     theme::Theme,
-    widgets::{latency_rows, overlay, server_rows},
+    widgets::overlay,
 };
 use crate::app::{Model, Screen};
 
@@ -29,8 +29,8 @@ const fn drawing(screen: Screen) -> Drawing {
     }
     match screen {
         Screen::Overview => row(overview::draw, None),
-        Screen::Latency => row(latency::draw, Some(latency_rows::draw)),
-        Screen::Server => row(server::draw, Some(server_rows::draw)),
+        Screen::Latency => row(latency::draw, Some(latency::draw_few)),
+        Screen::Server => row(server::draw, Some(server::draw_few)),
         Screen::Segments => row(segments::draw, Some(segments::draw)),
         Screen::Log => row(log::draw, Some(log::draw)),
         Screen::Curve => row(curve::draw, Some(curve::draw_few)),

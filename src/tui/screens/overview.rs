@@ -11,7 +11,7 @@ use crate::{
         scene::Scene,
         widgets::{
             Lanes, command_chart, command_table, cursor, knob_line, latency_chart, panel, probes,
-            server_line, throughput, time_axis,
+            server_figures, throughput, time_axis,
         },
     },
 };
@@ -47,7 +47,7 @@ fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
         (_, None) => {
             cursor::news(paint, plan.news, lanes);
             knob_line::draw(paint, plan.knob_line, model);
-            server_line::draw(paint, plan.server, lanes.reading);
+            server_figures::line(paint, plan.server, lanes.reading);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod clipped;
 pub mod command_chart;
-pub mod command_line;
 pub mod command_table;
 pub mod config_list;
 pub mod cursor;
@@ -23,11 +22,8 @@ pub mod knob_line;
 mod lane;
 pub mod lanes;
 pub mod latency_chart;
-pub mod latency_rows;
 pub mod legend;
-pub mod legend_of_signs;
 mod level_line;
-pub mod log_lines;
 mod moments;
 pub mod openings;
 pub mod operations;
@@ -45,8 +41,6 @@ pub mod scroll;
 pub mod segment_details;
 pub mod segment_table;
 pub mod server_figures;
-pub mod server_line;
-pub mod server_rows;
 pub mod server_tables;
 pub mod sparkline;
 pub mod spectrum;

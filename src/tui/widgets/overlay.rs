@@ -3,14 +3,16 @@
 use ratatui::layout::Rect;
 
 use super::{
-    command_line,
     dialog::{self, Dialog},
     figures::clock,
     help, palette,
 };
 use crate::{
     app::{Mode, Model, Purpose, Question, Setting, Spot, Typing, value_words},
-    tui::paint::Paint,
+    tui::{
+        paint::{Paint, row, wrapped},
+        theme::Ink,
+    },
 };
 
 /// Draws what lies over the screen, if anything does.
@@ -22,7 +24,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     match &model.mode {
         Mode::Screen => {}
         Mode::Asking(question) => ask(paint, area, question),
-        Mode::CommandLine(text) => command_line::draw(paint, area, text),
+        Mode::CommandLine(text) => command_line(paint, area, text),
         Mode::Typing(typing) => type_in(paint, area, model, typing),
     }
 }
@@ -67,4 +69,23 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
         }
     };
     dialog::draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
+}
+
+/// What continues a line.
+const CONTINUED: &str = " \\";
+
+/// Draws a command line for a person to take, where the terminal has no clipboard, over the rows above the last: without a frame,
+/// from the first column on, so that what is selected is what a shell reads.
+fn command_line(paint: &mut Paint, area: Rect, text: &str) {
+    let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
+    let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
+    let place = Rect { y: area.bottom().saturating_sub(height + 1), height, ..area };
+    paint.clear(place);
+    paint.rule(row(place, 0), "this segment again");
+    for (n, line) in lines.iter().enumerate().take(usize::from(height.saturating_sub(2))) {
+        let is_last = n + 1 == lines.len();
+        let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
+        paint.text(row(place, n as u16 + 1), &line, Ink::Text);
+    }
+    paint.rule(row(place, height.saturating_sub(1)), "drag with Shift to select it; Esc closes");
 }

@@ -5,8 +5,9 @@ use ratatui::layout::Rect;
 use crate::{
     gauge::{Alarm, Gauge, Group},
     server::Status,
+    session::timeline::Reading,
     tui::{
-        paint::{Paint, row},
+        paint::{Paint, from_column, row},
         theme::Ink,
     },
 };
@@ -25,6 +26,20 @@ const FEW: [Gauge; 8] = [
     Gauge::HitRate,
     Gauge::Keys,
 ];
+/// What stands in one line, the most telling first.
+const IN_A_LINE: [Gauge; 10] = [
+    Gauge::OpsPerS,
+    Gauge::Clients,
+    Gauge::UsedMemory,
+    Gauge::HitRate,
+    Gauge::Keys,
+    Gauge::EvictedKeys,
+    Gauge::ResidentMemory,
+    Gauge::BlockedClients,
+    Gauge::ExpiredKeys,
+    Gauge::Uptime,
+];
+
 /// Columns of a group's name.
 const NAME: u16 = 9;
 
@@ -60,17 +75,37 @@ pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     let is_told = |gauge: &Gauge| {
         gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
     };
-    let figure = |gauge| match gauge {
-        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_told()?, Ink::Text)),
-        gauge => figure(status, gauge).map(|Figure(_, value, ink)| Figure(gauge.alone(), value, ink)),
-    };
-    let figures: Vec<_> = FEW.into_iter().filter(is_told).filter_map(figure).collect();
+    let figures: Vec<_> =
+        FEW.into_iter().filter(is_told).filter_map(|gauge| outside_its_group(status, gauge)).collect();
     let lines = flow(&figures, area.width);
     let rows = (lines.len() as u16).min(area.height);
     for (n, line) in lines.into_iter().enumerate().take(rows.into()) {
         paint_line(paint, row(area, n as u16), &figures[line]);
     }
     rows
+}
+
+/// Draws what the server says of itself in one line; the least telling figures go first when room runs out.
+pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let Some(status) = reading.status() else {
+        paint.parts(area, &[(" server ", Ink::Strong), ("has not said anything yet", Ink::Faint)]);
+        return;
+    };
+    let figure =
+        |gauge: Gauge| Some(Figure(gauge.alone(), outside_its_group(&status.body, gauge)?.1, Ink::Text));
+    let figures: Vec<_> = IN_A_LINE.into_iter().filter_map(figure).collect();
+    let x = paint.parts(area, &[(" server", Ink::Strong), ("  ", Ink::Text)]);
+    // A blank column keeps the last figure off the edge.
+    let first = flow(&figures, area.width.saturating_sub(10)).swap_remove(0);
+    paint_line(paint, from_column(area, x), &figures[first]);
+}
+
+/// A gauge under the name that it has where its group is not said.
+fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
+    match gauge {
+        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_told()?, Ink::Text)),
+        gauge => figure(status, gauge).map(|Figure(_, value, ink)| Figure(gauge.alone(), value, ink)),
+    }
 }
 
 fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
