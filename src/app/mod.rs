@@ -54,7 +54,7 @@ pub use landmark::Landmark;
 pub use latency_view::Stretch;
 pub use log_view::{LogKind, LogLine, LogView};
 pub use mode::{Mode, Purpose, Question, Typing};
-pub use model::{Course, LoadState, Message, Model, Reachability, Tone};
+pub use model::{Course, LoadState, Message, Model, Tone};
 pub use mouse::{Mouse, Spot};
 pub use occurrence::{Kind, Occurrence, turned};
 pub use outgoing::{Destination, Form, Outgoing, Written};
@@ -73,7 +73,7 @@ pub use crate::{
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };
-pub use track::Track;
+pub use track::{Reachability, Track};
 pub use update::{Msg, update};
 pub use value_axis::{Spread, ValueAxis};
 pub use view::View;

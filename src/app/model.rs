@@ -4,33 +4,14 @@ use std::collections::BTreeMap;
 
 use super::{
     Charts, ConfigPanel, CurveView, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
-    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
+    Reachability, RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun,
+    view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{Finding, of_segment},
     knobs::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
-
-/// Whether the target answers.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Reachability {
-    /// Nothing is known yet.
-    #[default]
-    Unknown,
-    /// It answers.
-    Up {
-        /// Since when, in seconds of the session.
-        since_s: f64,
-    },
-    /// It does not.
-    Down {
-        /// Since when, in seconds of the session.
-        since_s: f64,
-        /// Why.
-        cause: String,
-    },
-}
 
 /// What the load does, or is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::{Reachability, View};
+use super::View;
 use crate::{
     diagnose::Findings,
     session::{
@@ -17,6 +17,26 @@ use crate::{
         timeline::{ErrorLog, Held, Reading, Segments, Stretch},
     },
 };
+
+/// Whether the target answers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Reachability {
+    /// Nothing is known yet.
+    #[default]
+    Unknown,
+    /// It answers.
+    Up {
+        /// Since when, in seconds of the session.
+        since_s: f64,
+    },
+    /// It does not.
+    Down {
+        /// Since when, in seconds of the session.
+        since_s: f64,
+        /// Why.
+        cause: String,
+    },
+}
 
 /// One session over time.
 #[derive(Debug, Clone)]
