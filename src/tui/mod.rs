@@ -27,4 +27,12 @@ pub mod theme;
 mod widgets;
 pub mod wire;
 
+// What all that draws needs.
+use self::{
+    dots::Dots,
+    paint::{Paint, cut, from_column, row, wrapped},
+    scale::{LogScale, linear_top},
+    scene::Scene,
+    theme::{Glyphs, Ink},
+};
 pub use run::{Finished, Options, Outcome, run};

@@ -16,10 +16,9 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     tui::{
-        paint::{Paint, row, wrapped},
-        scene::Scene,
-        theme::Ink,
+        Ink, Paint, Scene, row,
         widgets::{curve_points, curve_words, knob_curve, pairs},
+        wrapped,
     },
 };
 

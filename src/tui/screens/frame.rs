@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     tui::{
+        Paint, Scene,
         layout::{Plan, Tier},
-        paint::{Paint, row},
-        scene::Scene,
+        row,
         widgets::{footer, header, readout, status},
     },
 };

@@ -22,9 +22,7 @@ use crate::{
     },
     stats::Latency,
     tui::{
-        paint::{Paint, row},
-        scene::Scene,
-        theme::Ink,
+        Ink, Paint, Scene, row,
         widgets::{
             command_table,
             curve::{self, Series},

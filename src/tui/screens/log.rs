@@ -11,10 +11,9 @@ use ratatui::layout::Rect;
 use crate::{
     app::{LogKind, LogLine, Model, Purpose},
     tui::{
-        paint::{Paint, from_column, row, wrapped},
-        scene::Scene,
-        theme::Ink,
+        Ink, Paint, Scene, from_column, row,
         widgets::{figures::clock, input, scroll},
+        wrapped,
     },
     units::counted,
 };

@@ -6,9 +6,8 @@ use ratatui::layout::Rect;
 use crate::{
     app::{Model, Spot, Subject},
     tui::{
+        Paint, Scene,
         layout::{Plan, Tier},
-        paint::Paint,
-        scene::Scene,
         widgets::{
             Lanes, command_chart, command_table, cursor, knob_line, latency_chart, panel, probes,
             server_figures, throughput, time_axis,

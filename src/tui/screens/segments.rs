@@ -6,8 +6,7 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     tui::{
-        paint::{Paint, row},
-        scene::Scene,
+        Paint, Scene, row,
         widgets::{figure_curve, knob_curve, segment_details, segment_table},
     },
     units::counted,

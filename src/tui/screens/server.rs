@@ -19,10 +19,9 @@ use crate::{
     server::Status,
     session::timeline::Reading,
     tui::{
+        Ink, Paint, Scene,
         layout::Columns,
-        paint::{Paint, row},
-        scene::Scene,
-        theme::Ink,
+        row,
         widgets::{
             Lanes, command_table, config_list, cursor, probes, server_figures, server_tables, time_axis,
         },

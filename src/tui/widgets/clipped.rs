@@ -9,7 +9,7 @@ use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 
 use ratatui::layout::Rect;
 
-use crate::tui::{paint::Paint, theme::Ink};
+use crate::tui::{Ink, Paint};
 
 /// How what lies beyond is marked.
 pub struct Clipped<'a> {

@@ -16,12 +16,7 @@ use super::{
 };
 use crate::{
     session::timeline::{CommandCell, Level},
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        scale::linear_top,
-        theme::Ink,
-    },
+    tui::{Dots, Ink, Paint, linear_top, row},
     units,
 };
 

@@ -20,10 +20,7 @@ use crate::{
     protocol::Words,
     server::CommandStat,
     session::timeline::CommandCell,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
     units,
 };
 

@@ -6,10 +6,7 @@ use super::{figures::NONE, input, scroll};
 use crate::{
     app::{Model, Purpose, View, value_words},
     server::{PARAMETERS, Status},
-    tui::{
-        paint::{Paint, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row},
     units,
 };
 

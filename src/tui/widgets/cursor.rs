@@ -18,11 +18,7 @@ use crate::{
     app::{Kind, Occurrence, turned},
     gauge::Gauge,
     session::timeline::{Level, LoadCell, Measure},
-    tui::{
-        layout::Plan,
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, layout::Plan, row},
     units,
 };
 

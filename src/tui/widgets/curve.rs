@@ -16,12 +16,7 @@ use ratatui::layout::Rect;
 use super::figures::decade;
 use crate::{
     stats::{Latency, curve},
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        scale::LogScale,
-        theme::Ink,
-    },
+    tui::{Dots, Ink, LogScale, Paint, row},
 };
 
 /// A distribution with its name.

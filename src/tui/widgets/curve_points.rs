@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     session::timeline::Level,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
     units,
 };
 

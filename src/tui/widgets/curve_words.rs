@@ -4,7 +4,7 @@ use super::knob_curve::Over;
 use crate::{
     experiment::Point,
     session::timeline::Level,
-    tui::theme::{Glyphs, Ink},
+    tui::{Glyphs, Ink},
     units,
 };
 

@@ -5,10 +5,7 @@ use ratatui::layout::Rect;
 use super::input;
 use crate::{
     app::Entry,
-    tui::{
-        paint::{Paint, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row, wrapped},
 };
 
 /// Wide enough to read at ease, narrow enough for 80 columns.

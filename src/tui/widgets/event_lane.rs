@@ -11,10 +11,7 @@ use ratatui::layout::Rect;
 use super::Lanes;
 use crate::{
     app::{Kind, Occurrence},
-    tui::{
-        paint::Paint,
-        theme::{Glyphs, Ink},
-    },
+    tui::{Glyphs, Ink, Paint},
 };
 
 /// Draws those of the lanes' occurrences that `shown` lets pass into one row.

@@ -21,12 +21,7 @@ use crate::{
         figures::{self, Figure, Row, Unit},
         timeline::Level,
     },
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        scale::linear_top,
-        theme::Ink,
-    },
+    tui::{Dots, Ink, Paint, linear_top, row},
     units,
 };
 

@@ -4,10 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{self, Model, Screen, Spot},
-    tui::{
-        paint::{Paint, from_column},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column},
 };
 
 /// Draws the hints that fit.

@@ -7,7 +7,7 @@ use super::Lanes;
 use crate::{
     app::ValueAxis,
     session::timeline::Heat,
-    tui::{paint::Paint, theme::ground::STEPS},
+    tui::{Paint, theme::ground::STEPS},
 };
 
 /// Draws it behind all that stands in `plot`.

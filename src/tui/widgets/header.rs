@@ -7,10 +7,7 @@ use crate::{
     app::{LoadState, Model, Playback, Reachability, RecordingState},
     diagnose::Severity,
     session::{Encryption, timeline::Reading},
-    tui::{
-        paint::{Paint, from_column},
-        theme::{Glyphs, Ink},
-    },
+    tui::{Glyphs, Ink, Paint, from_column},
     units,
 };
 

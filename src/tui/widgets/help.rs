@@ -18,10 +18,7 @@ use super::{
 };
 use crate::{
     app::{Binding, Context, Entry, Model, bindings},
-    tui::{
-        paint::{Paint, from_column, row, wrapped},
-        theme::{Glyphs, Ink},
-    },
+    tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
 /// Room for the longest keys.

@@ -4,10 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Entry,
-    tui::{
-        paint::Paint,
-        theme::{Glyphs, Ink},
-    },
+    tui::{Glyphs, Ink, Paint},
 };
 
 /// The pieces of a line in which `entry` is typed and `room` characters have a place: where it is longer, what lies

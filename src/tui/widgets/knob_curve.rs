@@ -23,12 +23,7 @@ use crate::{
     experiment::{Curve, Limit, Point},
     session::timeline::Level,
     stats::Usl,
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        scale::linear_top,
-        theme::{Glyphs, Ink},
-    },
+    tui::{Dots, Glyphs, Ink, Paint, linear_top, row},
     units,
 };
 

@@ -5,10 +5,7 @@ use ratatui::layout::Rect;
 use super::input;
 use crate::{
     app::{Model, Purpose},
-    tui::{
-        paint::{Paint, from_column},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column},
 };
 
 /// Draws the line.

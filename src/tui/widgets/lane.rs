@@ -5,11 +5,7 @@ use ratatui::layout::Rect;
 use super::Lanes;
 use crate::{
     session::timeline::{Level, Measure},
-    tui::{
-        paint::{Paint, from_column, row},
-        scale::LogScale,
-        theme::Ink,
-    },
+    tui::{Ink, LogScale, Paint, from_column, row},
 };
 
 /// One column of a lane.

@@ -16,7 +16,7 @@ use crate::{
     session::timeline::{
         CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
     },
-    tui::{layout::Columns, paint::Paint, theme::Ink},
+    tui::{Ink, Paint, layout::Columns},
 };
 
 /// What all lanes of a screen share.

@@ -26,11 +26,7 @@ use crate::{
     app::{Subject, ValueAxis},
     diagnose::Cause,
     session::timeline::{Level, Measure, Quantiles, Timed},
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Dots, Ink, Paint, row},
     units,
 };
 

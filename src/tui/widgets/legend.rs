@@ -9,10 +9,7 @@
 use ratatui::layout::Rect;
 
 use super::Lanes;
-use crate::tui::{
-    paint::{Paint, row},
-    theme::Ink,
-};
+use crate::tui::{Ink, Paint, row};
 
 /// A line's place in the legend.
 pub struct Entry<'a> {

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use super::value_axis::Height;
 use crate::{
     app::ValueAxis,
-    tui::{dots::Dots, paint::Paint, theme::Ink},
+    tui::{Dots, Ink, Paint},
 };
 
 /// A value to compare with.

@@ -10,7 +10,7 @@ use crate::{
     app::{Kind, Occurrence},
     diagnose::{Cause, Delay},
     session::timeline::{Level, Measure, Timed, Worst},
-    tui::{paint::Paint, theme::Ink},
+    tui::{Ink, Paint},
 };
 
 /// One column in so many may have the line of an event.

@@ -19,7 +19,7 @@ use crate::{
         timeline::Level,
     },
     stats::Latency,
-    tui::{paint::Paint, theme::Ink},
+    tui::{Ink, Paint},
 };
 
 /// `handshake`, and a blank behind it.

@@ -17,10 +17,7 @@ use super::{
 };
 use crate::{
     session::{OperationInterval, figures::Row, timeline::Reading},
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
 };
 
 /// So many are told by a column each where latency is told by columns; more have a table.

@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     app::{Mode, Model, Purpose, Question, Setting, Spot, Typing, value_words},
-    tui::{
-        paint::{Paint, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row, wrapped},
 };
 
 /// Draws what lies over the screen, if anything does.

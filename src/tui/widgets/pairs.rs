@@ -12,10 +12,7 @@ use ratatui::layout::Rect;
 use crate::{
     compare::Difference,
     experiment::{Ab, Experiment},
-    tui::{
-        paint::{Paint, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row, wrapped},
     units,
 };
 

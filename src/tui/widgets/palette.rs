@@ -17,10 +17,7 @@ use super::{
 };
 use crate::{
     app::{Command, Model, Offer, Spot},
-    tui::{
-        paint::{Paint, from_column, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row, wrapped},
 };
 
 /// Lines for what the chosen one does.

@@ -14,10 +14,7 @@ use crate::{
     app::{Model, Subject},
     experiment::Experiment,
     session::timeline::Reading,
-    tui::{
-        paint::{Paint, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row, wrapped},
 };
 
 /// Draws the sections from the top down, as many as there is room for.

@@ -14,10 +14,7 @@ use ratatui::layout::Rect;
 use super::{input, panel::section, scroll};
 use crate::{
     app::{Knob, Model, Purpose, Spot},
-    tui::{
-        paint::{Paint, cut, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, cut, from_column, row},
 };
 
 /// Width of the names, the pointer before them included.

@@ -16,10 +16,7 @@ use super::{
 };
 use crate::{
     stats::{Latency, PERCENTILES},
-    tui::{
-        paint::{Paint, cut},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, cut},
     units,
 };
 

@@ -11,10 +11,7 @@ use super::figures::{NONE, part_figure};
 use crate::{
     probe::Timing,
     session::timeline::{Measure, Reading},
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
     units,
 };
 

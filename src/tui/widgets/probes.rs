@@ -15,10 +15,9 @@ use crate::{
     session::timeline::{ErrorCell, Level, LoadCell, Measure, PingCell, ServerCell},
     stats::Latency,
     tui::{
+        Ink, LogScale, Paint,
         layout::{PROBE_LANES, Plan},
-        paint::{Paint, row},
-        scale::{LogScale, linear_top},
-        theme::Ink,
+        linear_top, row,
     },
     units,
 };

@@ -13,11 +13,7 @@ use crate::{
     app::{Model, Reachability, Spread, Subject},
     gauge::Gauge,
     session::timeline::{CommandCell, Level, LoadCell, Reading},
-    tui::{
-        layout::Plan,
-        paint::{Paint, from_column, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, layout::Plan, row, wrapped},
     units,
 };
 

@@ -18,7 +18,7 @@ use crate::{
         figures::{self, Figure, Row, Unit},
         timeline::Reading,
     },
-    tui::{paint::Paint, theme::Ink},
+    tui::{Ink, Paint},
 };
 
 /// The figures of a row with their widths, a blank before each, the most needed first: `99.9 k`, `8.85 ms`.

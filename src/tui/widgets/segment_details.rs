@@ -21,10 +21,7 @@ use crate::{
         figures::{self, Figure, Row},
         timeline::SegmentTotal,
     },
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
     units,
 };
 

@@ -24,10 +24,7 @@ use crate::{
         timeline::SegmentTotal,
     },
     stats::Verdict,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
     units,
 };
 

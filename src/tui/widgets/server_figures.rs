@@ -6,10 +6,7 @@ use crate::{
     gauge::{Alarm, Gauge, Group},
     server::Status,
     session::timeline::Reading,
-    tui::{
-        paint::{Paint, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row},
 };
 
 /// A name and its value, and whether that needs attention.

@@ -6,10 +6,7 @@ use super::figures::clock;
 use crate::{
     server::Status,
     session::timeline::Reading,
-    tui::{
-        paint::{Paint, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row},
     units,
 };
 

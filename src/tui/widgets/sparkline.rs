@@ -8,10 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Spread, ValueAxis},
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
 };
 
 /// A row of bars.

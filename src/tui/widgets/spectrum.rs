@@ -11,10 +11,7 @@ use ratatui::layout::Rect;
 use super::figures::decade;
 use crate::{
     stats::{Band, Latency, spectrum},
-    tui::{
-        paint::{Paint, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row},
     units,
 };
 

@@ -11,10 +11,7 @@ use crate::{
         Progress,
         timeline::{Level, SegmentTotal},
     },
-    tui::{
-        paint::{Paint, row, wrapped},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row, wrapped},
     units,
 };
 

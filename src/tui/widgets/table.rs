@@ -8,10 +8,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::tui::{
-    paint::{Paint, row},
-    theme::Ink,
-};
+use crate::tui::{Ink, Paint, row};
 
 /// Which edge of its column a text stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,7 @@ use super::{
 use crate::{
     app::Model,
     session::timeline::{Level, PingWindow, Reading},
-    tui::{
-        paint::{Paint, from_column, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, from_column, row},
     units,
 };
 

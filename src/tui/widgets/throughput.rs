@@ -24,11 +24,7 @@ use super::{
 use crate::{
     app::{Spread, ValueAxis},
     session::timeline::{LoadCell, SegmentTotal},
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Dots, Ink, Paint, row},
     units,
 };
 

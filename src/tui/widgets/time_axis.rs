@@ -5,10 +5,7 @@ use ratatui::layout::Rect;
 use super::{Lanes, event_lane, figures::clock};
 use crate::{
     app::Kind,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Ink, Paint, row},
 };
 
 /// The least columns between the beginnings of two labels.

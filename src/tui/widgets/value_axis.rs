@@ -11,11 +11,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Spread, ValueAxis},
-    tui::{
-        dots::Dots,
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{Dots, Ink, Paint, row},
 };
 
 /// Where a value stands among the dots of a chart.
