@@ -98,14 +98,7 @@ impl Session {
         let clients = 50 + 10 * (segment % 7);
         if second.is_multiple_of(600) {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            self.write(&Record::Segment(Segment {
-                t_s: f64::from(second),
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }))?;
+            self.write(&Record::Segment(Segment::new(f64::from(second), segment, knobs)))?;
         }
         let longest_us = (second % 3600 == 1800).then_some(70_000.0 + f64::from(second));
         let get = self.latency(20_000, 200.0 + f64::from(clients), longest_us);

@@ -50,9 +50,6 @@ macro_rules! happenings {
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
         pub enum Happening {
             $(#[doc = $what] $event $({ $($field: $of),* })?,)*
-            /// What another version wrote, in its words.
-            #[serde(skip)]
-            Foreign { name: String, detail: String },
         }
 
         impl Happening {
@@ -60,7 +57,6 @@ macro_rules! happenings {
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$event { .. } => $name,)*
-                    Self::Foreign { name, .. } => name,
                 }
             }
         }
@@ -70,7 +66,6 @@ macro_rules! happenings {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$event $({ $($field),* })? => f.write_str($words.as_ref()),)*
-                    Self::Foreign { detail, .. } => f.write_str(detail),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! due = ops + errors + shed + owed, to the request, and the rate that a run really had.
+//! due = ops + errors + shed + unsent, to the request, and the rate that a run really had.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -125,7 +125,7 @@ fn what_is_owed_at_the_end_and_what_is_unanswered_are_two_counts() {
     let summary = &past.end.summary;
     let unanswered = summary.errors["unanswered"];
     assert!((3..=12).contains(&unanswered) && summary.errors.len() == 1, "{:?}", summary.errors);
-    assert!(summary.owed > 100 && summary.shed == 0, "{summary:?}");
+    assert!(summary.unsent > 100 && summary.shed == 0, "{summary:?}");
     assert!(summary.connections_lost.is_empty(), "it is we who close them: {:?}", summary.connections_lost);
 }
 
@@ -142,7 +142,7 @@ fn a_load_that_is_turned_off_owes_what_was_due() {
     session.wait_for_work(on, 3, 100);
     let past = session.finish();
     let first = past.segment(1);
-    assert!(first.owed > 100 && first.shed == 0 && first.errors.is_empty(), "{first:?}");
+    assert!(first.unsent > 100 && first.shed == 0 && first.errors.is_empty(), "{first:?}");
     assert_eq!(past.segment(off).due, 0);
     assert_eq!(past.errors(), [].into());
 }

@@ -123,7 +123,7 @@ fn waiting_for_a_free_connection_is_in_the_response_time() {
     assert_accounted(&past, 100.0);
     let summary = &past.end.summary;
     assert!(
-        summary.owed > 20 && summary.shed == 0,
+        summary.unsent > 20 && summary.shed == 0,
         "what was due at the end and not sent is told: {summary:?}"
     );
 }

@@ -119,7 +119,7 @@ fn counts_errors_by_kind() {
 
 /// A recording whose thread was always busy.
 fn says_when_the_client_is_the_limit() {
-    let text = std::fs::read_to_string("tests/fixtures/recording-0.1.0.jsonl").unwrap();
+    let text = std::fs::read_to_string("tests/fixtures/recording.jsonl").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("busy.jsonl");
     let busy = |line: &str| {

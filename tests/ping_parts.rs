@@ -196,15 +196,3 @@ fn a_new_connection_is_stamped_anew() {
     drop(probed);
     server.join();
 }
-
-#[test]
-fn a_recording_from_before_there_were_parts_is_still_read() {
-    let rtt = serde_json::to_value(Latency::default()).unwrap();
-    let old = serde_json::json!({"kind": "ping", "t_s": 1.0, "length_s": 0.25, "rtt": rtt, "errors": {}});
-    let record: Record = serde_json::from_value(old).unwrap();
-    let told = Span { tick: 0, ..Span::new(1.0, 0.25, Ping::default()) };
-    assert_eq!(record, Record::Ping(Box::new(told)));
-    let newer = serde_json::json!({"kind": "ping", "t_s": 1.0, "length_s": 0.25, "rtt": rtt, "errors": {}, "timing": "?"});
-    let Record::Ping(span) = serde_json::from_value(newer).unwrap() else { panic!("no ping") };
-    assert_eq!(span.body.timing, Some(Timing::Other));
-}

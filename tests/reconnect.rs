@@ -30,7 +30,7 @@ fn assert_nothing_was_lost(past: &Past) {
     let summary = &past.end.summary;
     assert_eq!((past.errors(), &summary.connections_lost), ([].into(), &[].into()));
     assert_eq!((&summary.connects_failed, summary.outage_s), (&[].into(), 0.0));
-    assert_eq!((summary.shed, summary.owed), (0, 0));
+    assert_eq!((summary.shed, summary.unsent), (0, 0));
     assert_eq!(events(&past.records), [""; 0]);
 }
 

@@ -11,7 +11,7 @@ use crate::support::{
 use redyno::{
     happening::Happening,
     knobs::Knobs,
-    session::{End, Event, Interval, Reader, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
+    session::{End, Event, Interval, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
     stats::Recorder,
 };
 use rustix::process::Signal;
@@ -46,13 +46,7 @@ fn recording(path: &Path) {
             Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End {
-        t_s: 120.0,
-        summary: Summary::default(),
-        peak_ops_per_s: None,
-        found: None,
-        best: None,
-    })));
+    write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default(), ..End::default() })));
 }
 
 fn wait_for_clock(terminal: &Terminal, moment: &str) {
@@ -111,13 +105,7 @@ fn an_hour(path: &Path) {
         let interval = Interval { t_s, length_s: 1.0, segment: 1, ops, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End {
-        t_s: 3600.0,
-        summary: Summary::default(),
-        peak_ops_per_s: None,
-        found: None,
-        best: None,
-    })));
+    write(Record::End(Box::new(End { t_s: 3600.0, summary: Summary::default(), ..End::default() })));
 }
 
 #[test]
@@ -228,33 +216,4 @@ fn a_recording_that_was_cut_by_kill_9_opens() {
     terminal.wait_for_text("the recording ends in the middle");
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));
-}
-
-/// Recorded before workloads were data, when the knobs held the weights of four commands.
-#[test]
-fn a_recording_of_weights_is_a_recording_of_a_workload() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/recording-of-weights.jsonl");
-    let mut reader = Reader::open(Path::new(path)).unwrap();
-    let mut records = Vec::new();
-    while let Some(record) = reader.next_record().unwrap() {
-        records.push(record);
-    }
-    assert_eq!(records.len(), std::fs::read_to_string(path).unwrap().lines().count());
-    assert!(!records.iter().any(|record| matches!(record, Record::Event(_))), "a line is no record");
-    let segment = records.iter().find_map(|record| match record {
-        Record::Segment(segment) => Some(segment),
-        _ => None,
-    });
-    let workload = &segment.unwrap().knobs.workload;
-    assert_eq!((workload.to_string(), workload.read_share()), ("GET:SET 3:1".to_owned(), Some(0.75)));
-    let mut total = Interval::default();
-    for record in &records {
-        if let Record::Interval(interval) = record {
-            total.merge(interval);
-        }
-    }
-    let ops: Vec<_> = total.commands.iter().map(|(label, part)| (label.as_str(), part.ops)).collect();
-    assert_eq!((total.ops, ops), (229, vec![("GET", 172), ("SET", 57)]));
-    let terminal = Terminal::start(&redyno(&["replay", path]), 120, 36);
-    terminal.wait_for_text("GET:SET 3:1");
 }

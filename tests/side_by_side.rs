@@ -1,6 +1,6 @@
 //! One session measures two targets on one axis: what each is asked, answers and suffers is told of it alone.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::support::{
     Server,
@@ -25,10 +25,15 @@ fn start(servers: &[Server; 2], loads: [bool; 2]) -> Driven {
     Driven::start_beside(servers.iter().zip(loads).map(side).collect())
 }
 
+/// What of these is this node's.
+fn of_node(records: &[Arc<Record>], node: u16) -> impl Iterator<Item = &Record> {
+    records.iter().map(AsRef::as_ref).filter(move |record| record.is_of(node))
+}
+
 /// Waits until target number `target` has so many good replies in its segment number `segment`.
 fn wait_for_work(session: &mut Driven, target: u16, segment: u32, ops: u64) {
     session.wait_for(&format!("{ops} ops of target {target} in its segment {segment}"), |records| {
-        let own: Vec<_> = records.iter().filter_map(|record| record.of(target)).collect();
+        let own: Vec<_> = of_node(records, target).collect();
         let mine = own.iter().filter_map(|record| match record {
             Record::Interval(interval) if interval.segment == segment => Some(interval.ops),
             _ => None,
@@ -106,7 +111,7 @@ fn an_outage_of_one_target_is_none_of_the_other() {
     (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 1000));
     servers[1].kill();
     session.wait_for("the loss", |records| {
-        let lost = records.iter().filter_map(|record| record.of(1)).filter_map(|record| match record {
+        let lost = of_node(records, 1).filter_map(|record| match record {
             Record::Event(event) => Some(event.what.name()),
             _ => None,
         });
@@ -116,7 +121,7 @@ fn an_outage_of_one_target_is_none_of_the_other() {
     servers[1].restart();
     session.wait_for("its return", |records| {
         let back = |record: &Record| matches!(record, Record::Event(e) if e.what.name() == "load back");
-        records.iter().filter_map(|record| record.of(1)).any(back).then_some(())
+        of_node(records, 1).any(back).then_some(())
     });
     let past = session.finish();
     let [first, second] = [past.of(0), past.of(1)];
@@ -141,7 +146,7 @@ fn both_targets_are_in_the_recording_by_the_second() {
     let text = std::fs::read_to_string(&path).unwrap();
     let read: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for target in 0..2 {
-        let own: Vec<_> = read.iter().filter_map(|record| record.of(target)).collect();
+        let own: Vec<_> = read.iter().filter(|record| record.is_of(target)).collect();
         let ops = own.iter().map(|record| match record {
             Record::Interval(interval) => interval.ops,
             _ => 0,
@@ -164,7 +169,7 @@ fn a_recording_that_is_stopped_by_hand_ends_with_the_sum_of_each_target() {
     servers[1].kill();
     session.wait_for("the loss", |records| {
         let lost = |record: &Record| matches!(record, Record::Event(e) if e.what.name() == "error");
-        records.iter().filter_map(|record| record.of(1)).any(lost).then_some(())
+        of_node(records, 1).any(lost).then_some(())
     });
     session.wait_for("the loss in the file", |_| {
         std::fs::read_to_string(&path).unwrap().contains("\"event\":\"first_error\"").then_some(())
@@ -175,7 +180,7 @@ fn a_recording_that_is_stopped_by_hand_ends_with_the_sum_of_each_target() {
     let text = std::fs::read_to_string(&path).unwrap();
     let read: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for target in 0..2 {
-        let own: Vec<_> = read.iter().filter_map(|record| record.of(target)).collect();
+        let own: Vec<_> = read.iter().filter(|record| record.is_of(target)).collect();
         let ops =
             own.iter().map(|record| if let Record::Interval(i) = record { i.ops } else { 0 }).sum::<u64>();
         let ends: Vec<_> =

@@ -46,7 +46,7 @@ impl Model {
             return;
         }
         let (from_s, to_s) = self.around(BEYOND);
-        let asked = Asked { from_s, to_s, cell_s, targets: self.tracks().len() };
+        let asked = Asked { from_s, to_s, cell_s, nodes: self.tracks().len() };
         self.set_closer(Closer::Asked(asked));
         self.ask(Order::Refine(asked));
     }

@@ -219,7 +219,7 @@ mod tests {
                 tool: "redyno".to_owned(),
                 started: String::new(),
                 target,
-                beside: Vec::new(),
+                nodes: Vec::new(),
                 host: Host::default(),
             }));
             begin(&mut model, 1, Knobs::default(), None);

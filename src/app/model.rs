@@ -59,7 +59,7 @@ pub struct Message {
     pub since_s: f64,
 }
 
-/// More targets than a person can watch beside each other have no track: a recording may tell of any number.
+/// More nodes than a person can watch beside each other have no track: a recording may tell of any number.
 const MOST_TRACKS: usize = 16;
 /// How long a message stands, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
@@ -216,17 +216,15 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Takes a record of the session in: each track what is of its target. The first that another target tells begins
-    /// its track.
+    /// Takes a record of the session in: each track what is of its node. The first of another node begins its
+    /// track.
     pub(super) fn push(&mut self, record: &Record) {
         let next = self.tracks.len();
-        if matches!(record, Record::Beside(beside) if usize::from(beside.target) == next)
-            && next < MOST_TRACKS
-        {
+        if next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next) {
             self.tracks.push(Track::new(Timeline::new(self.options)));
         }
-        for (target, track) in (0..).zip(&mut self.tracks) {
-            if let Some(record) = record.of(target) {
+        for (node, track) in (0..).zip(&mut self.tracks) {
+            if record.is_of(node) {
                 track.push(record);
             }
         }

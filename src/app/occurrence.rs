@@ -95,7 +95,7 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
     }
 }
 
-/// By the name, which those of other versions have as well.
+/// By the name.
 fn kind(what: &Happening) -> Kind {
     match what.name() {
         _ if what.is_recovery() => Kind::Back,
@@ -138,17 +138,5 @@ mod tests {
         assert_eq!(told(error), named(Kind::Error, "OOM"));
         assert_eq!(told(Happening::Reachable), named(Kind::Back, "reachable"));
         assert_eq!(told(Happening::Forked { held_us: None }), named(Kind::Fork, "fork"));
-    }
-
-    #[test]
-    fn what_another_version_wrote_has_its_kind_by_its_name() {
-        let foreign = |name: &str| {
-            let what = Happening::Foreign { name: name.to_owned(), detail: "7 ms ago".to_owned() };
-            (told(what.clone()).0, Occurrence::event(&Event::new(1.0, what)).sentence)
-        };
-        assert_eq!(foreign("slowlog"), (Kind::Slow, "slowlog: 7 ms ago".to_owned()));
-        assert_eq!(foreign("ping lost").0, Kind::Lost);
-        assert_eq!(foreign("ping back").0, Kind::Back);
-        assert_eq!(foreign("a new thing").0, Kind::Other);
     }
 }

@@ -77,9 +77,9 @@ impl Track {
         self.timeline.push(record);
     }
 
-    /// Has what was read again of a recording, as target number `target` of it.
-    pub(super) fn refine(&mut self, stretch: &Arc<Stretch>, target: usize) {
-        self.timeline.refine(stretch, target);
+    /// Has what was read again of a recording, as this node of it.
+    pub(super) fn refine(&mut self, stretch: &Arc<Stretch>, node: usize) {
+        self.timeline.refine(stretch, node);
     }
 
     /// Keeps the latest moment, beyond which a frozen view shows nothing.
@@ -132,13 +132,13 @@ mod tests {
         session::{Event, TimelineOptions},
     };
 
-    /// An event of target `n`.
+    /// An event of node `n`.
     fn told(n: u16, t_s: f64) -> Record {
-        Record::Event(Event { t_s, what: Happening::Reachable }).told_by(n)
+        Record::Event(Event::new(t_s, Happening::Reachable)).at_node(n)
     }
 
     #[test]
-    fn each_target_has_a_track_one_cursor_goes_over_all_and_a_frozen_view_holds_each() {
+    fn each_node_has_a_track_one_cursor_goes_over_all_and_a_frozen_view_holds_each() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (n, t_s) in [(0, 10.0), (1, 80.0), (0, 50.0), (7, 99.0)] {
             model.push(&told(n, t_s));

@@ -225,7 +225,7 @@ pub(super) mod tests {
         model.push(&Record::Session(session));
         let ping = Record::Ping(Box::new(Span::new(905.0, 1.0, Ping::default())));
         model.push(&ping);
-        model.push(&ping.told_by(1));
+        model.push(&ping.at_node(1));
         let axis = model.axis(model.columns);
         assert!((900.0..=900.3).contains(&axis.from_s()), "{axis:?}");
     }

@@ -125,13 +125,13 @@ impl Had {
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {
             Record::Session(mut session) => {
-                self.targets = 1 + session.beside.len() as u16;
+                self.targets = 1 + session.nodes.len() as u16;
                 if let Some(other) = usize::from(target).checked_sub(1) {
-                    session.target = session.beside.get(other).cloned().unwrap_or_default();
+                    session.target = session.nodes.get(other).cloned().unwrap_or_default();
                 }
                 Record::Session(session)
             }
-            record => record.of(target)?.clone(),
+            record => Some(record).filter(|record| record.is_of(target))?,
         };
         if let Record::Interval(interval) = &record {
             for name in interval.commands.keys() {

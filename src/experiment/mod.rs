@@ -44,7 +44,7 @@ pub use sweep::{Sweep, SweepError, SweepPlan};
 
 use std::fmt;
 
-use crate::session::{Delivery, Order, Record};
+use crate::session::{Delivery, Order};
 
 /// What turns knobs by itself.
 pub trait Experiment: fmt::Debug + Send + Sync {
@@ -132,7 +132,7 @@ pub enum Ending {
 /// The moment of the session that a delivery tells of.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
-        Delivery::Record(record) if !matches!(**record, Record::Beside(_)) => record.t_s(),
+        Delivery::Record(record) => record.t_s(),
         _ => None,
     }
 }

@@ -52,8 +52,7 @@ impl Sink for Metrics {
                 }
             }
             Record::Event(event) => *self.events.entry(event.what.name().to_owned()).or_default() += 1,
-            Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) | Record::Beside(_) => {
-            }
+            Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) => {}
         }
         Vec::new()
     }
@@ -150,7 +149,7 @@ impl Metrics {
         for (name, help, count) in [
             ("due", "Requests that were due", load.due),
             ("shed", "Requests that were due and given up on purpose", load.shed),
-            ("owed", "Requests that were due and not sent when the load ended", load.owed),
+            ("unsent", "Requests that were due and not sent when the load ended", load.unsent),
         ] {
             out.counter(name, help, None, count as f64)?;
         }

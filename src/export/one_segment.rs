@@ -21,6 +21,7 @@ impl OneSegment {
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,
+            other if !other.is_of(0) => false,
             Record::Segment(segment) if segment.segment == self.number => {
                 self.from_s = segment.t_s;
                 true
@@ -33,7 +34,7 @@ impl OneSegment {
             }
             // The last replies to its requests may come after its end.
             Record::Interval(interval) => interval.segment == self.number,
-            Record::End(_) | Record::Beside(_) => false,
+            Record::End(_) => false,
             other => other.t_s().is_some_and(|t_s| (self.from_s..=self.to_s).contains(&t_s)),
         }
     }
@@ -56,9 +57,7 @@ mod tests {
         let end = Record::End(Box::new(End {
             t_s: 9.0,
             summary: crate::session::Summary::default(),
-            peak_ops_per_s: None,
-            found: None,
-            best: None,
+            ..End::default()
         }));
         let (own, late) = (interval(3.0, 2), interval(4.1, 2));
         let all = [

@@ -31,17 +31,14 @@ pub struct Knobs {
     /// loop, as fast as the server answers.
     pub rate: Option<u32>,
     /// How requests come due in an open loop.
-    #[serde(default)]
     pub arrivals: Arrivals,
     /// What becomes of those that cannot be sent in time.
-    #[serde(default)]
     pub backlog: Backlog,
     /// Answered requests after which a client closes its connection and makes a new one; it finishes its batch first.
     /// `None` keeps connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
     /// What is asked, how often. Clones of the knobs share it.
-    #[serde(alias = "mix")]
     pub workload: Arc<Workload>,
     /// Bytes of a value where the workload does not say, 1 to [`MAX_VALUE_SIZE`].
     pub value_size: u32,
@@ -217,16 +214,6 @@ mod tests {
             "the keys 'key' cannot be drawn: the median of a gaussian distribution lies among the numbers of its keys, \
              0 to 9999, not at 99999"
         );
-    }
-
-    #[test]
-    fn knobs_of_an_older_recording_are_read() {
-        let old = r#"{"load":true,"clients":5,"pipeline":1,"rate":null,"mix":{"GET":1,"SET":0,"INCR":0,"PING":0},
-            "value_size":32,"keyspace":10}"#;
-        let read = serde_json::from_str::<Knobs>(old).unwrap();
-        assert_eq!((read.backlog, read.workload.to_string()), (Backlog::Queue, "GET".to_owned()));
-        let written = serde_json::to_string(&read).unwrap();
-        assert_eq!(serde_json::from_str::<Knobs>(&written).unwrap(), read);
     }
 
     #[test]

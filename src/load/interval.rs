@@ -39,7 +39,7 @@ pub struct IntervalBuffer {
     /// Requests that were due and given up on purpose: they would have been too late, or the pace changed.
     pub shed: u64,
     /// Requests that were due and not sent when the load ended.
-    pub owed: u64,
+    pub unsent: u64,
     /// How late the oldest request that was due and not sent was at most.
     pub behind_ns: u64,
     /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written; known
@@ -106,7 +106,7 @@ impl IntervalBuffer {
             pushes: 0,
             due: 0,
             shed: 0,
-            owed: 0,
+            unsent: 0,
             behind_ns: 0,
             waiting_ns: 0,
             response: Recorder::new(),
@@ -146,7 +146,7 @@ impl IntervalBuffer {
         self.pushes = 0;
         self.due = 0;
         self.shed = 0;
-        self.owed = 0;
+        self.unsent = 0;
         self.behind_ns = 0;
         self.waiting_ns = 0;
         self.response.reset();

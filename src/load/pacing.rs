@@ -6,7 +6,7 @@
 //!              ├─► waits, then sent  none is free              (Backlog::Queue)
 //!              ├─► shed              none is free for 10 ms    (Backlog::Shed)
 //!              ├─► shed              the rate was turned before it could be sent
-//!              ├─► owed              the load ended, or was turned off, before it could be sent
+//!              ├─► unsent            the load ended, or was turned off, before it could be sent
 //!              └─► failed            there is no connection at all
 //! ```
 //! Each request that was due ends in exactly one of these. Pure.
@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn a_change_of_the_rate_takes_effect_at_once_and_without_a_burst() {
         let mut pace = pace(&at(1000));
-        let owed = pace.follow(&at(2000), ALONE, SECOND_NS, 1);
-        assert_eq!(owed, 1000, "what was due and not sent is told");
+        let unsent = pace.follow(&at(2000), ALONE, SECOND_NS, 1);
+        assert_eq!(unsent, 1000, "what was due and not sent is told");
         pace.begin(SECOND_NS);
         assert_eq!(sent_by(&mut pace, SECOND_NS), 0);
         assert_eq!(sent_by(&mut pace, SECOND_NS + 10_000_000), 20);
@@ -326,8 +326,8 @@ mod tests {
         let turned = pace.follow(&at(5000), ALONE, 2 * SECOND_NS, 1);
         pace.begin(2 * SECOND_NS);
         assert_eq!((sent, shed, turned), (1000, 990, 10));
-        let owed = pace.give_up(3 * SECOND_NS);
-        assert_eq!((owed, pace.take_due(), pace.take_due()), (5000, 5010, 0));
+        let unsent = pace.give_up(3 * SECOND_NS);
+        assert_eq!((unsent, pace.take_due(), pace.take_due()), (5000, 5010, 0));
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Schedule {
         self.mean_gap_ns
     }
 
-    /// How many requests came before the next: those that were sent, failed, shed or owed.
+    /// How many requests came before the next: those that were sent, failed, shed or unsent.
     pub(super) fn position(&self) -> u64 {
         self.position
     }

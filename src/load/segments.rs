@@ -196,7 +196,7 @@ impl Segments {
     }
 
     /// Counts requests that were due and could not be sent for want of a connection.
-    pub(super) fn count_unsent(&mut self, kind: &ErrorKind, n: u64) {
+    pub(super) fn count_failed(&mut self, kind: &ErrorKind, n: u64) {
         self.current.buffer.errors.count(kind, n);
     }
 
@@ -228,8 +228,8 @@ impl Segments {
     }
 
     /// Counts requests that were due and not sent when the load ended.
-    pub(super) fn count_owed(&mut self, n: u64) {
-        self.current.buffer.owed += n;
+    pub(super) fn count_unsent(&mut self, n: u64) {
+        self.current.buffer.unsent += n;
     }
 
     /// The oldest request that was due and not sent was so late.

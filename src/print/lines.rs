@@ -126,7 +126,7 @@ impl Lines {
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => lines.push(told(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
-            Record::Wake(_) | Record::Intrinsic(_) | Record::Beside(_) => {}
+            Record::Wake(_) | Record::Intrinsic(_) => {}
             Record::End(_) => {
                 self.complete(None, &mut lines);
                 found.clear();

@@ -107,13 +107,7 @@ mod tests {
     }
 
     fn end() -> Arc<Record> {
-        Arc::new(Record::End(Box::new(End {
-            t_s: 9.0,
-            summary: Summary::default(),
-            peak_ops_per_s: None,
-            found: None,
-            best: None,
-        })))
+        Arc::new(Record::End(Box::new(End { t_s: 9.0, summary: Summary::default(), ..End::default() })))
     }
 
     fn printed(form: Form) -> String {

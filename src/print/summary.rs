@@ -162,14 +162,15 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// How far the load was behind its schedule at most, what it gave up, and what it owed.
+/// How far the load was behind its schedule at most, what it gave up, and what it left unsent.
 fn send_lag(sum: &Summary) -> String {
     let mut told = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
         told += &format!(", {} of {} requests that were due were given up (shed)", sum.shed, sum.due);
     }
-    if sum.owed > 0 {
-        told += &format!(", {} of {} were due and unsent at the end of the load (owed)", sum.owed, sum.due);
+    if sum.unsent > 0 {
+        told +=
+            &format!(", {} of {} were due and not sent when the load ended (unsent)", sum.unsent, sum.due);
     }
     told
 }
@@ -246,7 +247,7 @@ mod tests {
             due: 200,
             ops: 150,
             shed: 7,
-            owed: 3,
+            unsent: 3,
             errors: of("reset", 40),
             connections_lost: of("reset", 5),
             connects_failed: of("refused", 12),
@@ -255,7 +256,7 @@ mod tests {
         })));
         let text = summary(&timeline, &[]);
         for told in [
-            "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and unsent",
+            "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and not sent when the load ended (unsent)",
             "errors    reset 40\n",
             "lost      5 connections: reset\n",
             "connects  12 attempts to connect failed: refused\n",

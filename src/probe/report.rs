@@ -26,39 +26,30 @@ pub struct Ping {
     /// From when each PING was due to the last byte of its PONG. Only good replies are in it.
     pub rtt: Latency,
     /// Whether the kernel stamped the connection, or why not; `None` before the first connection.
-    #[serde(default)]
     pub timing: Option<Timing>,
     /// From when each PING was due until it left the host: our own lateness in sending. `None` without stamps.
-    #[serde(default)]
     pub send: Option<Latency>,
     /// From when each PING left the host until its answer was in our kernel: network and server, whatever this
     /// machine's scheduler does. `None` without stamps.
-    #[serde(default)]
     pub kernel: Option<Latency>,
     /// How long each answer then lay in the kernel until the ping thread's wait returned: our own lateness in
     /// reading. The wake probe measures another thing, sleeps that end by a timer. `None` without stamps.
-    #[serde(default)]
     pub pickup: Option<Latency>,
     /// Round trips whose parts could not be told, by kind: `shared read` (bytes after the answer were read with
     /// it), `no stamp`, `doubt` (the ping thread was interrupted between two readings of clocks), `clock step` (the
     /// wall clock was set meanwhile), `order` (the stamps contradict each other, or the answer came after the
     /// wake-up).
-    #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
     /// The kernel's own round trip of the connection at the end of the stretch; `None` for a unix socket, on
     /// other systems than Linux and without a connection.
-    #[serde(default)]
     pub tcp: Option<TcpRtt>,
     /// What came instead of a PONG, by kind: a server error's prefix, `timeout`, `refused`, `reset`,
     /// `unreachable`, `protocol`, or `missed` when redyno itself did not run.
-    #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// How long the oldest unanswered PING had been waiting at the end of the stretch, 0 when none was: a stall
     /// shows here while it lasts, and as samples when it is over.
-    #[serde(default)]
     pub waiting_us: u64,
-    /// How long each unanswered PING had been waiting at the end of the stretch: lower bounds, in no `rtt`. Empty in
-    /// recordings that do not say.
+    /// How long each unanswered PING had been waiting at the end of the stretch: lower bounds, in no `rtt`.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
@@ -81,9 +72,6 @@ pub enum Timing {
     /// The system has turned SO_TIMESTAMPING down, as some sandboxes do.
     #[serde(rename = "refused by the system")]
     Refused,
-    /// A reason that only a later version knows.
-    #[serde(other, rename = "other")]
-    Other,
 }
 
 impl Timing {
@@ -95,7 +83,6 @@ impl Timing {
             Self::Tls => Some("TLS"),
             Self::NotLinux => Some("not Linux"),
             Self::Refused => Some("refused by the system"),
-            Self::Other => Some("unknown reason"),
         }
     }
 }

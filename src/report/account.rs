@@ -1,4 +1,4 @@
-//! What a report holds of one session and one of its targets: a fold over its records.
+//! What a report holds of one session and one of its nodes: a fold over its records.
 
 use std::collections::BTreeMap;
 
@@ -48,10 +48,10 @@ impl Part for Latency {
     }
 }
 
-/// One session, of one target.
+/// One session, of one node.
 pub(super) struct Account {
     pub(super) source: Source,
-    target: u16,
+    node: u16,
     pub(super) timeline: Timeline,
     /// What the load did, without what is only told of whole segments.
     pub(super) load: Course<Interval>,
@@ -64,10 +64,10 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(source: Source, target: u16) -> Self {
+    pub(super) fn new(source: Source, node: u16) -> Self {
         Self {
             source,
-            target,
+            node,
             timeline: Timeline::with_all_segments(),
             load: Course::default(),
             pings: Course::default(),
@@ -78,14 +78,16 @@ impl Account {
         }
     }
 
-    /// Takes a record, if it tells of this target.
+    /// Takes a record, if it is of this node.
     pub(super) fn push(&mut self, record: &Record) {
-        let Some(record) = record.of(self.target) else { return };
+        if !record.is_of(self.node) {
+            return;
+        }
         match record {
-            Record::Session(session) if self.target > 0 => {
+            Record::Session(session) if self.node > 0 => {
                 let mut session = session.clone();
-                let beside = session.beside.get(usize::from(self.target) - 1);
-                session.target = beside.cloned().unwrap_or_default();
+                let own = session.nodes.get(usize::from(self.node) - 1);
+                session.target = own.cloned().unwrap_or_default();
                 self.take(&Record::Session(session));
             }
             record => self.take(record),
@@ -157,7 +159,7 @@ impl Account {
     /// What it is called: the file, else the server's address.
     pub(super) fn name(&self) -> String {
         let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
-        let has_several = self.timeline.session().is_some_and(|session| !session.beside.is_empty());
+        let has_several = self.timeline.session().is_some_and(|session| !session.nodes.is_empty());
         match self.source.name.as_str() {
             "" => address.to_owned(),
             name if has_several => format!("{name}, {address}"),

@@ -1,7 +1,7 @@
 //! Reports: what a session was, on one page that needs no network, or as text for a ticket.
 //!
 //! ```text
-//! records ─► Report ─► Account, one a session and target ─┬─► charts ─┬─► svg: pictures ─────┐
+//! records ─► Report ─► Account, one a session and node ─┬─► charts ─┬─► svg: pictures ─────┐
 //!   (push)             timeline, courses, sums            │           └─► data of the script ├─► page: HTML
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
@@ -84,7 +84,7 @@ pub struct Report {
     /// How many sessions began.
     begun: usize,
     accounts: Vec<Account>,
-    /// Where the accounts of the present session begin: one for each of its targets.
+    /// Where the accounts of the present session begin: one for each of its nodes.
     present: usize,
 }
 
@@ -94,19 +94,19 @@ impl Report {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
-    /// Begins the accounts of a session, one for each of its targets.
-    fn begin(&mut self, targets: usize) {
+    /// Begins the accounts of a session, one for each of its nodes.
+    fn begin(&mut self, nodes: usize) {
         self.present = self.accounts.len();
         let source = self.sources.get(self.begun).cloned().unwrap_or_default();
         self.begun += 1;
-        self.accounts.extend((0..targets).map(|target| Account::new(source.clone(), target as u16)));
+        self.accounts.extend((0..nodes).map(|node| Account::new(source.clone(), node as u16)));
     }
 }
 
 impl Sink for Report {
     fn push(&mut self, record: &Record) -> Vec<String> {
         if let Record::Session(session) = record {
-            self.begin(1 + session.beside.len());
+            self.begin(1 + session.nodes.len());
         } else if self.accounts.is_empty() {
             self.begin(1);
         }

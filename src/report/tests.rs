@@ -79,7 +79,7 @@ fn session(seconds: u32, ops: u64) -> Vec<Record> {
         records.push(Record::Server(Box::new(Moment::new(t_s + 1.0, status))));
     }
     records.push(Record::Mark(Mark { t_s: 2.0, text: text.clone() }));
-    let what = Happening::Foreign { name: HOSTILE[0].to_owned(), detail: text.clone() };
+    let what = Happening::ExperimentStopped { cause: text.clone() };
     records.push(Record::Event(Event::new(3.0, what)));
     records.push(Record::Event(Event::new(
         3.5,
@@ -301,11 +301,11 @@ fn a_form_is_told_by_the_end_of_a_name() {
 fn each_target_of_a_session_has_its_own_account() {
     let other = ServerIdentity { address: "b:2".to_owned(), ..ServerIdentity::default() };
     let own = ServerIdentity { address: "a:1".to_owned(), ..ServerIdentity::default() };
-    let start = SessionStart { beside: vec![other], ..SessionStart::now(own) };
+    let start = SessionStart { nodes: vec![other], ..SessionStart::now(own) };
     let mut records = vec![Record::Session(start)];
     for (target, ops) in [(0, 1000), (1, 3000)] {
         let segment = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));
-        records.extend([segment, interval(1, 1.0, ops)].map(|record| record.told_by(target)));
+        records.extend([segment, interval(1, 1.0, ops)].map(|record| record.at_node(target)));
     }
     let page = made(Form::Html, &["v.jsonl"], &records);
     let sessions = data(&page)["sessions"].clone();

@@ -13,7 +13,6 @@ use crate::{
 
 /// What one poll said: words, gauges, and lists. What the server does not have is empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Status {
     /// `redis`, `valkey`, `memcached`, or the name of whatever it calls itself.
     pub name: String,
@@ -74,7 +73,6 @@ impl Status {
 
 /// What one command did since the previous poll, by the server's own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct CommandStat {
     /// Calls.
     pub calls: u64,
@@ -90,7 +88,7 @@ pub struct CommandStat {
     pub times: Option<Buckets>,
     /// Percentiles of its times since the server's start or CONFIG RESETSTAT, in µs by their names (`p99`): INFO
     /// latencystats, where LATENCY HISTOGRAM is refused.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub since_start_us: BTreeMap<String, f64>,
 }
 
@@ -118,7 +116,6 @@ impl CommandStat {
 
 /// What the latency monitor last saw of one kind of event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct LatencyEvent {
     /// `command`, `fork`, `aof-write`, …
     pub name: String,

@@ -7,7 +7,7 @@ use super::{
     target_records::{TargetInputs, TargetRecords},
 };
 use crate::{
-    clock::{Clock, seconds},
+    clock::Clock,
     knobs::Knobs,
     load::{Load, LoadError, Plan},
 };
@@ -40,14 +40,7 @@ impl Alone {
 
     fn begin_segment(&mut self) {
         let turned = self.load.turned();
-        self.records.turn(Segment {
-            t_s: seconds(turned.since_ns),
-            segment: turned.segment,
-            knobs: self.knobs.clone(),
-            warmup: turned.is_warmup,
-            prefill: turned.prefill,
-            config: None,
-        });
+        self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
     /// What it told since it was asked last. A warm-up whose time is over ends with that, and a prefill

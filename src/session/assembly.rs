@@ -227,7 +227,7 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.pushes += buffer.pushes;
     interval.due += buffer.due;
     interval.shed += buffer.shed;
-    interval.owed += buffer.owed;
+    interval.unsent += buffer.unsent;
     interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
     interval.waiting_us = interval.waiting_us.max(buffer.waiting_ns / 1000);
     merge_some(&mut interval.response, times(&buffer.response).as_ref());

@@ -137,18 +137,4 @@ mod tests {
         summary.add(&interval(9.0, &[(0.0, None)]), false);
         assert!(summary.client.is_some_and(|client| (client.cpu - 0.6).abs() < 1e-9));
     }
-
-    #[test]
-    fn what_an_older_file_does_not_hold_was_not_measured() {
-        let mut value = serde_json::to_value(interval(1.0, &[(0.5, None)])).unwrap();
-        value["client"].as_object_mut().unwrap().remove("held").expect("it is written");
-        assert_eq!(serde_json::from_value::<Interval>(value).unwrap().client.unwrap().held, None);
-    }
-
-    #[test]
-    fn an_interval_of_an_older_file_has_no_client() {
-        let mut value = serde_json::to_value(interval(1.0, &[(0.5, None)])).unwrap();
-        value.as_object_mut().unwrap().remove("client").expect("it is written");
-        assert_eq!(serde_json::from_value::<Interval>(value).unwrap().client, None);
-    }
 }

@@ -13,19 +13,37 @@ pub(super) const LATE_S: f64 = 0.125;
 /// A fold that holds stretches back until their second is over.
 #[derive(Debug, Default)]
 pub struct Coalesce {
+    /// What is held back of each node.
+    nodes: BTreeMap<u16, Held>,
+}
+
+/// The stretches of one node that are held back.
+#[derive(Debug, Default)]
+struct Held {
     second: Option<f64>,
     /// By segment, and whether they have no length or are a drain: late replies are of no second, and make no rate in it.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
     intrinsic: Option<Span<probe::Intrinsic>>,
-    /// What is held back of the targets beside the first.
-    beside: BTreeMap<u16, Self>,
 }
 
 impl Coalesce {
     /// Takes a record, and returns those that can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
+        self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
+    }
+
+    /// Everything that is held back, for an end without an end record.
+    pub fn rest(&mut self) -> Vec<Arc<Record>> {
+        let mut out = Vec::new();
+        self.nodes.values_mut().for_each(|held| held.flush(&mut out));
+        out
+    }
+}
+
+impl Held {
+    fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         let t_s = match &**record {
             Record::Interval(interval) => interval.t_s,
@@ -40,10 +58,6 @@ impl Coalesce {
                 out.push(Arc::clone(record));
                 return out;
             }
-            Record::Beside(beside) => {
-                let theirs = self.beside.entry(beside.target).or_default();
-                return told_by(beside.target, theirs.push(&Arc::new(beside.record.clone())));
-            }
         };
         let second = (t_s - LATE_S).floor();
         if self.second.is_some_and(|held| second > held) {
@@ -51,16 +65,6 @@ impl Coalesce {
         }
         self.second = Some(self.second.map_or(second, |held| held.max(second)));
         self.hold(record);
-        out
-    }
-
-    /// Everything that is held back, for an end without an end record.
-    pub fn rest(&mut self) -> Vec<Arc<Record>> {
-        let mut out = Vec::new();
-        self.flush(&mut out);
-        for (target, theirs) in &mut self.beside {
-            out.extend(told_by(*target, theirs.rest()));
-        }
         out
     }
 
@@ -93,10 +97,6 @@ impl Coalesce {
         out.extend(self.wake.take().map(|span| Arc::new(Record::Wake(span))));
         out.extend(self.intrinsic.take().map(|span| Arc::new(Record::Intrinsic(span))));
     }
-}
-
-fn told_by(target: u16, records: Vec<Arc<Record>>) -> Vec<Arc<Record>> {
-    records.into_iter().map(|record| Arc::new(Arc::unwrap_or_clone(record).told_by(target))).collect()
 }
 
 fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl FnOnce(&mut T, &T)) {

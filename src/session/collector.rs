@@ -174,7 +174,7 @@ impl Collector {
 
     fn emit_of(&mut self, target: usize, record: Record) {
         let is_segment = matches!(record, Record::Segment(_));
-        let told = self.emit(record.told_by(target as u16)); // as many as Live::start takes
+        let told = self.emit(record.at_node(target as u16)); // as many as Live::start takes
         if is_segment {
             self.segments[target] = Some(told);
         }

@@ -4,56 +4,49 @@
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",
 //!  "event":"slow_command","us":14200,"command":"KEYS *","client":"…"}
 //! ```
-//! `event` and the fields beside it are what is read; `name` and `detail` are all that versions before had.
+//! `event` and the fields beside it are what is read back.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
+use super::record::is_first;
 use crate::happening::Happening;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(into = "Written")]
 pub struct Event {
     /// When.
     pub t_s: f64,
+    /// At which node, from 0.
+    #[serde(default)]
+    pub node: u16,
     /// What.
+    #[serde(flatten)]
     pub what: Happening,
 }
 
 impl Event {
     /// `what` happened at `t_s`.
     pub fn new(t_s: f64, what: Happening) -> Self {
-        Self { t_s, what }
+        Self { t_s, node: 0, what }
     }
 }
 
 /// An event as a file holds it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Written {
     t_s: f64,
+    #[serde(skip_serializing_if = "is_first")]
+    node: u16,
     name: String,
     detail: String,
     #[serde(flatten)]
-    fields: Map<String, Value>,
+    what: Happening,
 }
 
 impl From<Event> for Written {
-    fn from(Event { t_s, what }: Event) -> Self {
-        // One of another version has words only.
-        let fields = match serde_json::to_value(&what) {
-            Ok(Value::Object(fields)) => fields,
-            _ => Map::new(),
-        };
-        Self { t_s, name: what.name().to_owned(), detail: what.to_string(), fields }
-    }
-}
-
-impl From<Written> for Event {
-    fn from(Written { t_s, name, detail, fields }: Written) -> Self {
-        let foreign = || Happening::Foreign { name, detail };
-        let what = serde_json::from_value(Value::Object(fields)).unwrap_or_else(|_| foreign());
-        Self { t_s, what }
+    fn from(Event { t_s, node, what }: Event) -> Self {
+        Self { t_s, node, name: what.name().to_owned(), detail: what.to_string(), what }
     }
 }
 
@@ -75,15 +68,5 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         assert_eq!(read(&text.replace("14.2 ms", "words")), Event::new(3.5, what));
-    }
-
-    #[test]
-    fn events_of_other_versions_keep_their_words() {
-        let later = r#"{"kind":"event","t_s":1.0,"name":"flood","detail":"3 m","event":"flood","m":3}"#;
-        let foreign = Happening::Foreign { name: "flood".to_owned(), detail: "3 m".to_owned() };
-        assert_eq!(read(later).what, foreign);
-        assert_eq!((foreign.name(), foreign.to_string().as_str()), ("flood", "3 m"));
-        let again = line(&Record::Event(read(later))).unwrap();
-        assert_eq!(read(&again).what, foreign);
     }
 }

@@ -64,7 +64,7 @@ pub struct Whole {
     /// Requests that were given up on purpose.
     pub shed: u64,
     /// Requests that were due and not sent at the end.
-    pub owed: u64,
+    pub unsent: u64,
     /// How late the oldest due, unsent request was at most.
     pub behind_us: u64,
     /// Seconds without any connection, because all were lost.
@@ -91,7 +91,7 @@ macro_rules! row {
             whole: Some(Whole {
                 due: $record.due,
                 shed: $record.shed,
-                owed: $record.owed,
+                unsent: $record.unsent,
                 behind_us: $record.behind_us,
                 outage_s: $record.outage_s,
             }),
@@ -363,7 +363,7 @@ figures! {
     /// Requests that were due and given up on purpose.
     SHED "shed" "shed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.shed as f64);
     /// Requests that were due and not sent when the load ended or was turned off.
-    OWED "owed" "owed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.owed as f64);
+    UNSENT "unsent" "unsent" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.unsent as f64);
     /// Requests that failed, of all kinds.
     ERRORS "errors" "errors" Trouble |row| Some(row.errors as f64);
     /// Connections that opened.

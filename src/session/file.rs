@@ -74,7 +74,7 @@ impl Writer {
     /// # Errors
     /// When it exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, FileError> {
-        Self::create_as(path, Box::<Lean>::default())
+        Self::create_as(path, Box::new(Lean))
     }
 
     /// Creates a new file of what `sink` makes of the records.
@@ -98,7 +98,7 @@ impl Writer {
     pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
         // Whether it is there now is told with the file.
         let _ = std::fs::create_dir_all(folder);
-        Self::fresh_as(folder, &file_name(target), "jsonl", Box::<Lean>::default())
+        Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
 
     /// Creates a file in `folder` that is called by `name` and the present second, of what `sink` makes of the records.
@@ -138,7 +138,7 @@ impl Writer {
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
         let (path, output) = (path.to_owned(), Output::new(file, path)?);
-        Ok(Self { path, output, sink: Box::<Lean>::default(), rotation: None })
+        Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
     /// Has the recording go on in a new file at each border of `every`, counted from the session's beginning. The files after
@@ -182,7 +182,7 @@ impl Writer {
         let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
         let from_s = (t_s / rotation.every_s).floor() * rotation.every_s;
         rotation.next_s = from_s + rotation.every_s;
-        *self = Self { rotation: Some(rotation), ..Self::into(file, path, Box::<Lean>::default())? };
+        *self = Self { rotation: Some(rotation), ..Self::into(file, path, Box::new(Lean))? };
         Ok(from_s)
     }
 

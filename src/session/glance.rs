@@ -43,7 +43,7 @@ impl Glance {
         }
         let (mut tally, mut t_s) = (Tally::default(), 0.0_f64);
         while let Some(record) = reader.next_record()? {
-            if record.of(0).is_some() {
+            if record.is_of(0) {
                 t_s = record.t_s().map_or(t_s, |record_s| record_s.max(t_s));
                 tally.push(&record);
             }

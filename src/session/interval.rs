@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Client;
+use super::{Client, record::is_first};
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
 /// A record of what the load did, with what every one of them holds behind what is its own.
@@ -16,10 +16,8 @@ macro_rules! of_the_load {
         pub struct $record {
             $($own)*
             /// Bytes read from the server.
-            #[serde(default)]
             pub bytes_in: u64,
             /// Bytes written to it.
-            #[serde(default)]
             pub bytes_out: u64,
             /// What servers said unasked: pushes of RESP3, such as the invalidations of `CLIENT TRACKING`.
             #[serde(default, skip_serializing_if = "is_none")]
@@ -33,17 +31,14 @@ macro_rules! of_the_load {
             /// no rate but the drain's own; in open loop they are replies to what was due within the time, and count.
             pub ops_per_s: f64,
             /// Reads that found their key.
-            #[serde(default)]
             pub hits: u64,
             /// Reads that did not.
-            #[serde(default)]
             pub misses: u64,
             /// Requests that found their key changed by another: memcached's `cas` that is answered with `EXISTS`.
             #[serde(default, skip_serializing_if = "is_none")]
             pub conflicts: u64,
             /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
             /// none. They are neither in `ops` nor in a distribution.
-            #[serde(default)]
             pub errors: BTreeMap<String, u64>,
             /// Connections that were lost, idle or not, by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -53,20 +48,16 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it
             /// is sent.
-            #[serde(default)]
             pub behind_us: u64,
             /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed
-            /// over, a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `owed` are as many, when its
+            /// over, a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `unsent` are as many, when its
             /// last replies are in.
-            #[serde(default)]
             pub due: u64,
             /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog
             /// shed`), or the rate was turned before there was a connection for them.
-            #[serde(default)]
             pub shed: u64,
             /// Requests of an open loop that were due and not sent when the load ended or was turned off.
-            #[serde(default)]
-            pub owed: u64,
+            pub unsent: u64,
             /// From the write of a request to the last byte of its reply.
             pub service: Latency,
             /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
@@ -74,9 +65,7 @@ macro_rules! of_the_load {
             /// What connections took to open.
             #[serde(flatten)]
             pub opening: Opening,
-            /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
-            /// not measure it.
-            #[serde(default)]
+            /// What the load generator itself cost; `null` in a stretch without length.
             pub client: Option<Client>,
         }
 
@@ -94,7 +83,7 @@ macro_rules! of_the_load {
                 self.behind_us = self.behind_us.max(later.behind_us);
                 self.due += later.due;
                 self.shed += later.shed;
-                self.owed += later.owed;
+                self.unsent += later.unsent;
                 add_counts(&mut self.errors, &later.errors);
                 add_counts(&mut self.connections_lost, &later.connections_lost);
                 add_counts(&mut self.connects_failed, &later.connects_failed);
@@ -114,6 +103,9 @@ of_the_load! {
     Interval {
         /// When the stretch ended.
         pub t_s: f64,
+        /// Of which node, from 0.
+        #[serde(default, skip_serializing_if = "is_first")]
+        pub node: u16,
         /// How long it was, without the time in which this process was stopped.
         pub length_s: f64,
         /// Whether it is the drain of its segment: from its end to the last reply. It is no time under load.
@@ -126,7 +118,6 @@ of_the_load! {
         #[serde(default, skip_serializing_if = "is_zero")]
         pub outage_s: f64,
         /// The tick that it ended in, as of a [`Span`](super::Span).
-        #[serde(default)]
         pub tick: u64,
         /// The segment that all of its requests belong to.
         pub segment: u32,
@@ -153,7 +144,6 @@ of_the_load! {
         /// requests were sent. The wait for the last replies is not in it, and what these bring is.
         pub length_s: f64,
         /// Seconds of these without any connection, because all were lost.
-        #[serde(default)]
         pub outage_s: f64,
         /// The first message of each kind of error.
         pub first_errors: BTreeMap<String, String>,
@@ -229,9 +219,8 @@ pub struct OperationInterval {
     #[serde(default, skip_serializing_if = "is_none")]
     pub conflicts: u64,
     /// Errors by kind.
-    #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// Bytes read as replies to it; recordings of before do not say.
+    /// Bytes read as replies to it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub bytes_in: u64,
     /// Bytes written of it; likewise.
@@ -301,7 +290,7 @@ impl Interval {
     /// Whether nothing was counted in it.
     pub fn is_blank(&self) -> bool {
         let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
-        self.ops + self.due + self.shed + self.owed == 0
+        self.ops + self.due + self.shed + self.unsent == 0
             && self.opening.is_empty()
             && self.requests.is_empty()
             && counts.iter().all(|counts| counts.is_empty())

@@ -7,7 +7,7 @@ use std::{
 
 use super::{LiveError, Segment, TargetBeginning, collector::Message, target_records::TargetInputs};
 use crate::{
-    clock::{Clock, seconds},
+    clock::Clock,
     knobs::Knobs,
     load::{Load, Turned},
     probe::{PingPlan, PingProbe},
@@ -112,7 +112,6 @@ impl Measured {
     }
 
     fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {
-        let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
-        Segment { t_s: seconds(since_ns), segment, knobs: self.in_force.clone(), warmup, prefill, config }
+        Segment::begun(turned, self.in_force.clone(), config)
     }
 }

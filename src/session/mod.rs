@@ -2,7 +2,6 @@
 
 mod alone;
 mod assembly;
-mod beside;
 mod busiest;
 mod client;
 mod coalesce;
@@ -19,7 +18,6 @@ mod lean;
 mod live;
 mod lost_connections;
 mod measured;
-mod older;
 mod output;
 mod pauses;
 mod places;
@@ -38,7 +36,6 @@ mod target_records;
 pub mod timeline;
 
 pub use alone::Alone;
-pub use beside::Beside;
 pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;

@@ -13,8 +13,8 @@ use super::{Record, sound::Known};
 const MOST: usize = 4096;
 /// So far they are apart at first, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The segments in force are known of so many targets: as many as are shown beside each other.
-const MOST_TARGETS: u16 = 16;
+/// The segments in force are known of so many nodes: as many as are shown beside each other.
+const MOST_NODES: u16 = 16;
 
 /// A place between two lines of a recording, and what is known there of all before it.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Place {
     pub(super) t_s: f64,
     /// What is known of the records before it.
     pub(super) known: Known,
-    /// The segment of each target that holds there; shared by all places without another between them.
+    /// The segment of each node that holds there; shared by all places without another between them.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
@@ -35,12 +35,14 @@ impl Place {
     /// Takes in a record of `t_s`.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
-        if let (target @ ..MOST_TARGETS, Record::Segment(_)) = record.told() {
-            Arc::make_mut(&mut self.in_force).insert(target, record.clone());
+        if let Record::Segment(segment) = record
+            && segment.node < MOST_NODES
+        {
+            Arc::make_mut(&mut self.in_force).insert(segment.node, record.clone());
         }
     }
 
-    /// The record of the segment of each target that holds here.
+    /// The record of the segment of each node that holds here.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Record> {
         self.in_force.values()
     }

@@ -70,7 +70,7 @@ impl<T: From<Arc<Record>>> Feed<T> {
             // Nobody takes what waits for one that is gone.
             return !self.counts.is_gone.load(Ordering::Relaxed);
         }
-        let ends = matches!(record.told().1, Record::End(_));
+        let ends = matches!(**record, Record::End(_));
         if self.untold > 0 && (ends || !self.is_full) {
             let records = std::mem::take(&mut self.untold);
             let event = Event::new(record.t_s().unwrap_or_default(), Happening::RecordsLost { records });
@@ -132,12 +132,15 @@ impl Losses {
 
 /// Whether others like it will come all the time.
 fn is_measurement(record: &Record) -> bool {
-    match record.told().1 {
+    match record {
         Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {
             false
         }
-        Record::Interval(_) | Record::Ping(_) | Record::Wake(_) | Record::Intrinsic(_) => true,
-        Record::Server(_) | Record::Beside(_) => true,
+        Record::Interval(_)
+        | Record::Ping(_)
+        | Record::Wake(_)
+        | Record::Intrinsic(_)
+        | Record::Server(_) => true,
     }
 }
 

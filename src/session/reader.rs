@@ -1,5 +1,5 @@
 //! Reads a recording line by line, and takes what it finds: a file that kill -9 cut short, a line of garbage in the
-//! middle, a later program's kinds of records.
+//! middle.
 //!
 //! What is not a record is told as an event at its place on the time axis, with its line number; nothing else is lost
 //! by it. What is one has passed [`sound`](super::sound): a file may have been made to harm.
@@ -19,7 +19,7 @@ use super::{
     Event, Record, SCHEMA,
     input::Input,
     places::{Place, Places},
-    sound::{Known, made_sound},
+    sound::made_sound,
     timeline::{Asked, Stretch},
 };
 use crate::happening::Happening;
@@ -46,9 +46,11 @@ pub enum ReadError {
     /// It begins otherwise than a recording.
     #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
     NotARecording(PathBuf),
-    /// A later program wrote it, by this schema.
-    #[error("{0} has records of schema {1}, and this redyno reads up to {SCHEMA}: use a newer redyno")]
-    Newer(PathBuf, u32),
+    /// Another version wrote it, by this schema.
+    #[error(
+        "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
+    )]
+    OtherSchema(PathBuf, u32),
 }
 
 /// A recording that is being read: its records in order, and events for what is none.
@@ -68,7 +70,7 @@ pub struct Reader {
     is_damage_told: bool,
 }
 
-/// What the first line must have, whatever else a later schema adds to it.
+/// What the first line has in every schema.
 #[derive(Deserialize)]
 struct Opening {
     kind: String,
@@ -125,10 +127,9 @@ impl Reader {
         if opening.kind != "session" {
             return Err(not_one());
         }
-        if opening.schema > SCHEMA {
-            return Err(ReadError::Newer(path.to_owned(), opening.schema));
+        if opening.schema != SCHEMA {
+            return Err(ReadError::OtherSchema(path.to_owned(), opening.schema));
         }
-        reader.at.known = Known::of(opening.schema);
         reader.first = Some(made_sound(&line, &mut reader.at.known).map_err(|_| not_one())?);
         reader.places = Places::new(reader.at.clone());
         Ok(reader)

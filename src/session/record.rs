@@ -1,33 +1,32 @@
 //! The records of a session: a session file and `--json` hold one JSON object a line.
 //!
 //! ```text
-//! session   first line: tool, target, host
+//! session   first line: tool, target and further nodes, host
 //! segment   the knobs that hold from here on
 //! interval  what the load did in a stretch of one segment
 //! ping wake intrinsic   what a probe saw in a stretch
 //! server    what INFO said
 //! event     something that happened;  mark: a person's note
-//! beside    what another target of the session told: its number, and a record of these
 //! end       last line: the summary of the load without its warm-up
 //! ```
 //! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
 //! Durations carry their unit in the name. Distributions are written as
-//! [`Latency`](crate::stats::Latency) documents.
+//! [`Latency`](crate::stats::Latency) documents. What is of one server carries the number of its `node`; without one it is of the
+//! first, which mostly is the only one. So the records of each node are a session, and sums over nodes are merges.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Event, Interval, Summary, interval::is_zero, lean::whole};
+use super::{Event, Interval, Summary, interval::is_zero, lean::whole};
 use crate::{
-    clock::{SECOND_NS, tick_of},
+    clock::{SECOND_NS, seconds, tick_of},
     happening::{Best, Found},
     knobs::Knobs,
-    load::Prefilling,
+    load::{Prefilling, Turned},
     probe, server,
 };
 
-/// The version of this schema. A reader refuses a higher one. Since 2 recordings leave out what their readers compute,
-/// and since 3 more of it.
-pub const SCHEMA: u32 = 3;
+/// The version of this schema. A reader refuses every other one.
+pub const SCHEMA: u32 = 4;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,8 +52,6 @@ pub enum Record {
     Mark(Mark),
     /// The session ends.
     End(Box<End>),
-    /// What another target than the first told.
-    Beside(Box<Beside>),
 }
 
 impl Record {
@@ -71,9 +68,46 @@ impl Record {
             Self::Event(event) => Some(event.t_s),
             Self::Mark(mark) => Some(mark.t_s),
             Self::End(end) => Some(end.t_s),
-            Self::Beside(beside) => beside.record.t_s(),
         }
     }
+
+    /// The number of the node that it is of, from 0; `None` where it is of the session.
+    pub fn node(&self) -> Option<u16> {
+        match self {
+            Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => None,
+            Self::Segment(segment) => Some(segment.node),
+            Self::Interval(interval) => Some(interval.node),
+            Self::Ping(span) => Some(span.node),
+            Self::Server(moment) => Some(moment.node),
+            Self::Event(event) => Some(event.node),
+            Self::End(end) => Some(end.node),
+        }
+    }
+
+    /// Whether it is of this node, or of the session and so of all nodes.
+    pub fn is_of(&self, node: u16) -> bool {
+        self.node().is_none_or(|own| own == node)
+    }
+
+    /// The same of this node, unless it is of the session.
+    #[must_use]
+    pub fn at_node(mut self, node: u16) -> Self {
+        match &mut self {
+            Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => {}
+            Self::Segment(segment) => segment.node = node,
+            Self::Interval(interval) => interval.node = node,
+            Self::Ping(span) => span.node = node,
+            Self::Server(moment) => moment.node = node,
+            Self::Event(event) => event.node = node,
+            Self::End(end) => end.node = node,
+        }
+        self
+    }
+}
+
+/// Whether a node is the first, whose number is not written.
+pub(super) fn is_first(node: &u16) -> bool {
+    *node == 0
 }
 
 /// A body that describes a stretch of time.
@@ -83,9 +117,11 @@ pub struct Span<T> {
     pub t_s: f64,
     /// How long it was.
     pub length_s: f64,
+    /// Of which node, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub node: u16,
     /// The tick that it ended in, counted from the session's beginning: records of one tick belong together, whoever
-    /// made them. 0 in files that do not tell.
-    #[serde(default)]
+    /// made them.
     pub tick: u64,
     /// What happened in it.
     #[serde(flatten)]
@@ -95,7 +131,8 @@ pub struct Span<T> {
 impl<T> Span<T> {
     /// A stretch of `length_s` seconds up to `t_s`.
     pub fn new(t_s: f64, length_s: f64, body: T) -> Self {
-        Self { t_s, length_s, tick: tick_of((t_s * SECOND_NS as f64).round() as u64), body }
+        let tick = tick_of((t_s * SECOND_NS as f64).round() as u64);
+        Self { t_s, length_s, node: 0, tick, body }
     }
 }
 
@@ -104,6 +141,9 @@ impl<T> Span<T> {
 pub struct Moment<T> {
     /// The moment.
     pub t_s: f64,
+    /// Of which node, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub node: u16,
     /// What held then.
     #[serde(flatten)]
     pub body: T,
@@ -112,7 +152,7 @@ pub struct Moment<T> {
 impl<T> Moment<T> {
     /// What held at `t_s`.
     pub fn new(t_s: f64, body: T) -> Self {
-        Self { t_s, body }
+        Self { t_s, node: 0, body }
     }
 }
 
@@ -128,11 +168,11 @@ pub struct SessionStart {
     /// Since when this file holds it, in seconds of the session: not 0 in the later ones of several files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub from_s: f64,
-    /// The server.
+    /// The server: node 0.
     pub target: ServerIdentity,
-    /// Further servers that are measured beside it, in the order of their numbers, from 1.
+    /// Further ones, in the order of their numbers, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<ServerIdentity>,
+    pub nodes: Vec<ServerIdentity>,
     /// The machine that redyno runs on: its name, system and cores.
     pub host: Host,
 }
@@ -191,6 +231,9 @@ pub struct Host {
 pub struct Segment {
     /// Since when.
     pub t_s: f64,
+    /// Of which node, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub node: u16,
     /// Its number, from 1.
     pub segment: u32,
     /// The settings.
@@ -209,7 +252,13 @@ pub struct Segment {
 impl Segment {
     /// That of knobs that were turned: no warm-up, no prefill, no parameter that was set.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
-        Self { t_s, segment, knobs, warmup: false, prefill: None, config: None }
+        Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
+    }
+
+    /// That which the load's engine began with these knobs, because of this parameter of the server if it was that.
+    pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
+        let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
+        Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
     /// What it is, if it counts for nothing but itself: `prefill`, `warm-up`.
@@ -229,10 +278,13 @@ pub struct Mark {
 }
 
 /// The last record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// When.
     pub t_s: f64,
+    /// Of which node, from 0; that of the first is the very last.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub node: u16,
     /// What the load did while it was on.
     pub summary: Summary,
     /// Good replies per second of the segment that had most of them; `None` where none lasted a second under load.
@@ -244,4 +296,36 @@ pub struct End {
     /// The best step of a sweep, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(ops: u64) -> Record {
+        Record::Interval(Box::new(Interval { ops, ..Interval::default() }))
+    }
+
+    fn mark() -> Record {
+        Record::Mark(Mark { t_s: 1.0, text: "now".to_owned() })
+    }
+
+    #[test]
+    fn each_node_has_its_own_records_and_all_have_those_of_the_session() {
+        let records = [interval(1), interval(2).at_node(1), mark().at_node(1), interval(3).at_node(0)];
+        let of = |node| records.iter().filter(|record| record.is_of(node)).cloned().collect::<Vec<_>>();
+        assert_eq!(of(0), [interval(1), mark(), interval(3)]);
+        assert_eq!(of(1), [interval(2).at_node(1), mark()]);
+        assert_eq!(of(2), [mark()]);
+    }
+
+    #[test]
+    fn the_number_of_the_node_stands_in_its_line_and_that_of_the_first_does_not() {
+        let event =
+            |node| Record::Event(Event::new(1.0, crate::happening::Happening::Reachable)).at_node(node);
+        let line = serde_json::to_string(&event(2)).unwrap();
+        assert!(line.starts_with(r#"{"kind":"event","t_s":1.0,"node":2,"#), "{line}");
+        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), event(2));
+        assert!(!serde_json::to_string(&event(0)).unwrap().contains("node"));
+    }
 }

@@ -117,9 +117,9 @@ struct Part {
     writer: Writer,
     state: Arc<State>,
     coalesce: Coalesce,
-    /// What it holds, by target.
+    /// What it holds, by node.
     sums: BTreeMap<u16, Tally>,
-    /// What a file begins with: the first record, and those of each target's segment in force.
+    /// What a file begins with: the first record, and those of each node's segment in force.
     session: Option<SessionStart>,
     segments: BTreeMap<u16, Arc<Record>>,
     /// The latest moment that was told.
@@ -152,22 +152,22 @@ impl Part {
         if record.t_s().is_some_and(|t_s| self.writer.is_due(t_s)) {
             self.go_on(record.t_s().unwrap_or_default())?;
         }
-        let (target, told) = record.told();
-        let record = match told {
+        let node = record.node().unwrap_or_default();
+        let made = match &**record {
             Record::Session(session) => {
                 self.session = Some(session.clone());
                 Arc::clone(record)
             }
             Record::Segment(_) => {
-                self.segments.insert(target, Arc::clone(record));
+                self.segments.insert(node, Arc::clone(record));
                 Arc::clone(record)
             }
-            Record::End(end) if self.writer.has_gone_on() => Arc::new(self.end_of(target, end)),
+            Record::End(end) if self.writer.has_gone_on() => Arc::new(self.end_of(end)),
             _ => Arc::clone(record),
         };
-        let made = self.coalesce.push(&record);
+        let made = self.coalesce.push(&made);
         self.write(&made)?;
-        self.sums.entry(target).or_default().push(told);
+        self.sums.entry(node).or_default().push(record);
         self.t_s = record.t_s().map_or(self.t_s, |record_s: f64| record_s.max(self.t_s));
         Ok(())
     }
@@ -182,8 +182,7 @@ impl Part {
         let first: Vec<_> = first.into_iter().chain(segments).collect();
         self.sums = BTreeMap::from([(0, Tally::default())]);
         for record in &first {
-            let (target, told) = record.told();
-            self.sums.entry(target).or_default().push(told);
+            self.sums.entry(record.node().unwrap_or_default()).or_default().push(record);
         }
         *self.state.path.lock().unwrap_or_else(PoisonError::into_inner) = self.writer.path().to_owned();
         self.write(&first)
@@ -192,18 +191,18 @@ impl Part {
     /// Writes what is held back, and an end record of what the file holds.
     fn end(&mut self) -> Result<(), FileError> {
         let mut rest = self.coalesce.rest();
-        // That of the first target is the recording's, and ends it.
-        let ends = self.sums.iter().rev();
-        let end = |(target, sum): (&u16, &Tally)| Record::End(Box::new(sum.end(self.t_s))).told_by(*target);
-        rest.extend(ends.map(end).map(Arc::new));
+        // That of the first node is the recording's, and ends it.
+        for (node, sum) in self.sums.iter().rev() {
+            rest.push(Arc::new(Record::End(Box::new(End { node: *node, ..sum.end(self.t_s) }))));
+        }
         self.write(&rest)
     }
 
     /// The last record of the last of several files: what was found is the session's, the sum is this file's.
-    fn end_of(&self, target: u16, session: &End) -> Record {
-        let sum = self.sums.get(&target).map(|sum| sum.end(session.t_s));
-        let own = sum.map(|own| End { found: session.found.clone(), best: session.best.clone(), ..own });
-        Record::End(Box::new(own.unwrap_or_else(|| session.clone()))).told_by(target)
+    fn end_of(&self, session: &End) -> Record {
+        let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
+        let End { node, found, best, .. } = session.clone();
+        Record::End(Box::new(End { node, found, best, ..sum }))
     }
 
     fn write(&mut self, records: &[Arc<Record>]) -> Result<(), FileError> {
@@ -219,11 +218,11 @@ impl Part {
 
 /// The record of a segment in a file that begins at `from_s`, as the segment does there.
 fn going_on(segment: &Record, from_s: f64) -> Record {
-    match segment.told() {
-        (target, Record::Segment(segment)) => {
-            Record::Segment(Segment { t_s: segment.t_s.max(from_s), ..segment.clone() }).told_by(target)
+    match segment {
+        Record::Segment(segment) => {
+            Record::Segment(Segment { t_s: segment.t_s.max(from_s), ..segment.clone() })
         }
-        _ => segment.clone(),
+        other => other.clone(),
     }
 }
 

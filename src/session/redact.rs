@@ -25,14 +25,10 @@ impl Record {
                 moment.body = status(moment.body);
                 Self::Server(moment)
             }
-            Self::Event(Event { t_s, what }) => Self::Event(Event { t_s, what: happening(what) }),
+            Self::Event(event) => Self::Event(Event { what: happening(event.what), ..event }),
             Self::End(mut end) => {
                 end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
                 Self::End(end)
-            }
-            Self::Beside(mut beside) => {
-                beside.record = beside.record.redacted();
-                Self::Beside(beside)
             }
             // Their text is ours or the user's, or kinds of errors.
             own @ (Self::Session(_)
@@ -103,7 +99,6 @@ fn happening(what: Happening) -> Happening {
         ExperimentStopped { cause } => ExperimentStopped { cause: code(&cause) },
         // Why it is none quotes it.
         LineSkipped { line, why: _ } => LineSkipped { line, why: LEFT_OUT.to_owned() },
-        Foreign { name, detail: _ } => Foreign { name, detail: LEFT_OUT.to_owned() },
         // Numbers, words of ours, and words that servers have a fixed set of.
         own @ (Reachable
         | MoreSlowCommands { .. }
@@ -187,7 +182,6 @@ mod tests {
             Happening::FirstError { error: "ERR".to_owned(), message: text() },
             Happening::PingError { message: text() },
             Happening::LineSkipped { line: 7, why: text() },
-            Happening::Foreign { name: "flood".to_owned(), detail: text() },
         ]);
         all
     }
@@ -197,7 +191,7 @@ mod tests {
         let status = Status { master: text(), ..Status::default() };
         let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
         let summary = Summary { first_errors, ..Summary::default() };
-        let end = End { t_s: 1.0, summary, peak_ops_per_s: None, found: None, best: None };
+        let end = End { t_s: 1.0, summary, ..End::default() };
         let commands = [("GET".to_owned(), OperationInterval::default())].into();
         let interval = Interval { commands, client: Some(Client::default()), ..Interval::default() };
         let mut all = vec![
@@ -212,7 +206,7 @@ mod tests {
             Record::End(Box::new(end)),
         ];
         all.extend(happenings().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
-        all.extend(all.clone().into_iter().map(|record| record.told_by(1)));
+        all.extend(all.clone().into_iter().map(|record| record.at_node(1)));
         all
     }
 

@@ -9,11 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::{
-    Record, Segment,
-    lean::{LEAN_SINCE, Lasting},
-    older::renew,
-};
+use super::{Record, Segment};
 use crate::{foreign, units::grouped, workload::Workload};
 
 /// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
@@ -30,24 +26,16 @@ const MOST_SEGMENTS: u32 = 1 << 15;
 /// The kinds of records whose numbers are of the server's making, which nobody adds up.
 const UNBOUNDED: [&str; 2] = ["server", "event"];
 
-/// What is known of the records so far: the sum of all whole numbers in them, their segments, and what lasts.
+/// What is known of the records so far: the sum of all whole numbers in them, and their segments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     sum: u64,
     segments: u32,
     /// Of the last segment: mostly the next one has the same.
     workload: Option<Arc<Workload>>,
-    /// Of a schema in which recordings leave it out.
-    lasting: Option<Lasting>,
 }
 
 impl Known {
-    /// At the beginning of a recording of this schema.
-    pub(super) fn of(schema: u32) -> Self {
-        let lasting = (schema >= LEAN_SINCE).then(Lasting::default);
-        Self { lasting, ..Self::default() }
-    }
-
     /// Takes in a segment.
     fn count(&mut self, segment: &mut Segment) {
         self.segments += 1;
@@ -64,7 +52,7 @@ impl Known {
 /// Why it is none, in words.
 pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let kind = kind(&value);
+    let kind = value["kind"].as_str();
     if kind == Some("segment") && known.segments == MOST_SEGMENTS {
         let most = grouped(MOST_SEGMENTS.into());
         return Err(format!("it is one segment more than the {most} that a recording has at the most"));
@@ -72,32 +60,16 @@ pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, Strin
     let is_bounded = kind.is_none_or(|kind| !UNBOUNDED.contains(&kind));
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
-    if let Some(record) = value.as_object_mut() {
-        renew(record);
-        known.lasting.iter_mut().for_each(|lasting| lasting.fill(record));
-    }
     let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
     let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
     // What the deserializer says repeats words of the line, which have passed by now.
     let mut record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;
-    match &mut record {
-        Record::Segment(segment) => known.count(segment),
-        Record::Beside(beside) => {
-            if let Record::Segment(segment) = &mut beside.record {
-                known.count(segment);
-            }
-        }
-        _ => {}
+    if let Record::Segment(segment) = &mut record {
+        known.count(segment);
     }
     known.sum = sum;
     Ok(record)
-}
-
-/// The kind of a record, or of the one inside of a record of another target.
-fn kind(record: &Value) -> Option<&str> {
-    let told = record.get("record").filter(|_| record["kind"] == "beside").unwrap_or(record);
-    told["kind"].as_str()
 }
 
 /// One record's way through the gate.
@@ -153,7 +125,6 @@ fn timed(record: &Record) -> Result<(), String> {
         Record::Wake(span) => span.length_s,
         Record::Intrinsic(span) => span.length_s,
         Record::End(end) => end.summary.length_s,
-        Record::Beside(beside) => return timed(&beside.record),
         Record::Session(_) | Record::Segment(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
             0.0
         }

@@ -13,7 +13,7 @@ impl SessionStart {
             started: now.format(format).expect("the present year has four digits"),
             from_s: 0.0,
             target,
-            beside: Vec::new(),
+            nodes: Vec::new(),
             host: Host::this(),
         }
     }

@@ -65,7 +65,7 @@ impl Tally {
         let lasting = self.paces.values().filter(|(_, length_s)| *length_s >= LASTING_S);
         let peak_ops_per_s = lasting.map(|(ops, length_s)| *ops as f64 / length_s).reduce(f64::max);
         let (found, best) = (self.found.clone(), self.best.clone());
-        End { t_s, summary: self.summary.clone(), peak_ops_per_s, found, best }
+        End { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
     /// Whether this segment is in the sum: no warm-up and no prefill.

@@ -40,5 +40,5 @@ pub use seconds::Stretch;
 pub use series::Series;
 pub(crate) use spectrum::{Band, spectrum};
 pub(crate) use steady::is_steady;
-pub(crate) use text::coarse;
+pub(crate) use text::{COMPUTED, coarse};
 pub(crate) use usl::Usl;

@@ -15,6 +15,9 @@ use super::{
     recorder::SIGNIFICANT_DIGITS,
 };
 
+/// The fields that the sum and the cells tell.
+pub(crate) const COMPUTED: [&str; 7] =
+    ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 /// Ten years in µs: a longer latency is none of a session.
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
 /// What the mean may be beyond minimum and maximum by rounding alone.
@@ -26,11 +29,10 @@ const COARSE_DIGITS: u8 = 1;
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
-    /// Whole, so that sums of sums are exact; files of before have the mean only.
-    #[serde(default)]
+    /// Whole, so that sums of sums are exact; `None` where 64 bits do not hold it, and the mean tells it.
     sum_ns: Option<u64>,
     min_us: f64,
-    /// Where it is left out, the sum tells it.
+    /// Recordings leave it out where there is a sum.
     mean_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_us: Option<f64>,
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_whole_and_come_of_the_mean_in_files_of_before() {
+    fn sums_are_whole_and_come_of_the_mean_where_they_are_too_large() {
         let before = latency_of([1, 2, 1_000_000_000, 1_000_000_000, 1_000_000_001]);
         let mut value = serde_json::to_value(&before).unwrap();
         assert_eq!(value["sum_ns"], 3_000_000_004_u64);

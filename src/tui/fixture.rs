@@ -64,7 +64,7 @@ impl MadeUp {
             tool: "redyno".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             target,
-            beside: Vec::new(),
+            nodes: Vec::new(),
             host: Host::default(),
         };
         let mut session = Self {

@@ -102,7 +102,7 @@ fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
         // Figures are of the target that the screen shows in full, the first; a report is of all.
-        let told = if matches!(outgoing.form, Form::Report(_)) { Some(&record) } else { record.of(0) };
+        let told = Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
         if let Some(told) = told.filter(|told| segment.as_mut().is_none_or(|segment| segment.has(told))) {
             writer.write(told).map_err(|error| error.to_string())?;
         }

@@ -8,32 +8,30 @@ use super::{
     Dataset, Distribution, KeyForm, Prefill, Setup, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
-    recorded::Recorded,
 };
 
 /// What is asked of a server: operations by weight, and the keys that they choose from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Recorded")]
 pub struct Workload {
     /// Its name.
     pub name: String,
     /// What it is like, in a line.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
     /// The kinds of values, by the name that a step has for them: `{text}` draws one of `text`. `{value}` is a plain one, of
     /// the size that the knob says, where nothing has this name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
     /// The operations, in the order in which they are listed everywhere.
     pub operations: Vec<Operation>,
     /// What is run once before.
-    #[serde(skip_serializing_if = "Setup::is_empty")]
+    #[serde(default, skip_serializing_if = "Setup::is_empty")]
     pub setup: Setup,
     /// What makes the keys that it reads.
-    #[serde(skip_serializing_if = "Prefill::is_empty")]
+    #[serde(default, skip_serializing_if = "Prefill::is_empty")]
     pub prefill: Prefill,
     /// Whether each client asks for its operations in turn, each as often as its weight says before the next, and not by chance.
     /// No file says that, and no recording.
@@ -217,6 +215,7 @@ impl fmt::Display for Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::presets;
 
     #[test]
     fn few_operations_are_told_by_their_names_and_many_by_their_number() {
@@ -233,5 +232,28 @@ mod tests {
         let mut few = of(20);
         few.operations.iter_mut().skip(1).for_each(|operation| operation.weight = 0);
         assert_eq!(few.to_string(), "o0", "what has no weight is not asked for");
+    }
+
+    #[test]
+    fn a_workload_is_read_as_it_was_written() {
+        let mut with_setup = Workload::clone(&Workload::ratio(1, 10));
+        with_setup.setup.steps.push("SCRIPT LOAD 'return 1'".to_owned());
+        let mut with_values = with_setup.clone();
+        let kinds = ["64..1024 text", "64:9,4k:1", "compressible 0.5", "json"].into_iter();
+        with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
+        let users = Keyset { digits: 0, hashed: true, ..Keyset::default() };
+        let mut with_users =
+            Workload::clone(&Workload::ratio(1, 10).drawn_by("zipfian 1.1".parse().unwrap()));
+        with_users.keys.insert("user".to_owned(), users);
+        let others = [&with_setup, &with_values, &with_users];
+        for workload in presets().map(|preset| &**preset).chain(others) {
+            let written = serde_json::to_string(workload).unwrap();
+            assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), *workload, "{written}");
+        }
+        let written = serde_json::to_string(&*Workload::ratio(1, 10)).unwrap();
+        let expected = r#"{"name":"ratio","keys":{"key":{"distribution":"uniform"}},"operations":[
+            {"name":"GET","weight":10,"steps":["GET {key}"]},
+            {"name":"SET","weight":1,"steps":["SET {key} {value}"]}]}"#;
+        assert_eq!(written, expected.replace("\n            ", ""));
     }
 }

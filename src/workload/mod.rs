@@ -37,7 +37,6 @@ mod quantity;
 mod read_back;
 mod readable;
 mod record_fields;
-mod recorded;
 mod scatter;
 mod setup;
 mod spoken;

@@ -154,7 +154,7 @@ impl Place {
 fn furnish(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let recording = |name: &str| {
-        fs::copy(root.join("tests/fixtures/recording-0.1.0.jsonl"), folder.join(name)).unwrap();
+        fs::copy(root.join("tests/fixtures/recording.jsonl"), folder.join(name)).unwrap();
     };
     fs::copy(root.join("assets/session.jsonl"), folder.join("tuning.jsonl")).unwrap();
     ["before.jsonl", "after.jsonl"].iter().for_each(|name| recording(name));

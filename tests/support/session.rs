@@ -194,12 +194,11 @@ impl Driven {
 impl Past {
     /// What of this is target number `target`'s.
     pub fn of(&self, target: u16) -> Self {
-        let records: Vec<_> = self.records.iter().filter_map(|record| record.of(target)).collect();
-        let end = records.iter().find_map(|record| match record {
+        let records: Vec<_> = self.records.iter().filter(|record| record.is_of(target)).cloned().collect();
+        let end = records.iter().find_map(|record| match &**record {
             Record::End(end) => Some((**end).clone()),
             _ => None,
         });
-        let records = records.into_iter().cloned().map(Arc::new).collect();
         Self { records, end: end.expect("every target has an end") }
     }
 
@@ -221,7 +220,7 @@ impl Past {
         for segment in segments {
             let total = self.segment(segment);
             let errors: u64 = total.errors.values().sum();
-            assert_eq!(total.due, total.ops + errors + total.shed + total.owed, "{total:?}");
+            assert_eq!(total.due, total.ops + errors + total.shed + total.unsent, "{total:?}");
             assert_eq!(total.service.count(), total.ops, "an error is in the percentiles");
             if let Some(response) = &total.response {
                 assert_eq!(response.count(), total.ops);
@@ -229,7 +228,7 @@ impl Past {
         }
         let summary = &self.end.summary;
         let errors: u64 = summary.errors.values().sum();
-        assert_eq!(summary.due, summary.ops + errors + summary.shed + summary.owed, "{summary:?}");
+        assert_eq!(summary.due, summary.ops + errors + summary.shed + summary.unsent, "{summary:?}");
     }
 
     /// Good operations by their labels, over everything.

@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn asked(from_s: f64) -> Asked {
-        Asked { from_s, to_s: from_s + 10.0, cell_s: 0.25, targets: 1 }
+        Asked { from_s, to_s: from_s + 10.0, cell_s: 0.25, nodes: 1 }
     }
 
     #[test]

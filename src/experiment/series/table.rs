@@ -213,7 +213,7 @@ cells = [
         let mut gathered = Gathered::default();
         let segment = |segment, warmup| {
             let knobs = crate::knobs::Knobs::default();
-            Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup, prefill: None, config: None })
+            Record::Segment(Segment { warmup, ..Segment::new(0.0, segment, knobs) })
         };
         let part = |ops, ns| OperationInterval { ops, service: repeated(ns, ops), ..Default::default() };
         let interval = |segment| {
@@ -234,13 +234,7 @@ cells = [
         service.merge(&repeated(400_000, 1000));
         let errors = [("OOM".to_owned(), errors)].into();
         let summary = Summary { length_s: 2.0, ops: 3000, service, errors, ..Summary::default() };
-        gathered.push(&Record::End(Box::new(End {
-            t_s: 2.0,
-            summary,
-            peak_ops_per_s: None,
-            found: None,
-            best: None,
-        })));
+        gathered.push(&Record::End(Box::new(End { t_s: 2.0, summary, ..End::default() })));
         gathered.measured().unwrap()
     }
 

@@ -85,7 +85,7 @@ impl Worker {
         if let Some(failure) = self.out.failure() {
             // Nothing more is sent, and what is in flight is waited for.
             self.failure = Some(std::io::Error::other(failure.to_string()));
-            self.segments.count_owed(requests);
+            self.segments.count_unsent(requests);
             self.until_ns = self.until_ns.min(now_ns);
             return;
         }
@@ -250,7 +250,7 @@ impl Worker {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
             let failed = self.lost_of(failed);
-            self.segments.count_unsent(&self.outage, failed);
+            self.segments.count_failed(&self.outage, failed);
         } else {
             let shed = self.pace.shed(now_ns);
             let shed = self.lost_of(shed);

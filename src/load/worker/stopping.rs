@@ -90,9 +90,9 @@ impl Worker {
         if now_ns >= self.until_ns {
             if self.stage == Stage::Sending {
                 self.send_before(self.until_ns);
-                let owed = self.pace.give_up(self.until_ns);
-                let owed = self.lost_of(owed);
-                self.segments.count_owed(owed);
+                let unsent = self.pace.give_up(self.until_ns);
+                let unsent = self.lost_of(unsent);
+                self.segments.count_unsent(unsent);
             }
             self.stage = Stage::Over { since_ns: now_ns };
             self.end_load(self.until_ns);

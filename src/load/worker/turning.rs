@@ -50,7 +50,7 @@ impl Worker {
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
     /// off; none is opened before it is first on. What is unsent at the old pace counts for the old segment: as shed, or,
-    /// where the load goes off, as owed; and as a part of the requests that may be sent, if those `were_limited` then.
+    /// where the load goes off, as unsent; and as a part of the requests that may be sent, if those `were_limited` then.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
@@ -80,7 +80,7 @@ impl Worker {
         if load {
             self.segments.count_shed(unsent);
         } else {
-            self.segments.count_owed(unsent);
+            self.segments.count_unsent(unsent);
         }
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             let waited_ns: u64 = buffers.iter().filter_map(|buffer| buffer.client.record_wait_ns).sum();
             assert!(waited_ns > 0 || length.is_none(), "{waited_ns}");
             let due: u64 = buffers.iter().map(|buffer| buffer.due).sum();
-            assert_eq!(due, buffers.iter().map(|buffer| buffer.owed).sum::<u64>(), "{rate:?}");
+            assert_eq!(due, buffers.iter().map(|buffer| buffer.unsent).sum::<u64>(), "{rate:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     gauge::{GAUGES, Gauges},
-    happening::{Found, Prefilled},
+    happening::Prefilled,
     knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
     probe::{Intrinsic, Ping, Wake},
     server::{CommandStat, LatencyEvent, Status},
@@ -96,8 +96,7 @@ fn records() -> Vec<Record> {
         ..Interval::default()
     };
     let summary = Summary { ops: MOST, bytes_out: MOST, service, ..Summary::default() };
-    let found: Option<Found> = None;
-    let end = End { t_s: 1.0, summary, peak_ops_per_s: Some(1e15), found, best: None };
+    let end = End { t_s: 1.0, summary, peak_ops_per_s: Some(1e15), ..End::default() };
     let mut all = vec![
         Record::Segment(Segment::new(0.0, u32::MAX, knobs)),
         Record::Interval(Box::new(interval)),
@@ -108,7 +107,7 @@ fn records() -> Vec<Record> {
         Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
     ];
     all.extend(events().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
-    all.extend(all.clone().into_iter().map(|record| record.told_by(1)));
+    all.extend(all.clone().into_iter().map(|record| record.at_node(1)));
     all.push(Record::End(Box::new(end)));
     all
 }

@@ -85,7 +85,7 @@ impl RoomWatch {
         }
     }
 
-    fn push_status(&mut self, Moment { t_s, body }: &Moment<Status>) {
+    fn push_status(&mut self, Moment { t_s, body, .. }: &Moment<Status>) {
         let whole = |gauge| body.gauges.whole(gauge);
         let limit = whole(Gauge::MaxMemory).filter(|limit| *limit > 0);
         let used = whole(Gauge::UsedMemory);

@@ -156,8 +156,6 @@ impl Timeline {
                 self.forgotten += push_bounded(&mut self.events, event.clone());
                 self.advance(event.t_s);
             }
-            // A timeline is one target's, whose records come unwrapped.
-            Record::Beside(_) => {}
             Record::Mark(mark) => {
                 self.forgotten += push_bounded(&mut self.marks, mark.clone());
                 self.advance(mark.t_s);
@@ -277,12 +275,7 @@ fn changes_since(record: &Record) -> Option<f64> {
         Record::Wake(span) => Some(span.t_s - span.length_s),
         Record::Intrinsic(span) => Some(span.t_s - span.length_s),
         Record::Server(moment) => Some(moment.t_s - POLL_REACH_S),
-        Record::Session(_)
-        | Record::Segment(_)
-        | Record::Event(_)
-        | Record::Mark(_)
-        | Record::End(_)
-        | Record::Beside(_) => None,
+        Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => None,
     }
 }
 

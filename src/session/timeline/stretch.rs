@@ -30,8 +30,8 @@ pub struct Asked {
     pub to_s: f64,
     /// How long its cells may become, in seconds.
     pub cell_s: f64,
-    /// Of how many targets.
-    pub targets: usize,
+    /// Of how many nodes.
+    pub nodes: usize,
 }
 
 impl Asked {
@@ -56,7 +56,7 @@ impl Asked {
 #[derive(Debug, Clone)]
 pub struct Stretch {
     asked: Asked,
-    /// By target.
+    /// By node.
     timelines: Vec<Timeline>,
 }
 
@@ -64,7 +64,7 @@ impl Stretch {
     /// One into which nothing has been read yet.
     pub fn new(asked: Asked) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
-        Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.targets).collect() }
+        Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
     /// What was asked for.
@@ -76,26 +76,28 @@ impl Stretch {
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.asked.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
-        for (target, timeline) in (0..).zip(&mut self.timelines) {
-            let told = record.of(target);
-            if let Some(told) = told.filter(|told| t_s >= from_s || matches!(told, Record::Segment(_))) {
-                timeline.push(told);
+        if t_s < from_s && !matches!(record, Record::Segment(_)) {
+            return;
+        }
+        for (node, timeline) in (0..).zip(&mut self.timelines) {
+            if record.is_of(node) {
+                timeline.push(record);
             }
         }
     }
 }
 
-/// The part of a stretch that is of one target.
+/// The part of a stretch that is of one node.
 #[derive(Debug, Clone)]
 pub(super) struct Refined {
     stretch: Arc<Stretch>,
-    target: usize,
+    node: usize,
 }
 
 impl Timeline {
-    /// Has `stretch` for what it holds of target number `target`, instead of the one before.
-    pub fn refine(&mut self, stretch: &Arc<Stretch>, target: usize) {
-        self.refined = Some(Refined { stretch: Arc::clone(stretch), target });
+    /// Has `stretch` for what it holds of this node, instead of the one before.
+    pub fn refine(&mut self, stretch: &Arc<Stretch>, node: usize) {
+        self.refined = Some(Refined { stretch: Arc::clone(stretch), node });
     }
 
     /// How long the cells are that hold `t_s`, in seconds, without what was read again.
@@ -108,6 +110,6 @@ impl Timeline {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
         let is_better = |asked: Asked| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);
         let refined = self.refined.as_ref().filter(|refined| is_better(refined.stretch.asked));
-        refined.and_then(|refined| refined.stretch.timelines.get(refined.target)).unwrap_or(self)
+        refined.and_then(|refined| refined.stretch.timelines.get(refined.node)).unwrap_or(self)
     }
 }

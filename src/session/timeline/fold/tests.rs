@@ -112,13 +112,7 @@ fn the_writers_own_summary_wins_over_the_sum() {
     let timeline = fold([
         segment(0.0, 1),
         interval(1, 0.25, 0.25, repeated(1_000, 100)),
-        Record::End(Box::new(End {
-            t_s: 1.0,
-            summary: summary.clone(),
-            peak_ops_per_s: None,
-            found: None,
-            best: None,
-        })),
+        Record::End(Box::new(End { t_s: 1.0, summary: summary.clone(), ..End::default() })),
     ]);
     assert_eq!(timeline.summary(), summary);
 }
