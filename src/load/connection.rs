@@ -217,7 +217,7 @@ impl Connection {
 
     /// Goes on connecting, and shaking hands where there is TLS. Whether bytes may follow.
     fn finish_connect(&mut self, read: &mut Reading) -> Result<bool, Broken> {
-        let openings = read.segments.openings();
+        let openings = &mut read.segments.counts().openings;
         if !self.is_connected {
             self.is_connected = self.transport.is_connected()?;
             if !self.is_connected {

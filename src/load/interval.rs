@@ -130,6 +130,12 @@ impl IntervalBuffer {
         self.end_ns = start_ns;
     }
 
+    /// The oldest request that was due and not sent was so late.
+    #[inline]
+    pub(super) fn late_by(&mut self, behind_ns: u64) {
+        self.behind_ns = self.behind_ns.max(behind_ns);
+    }
+
     /// Has counts for so many operations.
     pub(super) fn resize(&mut self, operations: usize) {
         self.counts.resize_with(operations, OperationCounts::default);

@@ -18,6 +18,7 @@ mod errors;
 mod file_limit;
 mod interval;
 mod losses;
+mod open_segment;
 mod pacing;
 mod phase;
 mod plan;

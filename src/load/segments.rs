@@ -14,54 +14,11 @@
 
 use std::sync::Arc;
 
-use super::{
-    ClientCounts, ErrorKind, IntervalBuffer, Openings, OperationCounts, Ring, Setting,
-    replies::{Replies, Taken},
-};
+use super::{IntervalBuffer, Ring, Setting, open_segment::Open, replies::Replies};
 use crate::{
     clock::{next_tick_ns, tick_of},
     workload::{Operations, Outgoing},
 };
-
-/// A segment with requests in flight, or the current one.
-struct Open {
-    generation: u32,
-    /// Operations that wait for a reply.
-    in_flight: u64,
-    buffer: Box<IntervalBuffer>,
-    /// Good operations by their numbers, while the replies of one read are taken.
-    taken: Vec<Taken>,
-}
-
-impl Open {
-    fn new(generation: u32, operations: &Operations, buffer: Box<IntervalBuffer>) -> Self {
-        let taken = operations.iter().map(Taken::none).collect();
-        Self { generation, in_flight: 0, buffer, taken }
-    }
-
-    /// An empty buffer for what comes next.
-    fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
-        let mut next = ring.empty();
-        next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
-        (next.drain, next.connected) = (self.buffer.drain, self.buffer.connected);
-        next
-    }
-
-    /// A drain goes on up to `now_ns` while requests are in flight, else it ended with the last reply.
-    fn end_drain(&mut self, now_ns: u64) {
-        if self.in_flight > 0 {
-            self.buffer.end_ns = self.buffer.end_ns.max(now_ns);
-        }
-    }
-
-    /// Sends what was counted up with the tick of this number, and goes on empty.
-    fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
-        let next = self.next_buffer(ring);
-        let mut full = std::mem::replace(&mut self.buffer, next);
-        (full.tick, full.in_flight) = (tick, self.in_flight);
-        ring.send(full);
-    }
-}
 
 /// The current segment and those before it that still wait for replies.
 pub(super) struct Segments {
@@ -175,12 +132,6 @@ impl Segments {
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// Where the bytes of a batch that is to be written are counted, by operations.
-    #[inline]
-    pub(super) fn counts_of_batch(&mut self) -> &mut [OperationCounts] {
-        &mut self.current.buffer.counts
-    }
-
     /// The counts that replies to a batch of `generation` go to; they came at `now_ns`, `service_ns` after it was written.
     pub(super) fn replies(&mut self, generation: u32, now_ns: u64, service_ns: u64) -> Replies<'_> {
         let open = if self.current.generation == generation {
@@ -195,70 +146,16 @@ impl Segments {
         Replies::new(&mut open.in_flight, &mut open.buffer, &mut open.taken, service_ns)
     }
 
-    /// Counts requests that were due and could not be sent for want of a connection.
-    pub(super) fn count_failed(&mut self, kind: &ErrorKind, n: u64) {
-        self.current.buffer.errors.count(kind, n);
-    }
-
-    /// Counts a connection that was lost.
-    pub(super) fn count_lost_connection(&mut self, kind: &ErrorKind) {
-        self.current.buffer.connections_lost.count(kind, 1);
-    }
-
-    /// Counts an attempt to connect that failed.
-    pub(super) fn count_failed_connect(&mut self, kind: &ErrorKind) {
-        self.current.buffer.connects_failed.count(kind, 1);
-    }
-
-    /// Counts requests that were due, whatever became of them.
+    /// What is counted in the current segment.
     #[inline]
-    pub(super) fn count_due(&mut self, n: u64) {
-        self.current.buffer.due += n;
-    }
-
-    /// Counts requests that were due and are given up on purpose.
-    pub(super) fn count_shed(&mut self, n: u64) {
-        self.current.buffer.shed += n;
-    }
-
-    /// Counts what servers said unasked.
-    #[inline]
-    pub(super) fn count_pushes(&mut self, n: u64) {
-        self.current.buffer.pushes += n;
-    }
-
-    /// Counts requests that were due and not sent when the load ended.
-    pub(super) fn count_unsent(&mut self, n: u64) {
-        self.current.buffer.unsent += n;
-    }
-
-    /// The oldest request that was due and not sent was so late.
-    #[inline]
-    pub(super) fn note_behind(&mut self, behind_ns: u64) {
-        let buffer = &mut self.current.buffer;
-        buffer.behind_ns = buffer.behind_ns.max(behind_ns);
-    }
-
-    /// The oldest request without a reply has been waiting so long.
-    pub(super) fn note_waiting(&mut self, waiting_ns: u64) {
-        self.current.buffer.waiting_ns = waiting_ns;
+    pub(super) fn counts(&mut self) -> &mut IntervalBuffer {
+        &mut self.current.buffer
     }
 
     /// How many requests were answered since the last tick.
     pub(super) fn answered(&self) -> u64 {
         let open = self.earlier.iter().chain([&self.current]).map(|open| &open.buffer);
         open.chain(&self.ended).flat_map(|buffer| &buffer.counts).map(|counts| counts.answered).sum()
-    }
-
-    /// What the worker itself costs while the current segment lasts.
-    #[inline]
-    pub(super) fn client(&mut self) -> &mut ClientCounts {
-        &mut self.current.buffer.client
-    }
-
-    /// The connections that opened in the current segment.
-    pub(super) fn openings(&mut self) -> &mut Openings {
-        &mut self.current.buffer.openings
     }
 
     /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.
@@ -305,7 +202,7 @@ impl Segments {
 mod tests {
     use super::*;
     use crate::{
-        load::{RingEnd, ring, testing},
+        load::{ErrorKind, RingEnd, ring, testing},
         workload::OpId,
     };
 

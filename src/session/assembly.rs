@@ -12,14 +12,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Client, Interval, OperationInterval, WorkerCost,
-    interval::{add_count, add_counts, merge_some},
+    Client, Interval,
+    counted::{add_buffer, add_client},
 };
-use crate::{
-    clock::seconds,
-    load::{IntervalBuffer, Openings},
-    stats::{Latency, Recorder},
-};
+use crate::{clock::seconds, load::IntervalBuffer};
 
 /// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
 const PATIENCE: u64 = 2;
@@ -196,78 +192,6 @@ impl Drain {
             clients: connected.values().sum(),
             ..interval
         })
-    }
-}
-
-/// Adds what a worker itself cost; those that had no part in it yet are missing at the end. A worker has one buffer with
-/// length for each tick and segment.
-fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
-    let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
-    if length_ns > 0 {
-        let share = |ns: u64| ns as f64 / cost.watched_ns.max(1) as f64;
-        client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
-        client.workers[worker] =
-            WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share) };
-        let waits = [client.record_wait, cost.record_wait_ns.map(share)];
-        client.record_wait = waits.into_iter().flatten().reduce(f64::max);
-    }
-    client.readable_to_read.merge(&cost.read_wait.latency());
-    merge_some(&mut client.late, times(&cost.late).as_ref());
-    merge_some(&mut client.held, times(&cost.held).as_ref());
-}
-
-/// The times of a histogram that has some.
-fn times(histogram: &Recorder) -> Option<Latency> {
-    (!histogram.is_empty()).then(|| histogram.latency())
-}
-
-fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
-    interval.bytes_in += buffer.bytes_in;
-    interval.bytes_out += buffer.bytes_out;
-    interval.pushes += buffer.pushes;
-    interval.due += buffer.due;
-    interval.shed += buffer.shed;
-    interval.unsent += buffer.unsent;
-    interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
-    interval.waiting_us = interval.waiting_us.max(buffer.waiting_ns / 1000);
-    merge_some(&mut interval.response, times(&buffer.response).as_ref());
-    let Openings { connects, handshakes, greetings, answered } = &buffer.openings;
-    let opening = &mut interval.opening;
-    opening.connect.merge(&Latency::of(connects));
-    opening.handshake.merge(&Latency::of(handshakes));
-    opening.greeting.merge(&Latency::of(greetings));
-    for command in answered.iter().filter_map(|step| step.command()) {
-        add_count(&mut interval.requests, command, 1);
-    }
-    buffer.errors.add_to(&mut interval.errors);
-    buffer.connections_lost.add_to(&mut interval.connections_lost);
-    buffer.connects_failed.add_to(&mut interval.connects_failed);
-    for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
-        let counted = counts.answered + counts.hits + counts.misses + counts.conflicts;
-        if counted + counts.bytes_in + counts.bytes_out == 0 && counts.errors.is_empty() {
-            continue;
-        }
-        let mut part = OperationInterval {
-            ops: counts.ops,
-            hits: counts.hits,
-            misses: counts.misses,
-            conflicts: counts.conflicts,
-            bytes_in: counts.bytes_in,
-            bytes_out: counts.bytes_out,
-            service: counts.service.latency(),
-            ..OperationInterval::default()
-        };
-        counts.errors.add_to(&mut part.errors);
-        add_counts(&mut interval.errors, &part.errors);
-        interval.ops += part.ops;
-        interval.hits += part.hits;
-        interval.misses += part.misses;
-        interval.conflicts += part.conflicts;
-        interval.service.merge(&part.service);
-        interval.operation(&expected.label).merge(&part);
-        for request in &expected.requests {
-            add_count(&mut interval.requests, &request.command, counts.answered);
-        }
     }
 }
 

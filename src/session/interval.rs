@@ -109,7 +109,7 @@ of_the_load! {
         /// How long it was, without the time in which this process was stopped.
         pub length_s: f64,
         /// Whether it is the drain of its segment: from its end to the last reply. It is no time under load.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub drain: bool,
         /// How long this process was stopped in it (Ctrl-Z, `kill -STOP`); segments and sums count it as time.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -319,10 +319,6 @@ impl OperationInterval {
 
 fn is_none(count: &u64) -> bool {
     *count == 0
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 fn per_s(ops: f64, length_s: f64) -> f64 {

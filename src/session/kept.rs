@@ -137,7 +137,7 @@ fn nameless(folder: &Path) -> io::Result<(File, File)> {
 
 /// Writes what the peer is told, until the session is over.
 fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
-    let (mut coalesce, mut lines) = (Coalesce::default(), Lean::default());
+    let (mut coalesce, mut lines) = (Coalesce::default(), Lean);
     for delivery in peer.rest() {
         if let Delivery::Record(record) = delivery {
             if let Record::Event(Event { what: Happening::RecordsLost { .. }, .. }) = &*record {
@@ -186,7 +186,7 @@ mod tests {
         let (mut kept, mut file) = own(folder.path());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let start = Arc::new(Record::Session(SessionStart::now(ServerIdentity::default())));
-        let mut lines = Lean::default();
+        let mut lines = Lean;
         let mut all = vec![start];
         for text in ["a", "b"] {
             all.push(mark(text));
@@ -200,7 +200,7 @@ mod tests {
     fn what_is_not_all_is_not_handed_out_and_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let (kept, mut file) = own(folder.path());
-        let why = file.write_all(&[mark(&"x".repeat(5000))], &mut Lean::default()).unwrap_err();
+        let why = file.write_all(&[mark(&"x".repeat(5000))], &mut Lean).unwrap_err();
         let Kept(Place::Own(Own { trouble, .. })) = &kept else { panic!("{kept:?}") };
         *lock(trouble) = Some(why.to_string());
         let mut kept = kept;

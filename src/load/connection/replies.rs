@@ -53,7 +53,7 @@ impl Connection {
     fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         let taken = self.take_in_phase(bytes, read);
         if read.greeting.dialect().has_pushes() {
-            read.segments.count_pushes(self.skipper.take_pushes());
+            read.segments.counts().pushes += self.skipper.take_pushes();
         }
         taken
     }
@@ -217,13 +217,13 @@ impl Connection {
             let heard = greeter.hear(reply, read.greeting);
             // A server that turns everybody away has not looked at the command.
             if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
-                read.segments.openings().answered.push(step);
+                read.segments.counts().openings.answered.push(step);
             }
             // All that there is to say was said at the beginning.
             self.phase = match heard? {
                 Turn::Done => {
                     let took_ns = self.stage_over(read.now_ns);
-                    read.segments.openings().greetings.push(took_ns);
+                    read.segments.counts().openings.greetings.push(took_ns);
                     Phase::Idle
                 }
                 _ => Phase::Greeting(greeter),

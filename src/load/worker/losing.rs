@@ -12,12 +12,12 @@ impl Worker {
             self.endpoint = self.endpoint.wrapping_add(1);
         }
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
-            None => self.segments.count_failed_connect(&kind),
+            None => drop(self.segments.counts().connects_failed.count(&kind, 1)),
             Some(connection) => {
                 connection.count_lost(&kind, now_ns, &mut self.segments);
                 // It is we who close it then.
                 if !matches!(broken, Broken::Unanswered) {
-                    self.segments.count_lost_connection(&kind);
+                    self.segments.counts().connections_lost.count(&kind, 1);
                 }
                 self.take_back(i);
             }

@@ -245,14 +245,14 @@ impl Worker {
         }
         if reads > 0 {
             let took_ns = self.setup.clock.now_ns() - now_ns;
-            self.segments.client().read_within(took_ns, reads);
+            self.segments.counts().client.read_within(took_ns, reads);
         }
     }
 
     /// Counts what this thread used since it last did so.
     fn count_lap(&mut self) {
         if let Some(own) = &mut self.own {
-            self.segments.client().add_lap(own.lap());
+            self.segments.counts().client.add_lap(own.lap());
         }
     }
 
@@ -378,13 +378,13 @@ impl Worker {
         self.tell_losses();
         if self.may_send() {
             self.pass_over(now_ns);
-            self.segments.note_behind(self.pace.behind_ns(now_ns));
+            self.segments.counts().late_by(self.pace.behind_ns(now_ns));
         }
         // With a reply for each connection none needs to have waited since the last tick, and nobody looks.
         if self.segments.answered() < u64::from(connected) {
-            self.segments.note_waiting(self.clients.longest_wait_ns(now_ns));
+            self.segments.counts().waiting_ns = self.clients.longest_wait_ns(now_ns);
         }
-        self.segments.count_due(self.pace.take_due());
+        self.segments.counts().due += self.pace.take_due();
         self.segments.close_tick(tick_of(now_ns), now_ns, connected);
         self.next_tick_ns = self.next_tick_after(now_ns);
     }

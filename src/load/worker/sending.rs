@@ -67,7 +67,7 @@ impl Worker {
                 return;
             };
             if self.pace.is_closed() {
-                self.segments.count_due(requests);
+                self.segments.counts().due += requests;
             }
             if left < requests {
                 self.tell_refused();
@@ -85,7 +85,7 @@ impl Worker {
         if let Some(failure) = self.out.failure() {
             // Nothing more is sent, and what is in flight is waited for.
             self.failure = Some(std::io::Error::other(failure.to_string()));
-            self.segments.count_unsent(requests);
+            self.segments.counts().unsent += requests;
             self.until_ns = self.until_ns.min(now_ns);
             return;
         }
@@ -95,10 +95,10 @@ impl Worker {
             return;
         };
         if let Some(due_ns) = connection.first_due_ns() {
-            self.segments.note_behind(now_ns.saturating_sub(due_ns));
+            self.segments.counts().late_by(now_ns.saturating_sub(due_ns));
             // Before a client was free the server made it late, and since then we did.
             let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
-            self.segments.client().late_send(late_ns);
+            self.segments.counts().client.late_send(late_ns);
         }
         let sent = connection.send(
             self.poll.registry(),
@@ -133,7 +133,7 @@ impl Worker {
         let mut before = 0;
         // The places of requests that were taken back and have no bytes.
         let mut refused = Vec::new();
-        let counts = self.segments.counts_of_batch();
+        let counts = &mut self.segments.counts().counts;
         let mut count = |place, op: OpId, upto| {
             if upto == before {
                 refused.push(place);
@@ -250,11 +250,11 @@ impl Worker {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
             let failed = self.lost_of(failed);
-            self.segments.count_failed(&self.outage, failed);
+            self.segments.counts().errors.count(&self.outage, failed);
         } else {
             let shed = self.pace.shed(now_ns);
             let shed = self.lost_of(shed);
-            self.segments.count_shed(shed);
+            self.segments.counts().shed += shed;
         }
     }
 

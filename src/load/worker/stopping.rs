@@ -92,7 +92,7 @@ impl Worker {
                 self.send_before(self.until_ns);
                 let unsent = self.pace.give_up(self.until_ns);
                 let unsent = self.lost_of(unsent);
-                self.segments.count_unsent(unsent);
+                self.segments.counts().unsent += unsent;
             }
             self.stage = Stage::Over { since_ns: now_ns };
             self.end_load(self.until_ns);
@@ -114,7 +114,7 @@ impl Worker {
     /// From `at_ns` on the time is no time under load, and what comes is the drain.
     pub(super) fn end_load(&mut self, at_ns: u64) {
         self.count_lap();
-        self.segments.count_due(self.pace.take_due());
+        self.segments.counts().due += self.pace.take_due();
         self.segments.end(at_ns, self.clients.connected() as u32);
         // Handed up at once.
         self.next_tick_ns = self.next_tick_ns.min(at_ns);

@@ -76,11 +76,11 @@ impl Worker {
         if self.stage != Stage::Sending {
             return;
         }
-        self.segments.count_due(due);
+        self.segments.counts().due += due;
         if load {
-            self.segments.count_shed(unsent);
+            self.segments.counts().shed += unsent;
         } else {
-            self.segments.count_unsent(unsent);
+            self.segments.counts().unsent += unsent;
         }
     }
 }

@@ -26,7 +26,7 @@ impl Worker {
     /// Counts the time in which clients are free to write and no record of the dataset is there for them.
     pub(super) fn note_record_wait(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.record_wait_since_ns.take() {
-            self.segments.client().waited_for_record(now_ns.saturating_sub(since_ns));
+            self.segments.counts().client.waited_for_record(now_ns.saturating_sub(since_ns));
         }
         self.record_wait_since_ns = self.awaits_record.then_some(now_ns);
     }

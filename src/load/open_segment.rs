@@ -1,0 +1,44 @@
+//! A segment of which requests are written or in flight, with what is counted in it.
+
+use super::{IntervalBuffer, Ring, replies::Taken};
+use crate::workload::Operations;
+
+/// A segment with requests in flight, or the current one.
+pub(super) struct Open {
+    pub(super) generation: u32,
+    /// Operations that wait for a reply.
+    pub(super) in_flight: u64,
+    pub(super) buffer: Box<IntervalBuffer>,
+    /// Good operations by their numbers, while the replies of one read are taken.
+    pub(super) taken: Vec<Taken>,
+}
+
+impl Open {
+    pub(super) fn new(generation: u32, operations: &Operations, buffer: Box<IntervalBuffer>) -> Self {
+        let taken = operations.iter().map(Taken::none).collect();
+        Self { generation, in_flight: 0, buffer, taken }
+    }
+
+    /// An empty buffer for what comes next.
+    pub(super) fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
+        let mut next = ring.empty();
+        next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
+        (next.drain, next.connected) = (self.buffer.drain, self.buffer.connected);
+        next
+    }
+
+    /// A drain goes on up to `now_ns` while requests are in flight, else it ended with the last reply.
+    pub(super) fn end_drain(&mut self, now_ns: u64) {
+        if self.in_flight > 0 {
+            self.buffer.end_ns = self.buffer.end_ns.max(now_ns);
+        }
+    }
+
+    /// Sends what was counted up with the tick of this number, and goes on empty.
+    pub(super) fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
+        let next = self.next_buffer(ring);
+        let mut full = std::mem::replace(&mut self.buffer, next);
+        (full.tick, full.in_flight) = (tick, self.in_flight);
+        ring.send(full);
+    }
+}
