@@ -38,6 +38,10 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
+        // Its figures are of one server, the first.
+        if !record.is_of(0) {
+            return Vec::new();
+        }
         self.load.push(record);
         self.findings.push(record);
         match record {

@@ -45,6 +45,10 @@ pub struct Lines {
 
 impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
+        // Its figures are of one server, the first.
+        if !record.is_of(0) {
+            return Vec::new();
+        }
         self.timeline.push(record);
         self.lines_of(record).into_iter().map(|line| line + "\n").collect()
     }
@@ -205,6 +209,14 @@ mod tests {
 
     fn ping(t_s: f64) -> Record {
         Record::Ping(Box::new(Span::new(t_s, 1.0, Ping { rtt: latency(100), ..Ping::default() })))
+    }
+
+    #[test]
+    fn what_another_node_did_is_in_no_line_of_the_first() {
+        let mut lines = Lines::default();
+        let interval = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 77, ..Interval::default() };
+        assert!(lines.push(&Record::Interval(Box::new(interval)).at_node(1)).is_empty());
+        assert_eq!(lines.timeline.summary().ops, 0);
     }
 
     #[test]

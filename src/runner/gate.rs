@@ -125,7 +125,9 @@ pub fn read(name: &str) -> Result<Run, Failure> {
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;
     let mut timeline = Timeline::with_all_segments();
     while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
-        timeline.push(&record);
+        if record.is_of(0) {
+            timeline.push(&record);
+        }
     }
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
 }
