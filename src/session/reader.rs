@@ -247,5 +247,3 @@ impl Reader {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod written;

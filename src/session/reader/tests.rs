@@ -1,3 +1,5 @@
+mod written;
+
 use std::sync::Arc;
 
 use super::*;

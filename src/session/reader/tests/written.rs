@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
+use super::super::*;
 use crate::{
     gauge::{GAUGES, Gauges},
     happening::Prefilled,
