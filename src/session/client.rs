@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::interval::merge_some;
+use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
 /// What the load generator cost, and how long replies waited in its hands.

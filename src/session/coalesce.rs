@@ -4,7 +4,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Interval, Record, Span, add_counts, interval::merge_some};
+use super::{
+    Interval, Record, Span,
+    part::{add_counts, merge_some},
+};
 use crate::probe;
 
 /// How far past the full second a stretch that belongs to it may end: a worker closes its tick when it wakes.

@@ -2,7 +2,7 @@
 
 use super::{
     Client, Interval, OperationInterval, WorkerCost,
-    interval::{add_count, add_counts, merge_some},
+    part::{add_count, add_counts, merge_some},
 };
 use crate::{
     load::{IntervalBuffer, Openings},

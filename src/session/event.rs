@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::is_first;
+use super::part::is_nothing;
 use crate::happening::Happening;
 
 /// Something that happened.
@@ -36,7 +36,7 @@ impl Event {
 #[derive(Serialize)]
 struct Written {
     t_s: f64,
-    #[serde(skip_serializing_if = "is_first")]
+    #[serde(skip_serializing_if = "is_nothing")]
     node: u16,
     name: String,
     detail: String,

@@ -244,20 +244,10 @@ fn without_time(stem: &str) -> &str {
     time.and_then(|time| stem.strip_suffix(time)?.strip_suffix('-')).unwrap_or(stem)
 }
 
-/// A record as its line of JSON, with the line's end.
-///
-/// # Errors
-/// When a distribution cannot be encoded, for lack of memory.
-pub fn line(record: &Record) -> serde_json::Result<String> {
-    let mut line = serde_json::to_string(record)?;
-    line.push('\n');
-    Ok(line)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Mark, Record};
+    use crate::session::Mark;
 
     #[test]
     fn records_are_lines_that_read_back() {

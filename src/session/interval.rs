@@ -3,9 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Map, Value};
 
-use super::{Client, record::is_first};
+use super::{
+    Client,
+    part::{add_counts, is_nothing, merge_some},
+};
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
 /// A record of what the load did, with what every one of them holds behind what is its own.
@@ -25,7 +29,7 @@ macro_rules! of_the_load {
             /// Good replies.
             pub ops: u64,
             /// Those of them that came after the end of the load, or of their segment: its drain.
-            #[serde(default, skip_serializing_if = "is_none")]
+            #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
             /// Good replies per second of `length_s`; 0 when that is nothing. In closed loop those that were drained are in
             /// no rate but the drain's own; in open loop they are replies to what was due within the time, and count.
@@ -35,7 +39,7 @@ macro_rules! of_the_load {
             /// Reads that did not.
             pub misses: u64,
             /// Requests that found their key changed by another: memcached's `cas` that is answered with `EXISTS`.
-            #[serde(default, skip_serializing_if = "is_none")]
+            #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
             /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
             /// none. They are neither in `ops` nor in a distribution.
@@ -104,18 +108,18 @@ of_the_load! {
         /// When the stretch ended.
         pub t_s: f64,
         /// Of which node, from 0.
-        #[serde(default, skip_serializing_if = "is_first")]
+        #[serde(default, skip_serializing_if = "is_nothing")]
         pub node: u16,
         /// How long it was, without the time in which this process was stopped.
         pub length_s: f64,
         /// Whether it is the drain of its segment: from its end to the last reply. It is no time under load.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "is_nothing")]
         pub drain: bool,
         /// How long this process was stopped in it (Ctrl-Z, `kill -STOP`); segments and sums count it as time.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_nothing")]
         pub paused_s: f64,
         /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_nothing")]
         pub outage_s: f64,
         /// The tick that it ended in, as of a [`Span`](super::Span).
         pub tick: u64,
@@ -123,7 +127,7 @@ of_the_load! {
         pub segment: u32,
         /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written: a
         /// stall is told before its replies are in. 0 where each connection had a reply in it.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
         /// Connections that carried load at the end of the stretch; a client that is between two of them on purpose counts.
         pub clients: u32,
@@ -207,24 +211,24 @@ pub struct OperationInterval {
     /// How often it was answered without an error.
     pub ops: u64,
     /// How often of these after the end of the load, or of the segment.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
     /// Reads of it that found their key.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub hits: u64,
     /// Reads of it that did not.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub misses: u64,
     /// Requests of it that found their key changed by another.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub conflicts: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// Bytes read as replies to it.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub bytes_in: u64,
     /// Bytes written of it; likewise.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub bytes_out: u64,
     /// From write to last byte.
     pub service: Latency,
@@ -281,6 +285,11 @@ impl Interval {
         self.load_s() <= 0.0
     }
 
+    /// The service times of its operations together.
+    pub(super) fn of_operations(&self) -> Latency {
+        Latency::merged(self.commands.values().map(|operation| &operation.service))
+    }
+
     /// The part of the operation called `label`. A recording that has ever new ones has no more of them than a workload.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
@@ -317,36 +326,27 @@ impl OperationInterval {
     }
 }
 
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
 fn per_s(ops: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { ops / length_s } else { 0.0 }
 }
 
-pub(super) fn is_zero(seconds: &f64) -> bool {
-    *seconds == 0.0
-}
-
-/// Adds times, where there are some, to times.
-pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
-    if let Some(from) = from {
-        into.get_or_insert_default().merge(from);
+/// An interval with the cells that a recording leaves out of it.
+///
+/// # Errors
+/// When it is none, or its operations are not what its service times are.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
+    let mut fields = Map::<String, Value>::deserialize(deserializer)?;
+    if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {
+        return Box::deserialize(Value::Object(fields)).map_err(D::Error::custom);
     }
-}
-
-/// Adds counts by kind to counts by kind.
-pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
-    from.iter().for_each(|(kind, n)| add_count(into, kind, *n));
-}
-
-/// Adds a count to counts by kind.
-pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
-    match into.get_mut(kind) {
-        Some(count) => *count += n,
-        None => drop(into.insert(kind.to_owned(), n)),
+    let nothing = serde_json::to_value(Latency::default()).map_err(D::Error::custom)?;
+    let service = fields.insert("service".to_owned(), nothing).unwrap_or_default();
+    let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
+    interval.service = interval.of_operations();
+    if service["count"].as_u64() != Some(interval.service.count()) {
+        return Err(D::Error::custom("'service' has no cells, and is not what its operations are together"));
     }
+    Ok(interval)
 }
 
 #[cfg(test)]

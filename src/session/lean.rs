@@ -8,11 +8,10 @@
 //! All else is written whole: what is as in the record before costs a packed recording next to nothing. Nothing behind the
 //! [`Reader`](super::Reader) knows of it; what standard output gets is whole.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Interval, Record, Sink, line};
-use crate::stats::{COMPUTED, Latency};
+use super::{Record, Sink, line};
+use crate::stats::COMPUTED;
 
 /// What who reads a recording line by line looks for.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
@@ -38,7 +37,7 @@ fn lean(record: &Record) -> Option<String> {
     if let Record::Interval(interval) = record
         && let Some(Value::Object(service)) = fields.get_mut("service")
         && !interval.service.is_empty()
-        && sum(interval) == interval.service
+        && interval.of_operations() == interval.service
     {
         service.remove("hdr");
     }
@@ -62,36 +61,14 @@ fn slim(part: &mut Value, kept: &[&str]) {
     fields.values_mut().for_each(|part| slim(part, &[]));
 }
 
-fn sum(interval: &Interval) -> Latency {
-    Latency::merged(interval.commands.values().map(|operation| &operation.service))
-}
-
-/// An interval with the cells that a recording leaves out of it.
-///
-/// # Errors
-/// When it is none, or its operations are not what its service times are.
-pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
-    let mut fields = Map::<String, Value>::deserialize(deserializer)?;
-    if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {
-        return Box::deserialize(Value::Object(fields)).map_err(D::Error::custom);
-    }
-    let nothing = serde_json::to_value(Latency::default()).map_err(D::Error::custom)?;
-    let service = fields.insert("service".to_owned(), nothing).unwrap_or_default();
-    let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
-    interval.service = sum(&interval);
-    if service["count"].as_u64() != Some(interval.service.count()) {
-        return Err(D::Error::custom("'service' has no cells, and is not what its operations are together"));
-    }
-    Ok(interval)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         probe::{Ping, Wake},
         session::{
-            Client, OperationInterval, Reader, ServerIdentity, SessionStart, Span, WorkerCost, Writer,
+            Client, Interval, OperationInterval, Reader, ServerIdentity, SessionStart, Span, WorkerCost,
+            Writer,
         },
         stats::fixture::latency_of,
     };
@@ -111,7 +88,7 @@ mod tests {
             client: Some(Client { held: Some(latency_of([7])), ..Client::of(workers.into()) }),
             ..Interval::default()
         };
-        interval.service = sum(&interval);
+        interval.service = interval.of_operations();
         interval
     }
 
@@ -173,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn service_times_that_are_not_those_of_the_operations_are_told() {
+    fn service_times_that_are_not_those_of_the_operations_are_refused() {
         let line = &lines(&records())[0];
         let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
         assert_ne!(&other, line);

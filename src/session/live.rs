@@ -3,19 +3,16 @@
 //! It owns their threads. What a person asks for goes in by its methods; what is measured comes out as records.
 
 use std::{
-    io,
     sync::{
         Arc,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Sender, channel},
     },
     thread::JoinHandle,
     time::Duration,
 };
 
-use thiserror::Error;
-
 use super::{
-    Event, Mark, Record, SessionStart,
+    Event, LiveError, Mark, Record, SessionStart, TargetBeginning,
     collector::{Collector, Inputs, Message},
     measured::Measured,
     queue::Feed,
@@ -25,21 +22,8 @@ use crate::{
     foreign,
     happening::Happening,
     knobs::Knobs,
-    load::{LoadError, Plan},
     probe::{IntrinsicProbe, WakeProbe},
-    server,
 };
-
-/// Why a session cannot start.
-#[derive(Debug, Error)]
-pub enum LiveError {
-    /// The engine cannot.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A thread cannot be had.
-    #[error("a thread cannot be started: {0}")]
-    Thread(#[from] io::Error),
-}
 
 /// A running session. Dropped without [`finish`](Self::finish), it ends without an end record.
 pub struct Live {
@@ -62,18 +46,6 @@ pub struct Beginning {
     pub redacts: bool,
     /// What is measured, side by side: at least one target.
     pub targets: Vec<TargetBeginning>,
-}
-
-/// What is measured of one target from the beginning on.
-pub struct TargetBeginning {
-    /// The target, and the load's plan for it.
-    pub plan: Plan,
-    /// The settings of the first segment.
-    pub knobs: Knobs,
-    /// What its control plane told before the session began.
-    pub heard: Option<server::Message>,
-    /// What it tells.
-    pub server: Receiver<server::Message>,
 }
 
 impl Live {

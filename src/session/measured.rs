@@ -1,21 +1,47 @@
 //! One target of a live session: its load, its ping, and the knobs that hold for it.
 
 use std::{
-    sync::mpsc::{Sender, channel},
+    io,
+    sync::mpsc::{Receiver, Sender, channel},
     time::Duration,
 };
 
-use super::{LiveError, Segment, TargetBeginning, collector::Message, target_records::TargetInputs};
+use thiserror::Error;
+
+use super::{Segment, collector::Message, target_records::TargetInputs};
 use crate::{
     clock::Clock,
     knobs::Knobs,
-    load::{Load, Turned},
+    load::{Load, LoadError, Plan, Turned},
     probe::{PingPlan, PingProbe},
-    server::ConfigChange,
+    server::{self, ConfigChange},
 };
 
 /// Changes of the knobs that follow each other faster than this become one segment: a held key is one turn.
 const SETTLE_NS: u64 = 100_000_000;
+
+/// Why a session cannot start.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The engine cannot.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A thread cannot be had.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// What is measured of one target from the beginning on.
+pub struct TargetBeginning {
+    /// The target, and the load's plan for it.
+    pub plan: Plan,
+    /// The settings of the first segment.
+    pub knobs: Knobs,
+    /// What its control plane told before the session began.
+    pub heard: Option<server::Message>,
+    /// What it tells.
+    pub server: Receiver<server::Message>,
+}
 
 /// A target under measurement.
 pub struct Measured {

@@ -20,6 +20,7 @@ mod live;
 mod lost_connections;
 mod measured;
 mod output;
+mod part;
 mod pauses;
 mod places;
 mod progress;
@@ -41,17 +42,18 @@ pub use alone::Alone;
 pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;
-pub use file::{FileError, Writer, line};
+pub use file::{FileError, Writer};
 pub use fresh::{file_name, fresh_file, today};
 pub use glance::Glance;
-pub use interval::{Interval, Opening, OperationInterval, Summary, add_counts};
+pub use interval::{Interval, Opening, OperationInterval, Summary};
 pub use kept::{Kept, KeptError};
-pub use live::{Beginning, Live, LiveError, TargetBeginning};
-pub use measured::Measured;
+pub use live::{Beginning, Live};
+pub use measured::{LiveError, Measured, TargetBeginning};
+pub use part::add_counts;
 pub use progress::Progress;
 pub use reader::{ReadError, Reader};
 pub use record::{
-    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span,
+    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, line,
 };
 pub use recorder::Recording;
 pub use running::{Delivery, Notice, Order, RecordingState};

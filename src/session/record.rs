@@ -16,7 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Interval, Summary, interval::is_zero, lean::whole};
+use super::{Event, Interval, Summary, interval::whole, part::is_nothing};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
     happening::{Best, Found},
@@ -105,9 +105,14 @@ impl Record {
     }
 }
 
-/// Whether a node is the first, whose number is not written.
-pub(super) fn is_first(node: &u16) -> bool {
-    *node == 0
+/// A record as its line of JSON, with the line's end.
+///
+/// # Errors
+/// When a distribution cannot be encoded, for lack of memory.
+pub fn line(record: &Record) -> serde_json::Result<String> {
+    let mut line = serde_json::to_string(record)?;
+    line.push('\n');
+    Ok(line)
 }
 
 /// A body that describes a stretch of time.
@@ -118,7 +123,7 @@ pub struct Span<T> {
     /// How long it was.
     pub length_s: f64,
     /// Of which node, from 0.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// The tick that it ended in, counted from the session's beginning: records of one tick belong together, whoever
     /// made them.
@@ -142,7 +147,7 @@ pub struct Moment<T> {
     /// The moment.
     pub t_s: f64,
     /// Of which node, from 0.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// What held then.
     #[serde(flatten)]
@@ -166,7 +171,7 @@ pub struct SessionStart {
     /// When the session began, RFC 3339 in UTC.
     pub started: String,
     /// Since when this file holds it, in seconds of the session: not 0 in the later ones of several files.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
@@ -191,7 +196,7 @@ pub struct ServerIdentity {
     /// Whether it is redyno's own built-in server.
     pub built_in: bool,
     /// Whether the connections to it are encrypted, and whether its certificate is checked.
-    #[serde(default, skip_serializing_if = "Encryption::is_none")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub tls: Encryption,
 }
 
@@ -232,14 +237,14 @@ pub struct Segment {
     /// Since when.
     pub t_s: f64,
     /// Of which node, from 0.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// Its number, from 1.
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
     /// Whether this is the warm-up, which the summary leaves out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
     /// What makes the keys that the load of these knobs reads, if this is that; the summary leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,7 +288,7 @@ pub struct End {
     /// When.
     pub t_s: f64,
     /// Of which node, from 0; that of the first is the very last.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// What the load did while it was on.
     pub summary: Summary,
