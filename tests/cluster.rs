@@ -63,6 +63,8 @@ fn a_killed_run_is_found_on_its_node_and_cleaned_up() {
         let port = server.port_text();
         let running =
             Running::start(redyno(&["-p", &port, "--headless", "--json", "--ratio", "1:0", "-r", "700"]));
+        // Before it writes it asks whether the server has other clients.
+        running.wait_for_lines(1, r#""kind":"interval""#);
         // Its 700 keys, its marker, and the list of markers.
         wait_for("all its keys", || (server.cli(&["DBSIZE"]) == "702").then_some(()));
         running.signal(Signal::KILL);

@@ -155,7 +155,8 @@ fn a_server_that_only_refuses_is_quoted_harmlessly() {
         let port = crowd.target().address.to_string().rsplit(':').next().unwrap().to_owned();
         for mode in [&["--headless"][..], &["--latency", "-i", "1"], &["-a", "pw", "--headless"]] {
             let outcome = harmless(&[&["-p", port.as_str()], mode].concat());
-            let most = if mode.contains(&"--latency") { 2 } else { 1 };
+            // It says what came, why it ends, and how many pings are without an answer where the machine is busy.
+            let most = if mode.contains(&"--latency") { 3 } else { 1 };
             assert!(outcome.err.lines().count() <= most, "{greeting:?}: {outcome:?}");
             // The ping takes any good reply for one.
             let is_taken = greeting == "+OK " && mode.contains(&"--latency");

@@ -144,8 +144,10 @@ fn history_on_a_terminal_redraws_a_line_and_ends_each_window_with_its_length() {
     assert!(out.ends_with(" seconds range\n"), "{out:?}");
     for line in out.lines() {
         let last = line.rsplit("\x1b[2K").next().unwrap();
-        let (figures, range) = last.split_once(" samples) -- ").unwrap();
-        assert!(figures.starts_with("min: ") && range.ends_with(" seconds range"), "{line:?}");
+        // On a busy machine some may be without an answer yet: `(37 samples, 13 of them unanswered)`.
+        let (figures, range) = last.split_once(") -- ").unwrap();
+        assert!(figures.starts_with("min: ") && figures.contains(" samples"), "{line:?}");
+        assert!(range.ends_with(" seconds range"), "{line:?}");
     }
 }
 
@@ -154,7 +156,8 @@ fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() 
     let redis = Redis::start();
     let plan = Plan { interval: None, ..redis.plan(Mode::Latency) };
     let out = run_until(&plan, true, |text| text.matches("min: ").count() == 3);
-    assert!(out.ends_with(" samples)\n") && out.matches('\n').count() == 1, "{out:?}");
+    let is_last = [" samples)\n", " of them unanswered)\n"].iter().any(|end| out.ends_with(end));
+    assert!(is_last && out.matches('\n').count() == 1, "{out:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ macro_rules! of_the_load {
             /// Bytes written to it.
             pub bytes_out: u64,
             /// What servers said unasked: pushes of RESP3, such as the invalidations of `CLIENT TRACKING`.
-            #[serde(default, skip_serializing_if = "is_none")]
+            #[serde(default, skip_serializing_if = "is_nothing")]
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
