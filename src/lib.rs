@@ -17,9 +17,9 @@
 //! | room | what lives there | what it must not know |
 //! |---|---|---|
 //! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
-//! | [`happening`] | what can happen: each event with its fields, its name and its words | who tells it |
+//! | [`events`] | what can happen: each event with its fields, its name and its words | who tells it |
 //! | [`gauge`] | the table of all figures that are sampled of server and host | who reads them |
-//! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
+//! | [`untrusted`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: operations, keys, values, records of a file, and the program that they compile to; the setup before them | sockets, time |
@@ -64,11 +64,11 @@
 //! 5. `Worker::take_setting` (load/worker): the segment is cut, and the next batch is of the new one.
 //!
 //! An event, from its cause to its words:
-//! 1. `Poller::poll` (server): what two polls differ in is a [`Happening`](happening::Happening), a kind with fields; load and
+//! 1. `Poller::poll` (server): what two polls differ in is a [`EventKind`](events::EventKind), a kind with fields; load and
 //!    probes tell of losses, which `TargetRecords` (session) turns into the same.
 //! 2. `TargetRecords::take`: it becomes an [`Event`](session::Event), with the time of the session.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): it has its place in time.
-//! 4. `Display` of [`Happening`](happening::Happening): the words, for screen, lines and file alike.
+//! 4. `Display` of [`EventKind`](events::EventKind): the words, for screen, lines and file alike.
 //!
 //! A gauge, from the server's text to a panel:
 //! 1. [`Info::status`](server::Info::status): one parser a row of [the table](gauge).
@@ -86,11 +86,10 @@ pub mod compat;
 pub mod demo;
 pub mod diagnose;
 pub mod endpoint;
+pub mod events;
 pub mod experiment;
 pub mod export;
-pub mod foreign;
 pub mod gauge;
-pub mod happening;
 pub mod host;
 pub mod knobs;
 pub mod load;
@@ -105,4 +104,5 @@ pub mod signals;
 pub mod stats;
 pub mod tui;
 pub(crate) mod units;
+pub mod untrusted;
 pub mod workload;

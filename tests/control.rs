@@ -10,8 +10,8 @@ use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
     endpoint::{Address, Credentials, Password, Target},
+    events::EventKind,
     gauge::Gauge,
-    happening::Happening,
     server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
     workload::{KeyNames, KeySpan, RunId},
 };
@@ -33,7 +33,7 @@ fn status(messages: &Receiver<Message>) -> Status {
     wait_among(messages, "status", |message| match message {
         Message::Status { status, .. } => Some((**status).clone()),
         Message::Event { what, .. } => {
-            assert!(!matches!(what, Happening::Unreachable { .. }), "{what:?}");
+            assert!(!matches!(what, EventKind::Unreachable { .. }), "{what:?}");
             None
         }
         Message::Asked { .. } => None,
@@ -42,7 +42,7 @@ fn status(messages: &Receiver<Message>) -> Status {
 
 fn unreachable(messages: &Receiver<Message>) -> String {
     wait_among(messages, "bad news", |message| match message {
-        Message::Event { what: Happening::Unreachable { cause }, .. } => Some(cause.clone()),
+        Message::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
         _ => None,
     })
 }
@@ -52,7 +52,7 @@ fn back(messages: &Receiver<Message>) {
 }
 
 fn is_back(message: &Message) -> bool {
-    matches!(message, Message::Event { what: Happening::Reachable, .. })
+    matches!(message, Message::Event { what: EventKind::Reachable, .. })
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_user_who_may_not_ask_for_info_is_mute_and_not_unreachable() {
     let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
     let (control, messages) = start(Target { credentials: Some(who), ..at(&server) });
     let Message::Event { what, .. } = messages.recv_timeout(LIMIT).unwrap() else { panic!("a status") };
-    assert!(matches!(&what, Happening::InfoRefused { cause } if cause.contains("NOPERM")), "{what:?}");
+    assert!(matches!(&what, EventKind::InfoRefused { cause } if cause.contains("NOPERM")), "{what:?}");
     assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![])));
     server.cli(&["ACL", "SETUSER", "ann", "+info"]);
     assert!(is_back(&messages.recv_timeout(LIMIT).unwrap()));
@@ -138,7 +138,7 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
     server.restart();
     // The outage was told once, whatever the attempts met that were made in it.
     let next = wait_among(&messages, "good news", |message| match message {
-        Message::Event { what: Happening::Unreachable { cause }, .. } if cause.contains("loading") => None,
+        Message::Event { what: EventKind::Unreachable { cause }, .. } if cause.contains("loading") => None,
         other => Some(other.clone()),
     });
     assert!(is_back(&next), "{next:?}");

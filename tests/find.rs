@@ -1,6 +1,6 @@
 //! The highest rate under a limit: found between two bounds, in the end record, and an exit code where there is none.
 
-use redyno::{demo, happening::Happening, session::Record};
+use redyno::{demo, events::EventKind, session::Record};
 
 use crate::support::program::{Outcome, Running, redyno};
 
@@ -41,7 +41,7 @@ fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
     });
     assert_eq!(rates.next_back().map(u64::from), Some(found.value));
     let trials = records.iter().filter(
-        |record| matches!(record, Record::Event(event) if matches!(event.what, Happening::Tried { .. })),
+        |record| matches!(record, Record::Event(event) if matches!(event.what, EventKind::Tried { .. })),
     );
     assert!(trials.count() > 3);
 }

@@ -15,7 +15,7 @@ use crate::support::{
 use redyno::{
     clock::Clock,
     endpoint::{Address, Target},
-    happening::Happening,
+    events::EventKind,
     knobs::MAX_KEYSPACE,
     server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     workload::{KeySpan, RunId},
@@ -142,7 +142,7 @@ fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_told() {
     );
     assert_eq!((value(&server, "hz"), markers(&control)), ("50".into(), vec![]));
     wait_among(&messages, "the event", |message| match message {
-        Message::Event { what: Happening::MarkerRefused { .. }, .. } => Some(()),
+        Message::Event { what: EventKind::MarkerRefused { .. }, .. } => Some(()),
         _ => None,
     });
     // As soon as it can be set it is.
@@ -178,7 +178,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
         for loss in [&["FLUSHALL"][..], &["DEL", &key], &["DEL", "redyno:runs"], &["PEXPIRE", &key, "1"]] {
             server.cli(loss);
             wait_among(&messages, "the event", |message| match message {
-                Message::Event { what: Happening::MarkerRenewed { .. }, .. } => Some(()),
+                Message::Event { what: EventKind::MarkerRenewed { .. }, .. } => Some(()),
                 _ => None,
             });
             assert_eq!(markers(&control), std::slice::from_ref(&marker), "{loss:?}");
@@ -207,7 +207,7 @@ fn a_marker_that_is_being_set_is_not_told_as_lost() {
         control.poll().wait(LIMIT).unwrap().unwrap();
     }
     let lost =
-        |message: &Message| matches!(message, Message::Event { what: Happening::MarkerRenewed { .. }, .. });
+        |message: &Message| matches!(message, Message::Event { what: EventKind::MarkerRenewed { .. }, .. });
     assert_eq!(messages.try_iter().filter(lost).count(), 0);
 }
 

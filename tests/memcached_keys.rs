@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use redyno::{
-    happening::Happening,
+    events::EventKind,
     session::{Record, Summary},
 };
 
@@ -84,7 +84,7 @@ fn a_record_that_cannot_be_a_key_is_counted_and_not_sent() {
         assert_eq!(told.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
         let is_told = records.iter().any(|record| {
             matches!(record, Record::Event(event)
-                if matches!(&event.what, Happening::FirstError { error, message, .. }
+                if matches!(&event.what, EventKind::FirstError { error, message, .. }
                     if error == "bad-key" && message.contains("is no key of memcached")))
         });
         assert!(is_told, "{}", outcome.out);

@@ -9,7 +9,7 @@ use crate::support::{Server, wait_among};
 use redyno::{
     clock::Clock,
     endpoint::{Address, Credentials, Password, Target},
-    happening::Happening,
+    events::EventKind,
     server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
     stats::Buckets,
 };
@@ -213,7 +213,7 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         wait_among(&messages, "many polls", |message| {
             match message {
                 Message::Status { .. } => polls += 1,
-                Message::Event { what: Happening::NotPermitted { cause }, .. } => told.push(cause.clone()),
+                Message::Event { what: EventKind::NotPermitted { cause }, .. } => told.push(cause.clone()),
                 Message::Event { .. } | Message::Asked { .. } => {}
             }
             (polls == 30).then_some(())

@@ -9,7 +9,7 @@ use crate::support::{
     wait_for,
 };
 use redyno::{
-    happening::Happening,
+    events::EventKind,
     session::{Record, Summary},
 };
 use rustix::process::Signal;
@@ -75,7 +75,7 @@ fn a_stop_is_a_gap_between_intervals_and_time_of_the_session() {
     let records = program.end().expect_code(0).records();
     let paused = records.iter().find_map(|record| match record {
         Record::Event(event) => match event.what {
-            Happening::Paused { length_s } => Some(length_s),
+            EventKind::Paused { length_s } => Some(length_s),
             _ => None,
         },
         _ => None,

@@ -23,7 +23,6 @@ mod faults;
 mod few_files;
 mod find;
 mod floods;
-mod foreign;
 #[cfg(target_os = "linux")]
 mod full_output;
 mod fuzz;
@@ -78,6 +77,7 @@ mod traps;
 mod turned_away;
 mod turning;
 mod unfit;
+mod untrusted;
 mod usage;
 mod versus;
 mod weights;

@@ -2,7 +2,7 @@
 
 use redyno::{
     demo,
-    happening::{Happening, SweptStep},
+    events::{EventKind, SweptStep},
     session::Record,
 };
 
@@ -25,7 +25,7 @@ fn sweep(port: &str, words: &str, form: &[&str]) -> Outcome {
 fn steps(records: &[Record]) -> Vec<&SweptStep> {
     fn step(record: &Record) -> Option<&SweptStep> {
         let Record::Event(event) = record else { return None };
-        let Happening::Stepped { step } = &event.what else { return None };
+        let EventKind::Stepped { step } = &event.what else { return None };
         Some(step)
     }
     records.iter().filter_map(step).collect()

@@ -21,7 +21,7 @@ use crate::{
 use redyno::{
     clock::Clock,
     endpoint::Target,
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     protocol::Dialect,
     server::{Control, Message},
@@ -187,7 +187,7 @@ fn a_control_connection_that_is_refused_is_lost_in_the_servers_words() {
             let (news, messages) = channel();
             let _control = Control::start(target, Clock::start(), Duration::from_millis(20), news).unwrap();
             let cause = wait_among(&messages, "bad news", |message| match message {
-                Message::Event { what: Happening::Unreachable { cause }, .. } => Some(cause.clone()),
+                Message::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
                 _ => None,
             });
             let said = words.trim_start_matches('-').trim_end();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Direction, Model, list::turned};
 use crate::{
+    events::{EventKind, Found},
     experiment::{Ab, Curve, Dimension, Drawn, Limit, Points},
-    happening::{Found, Happening},
 };
 
 /// Which curve is shown.
@@ -123,7 +123,7 @@ impl Model {
         let until_s = self.known_s();
         let found = self.timeline().events().rev().filter(|event| event.t_s <= until_s).find_map(
             |event| match &event.what {
-                Happening::Found { found } if found.knob == dimension.word() => Some(found),
+                EventKind::Found { found } if found.knob == dimension.word() => Some(found),
                 _ => None,
             },
         )?;

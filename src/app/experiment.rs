@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{Delivery, Mode, Model, Order, Question, Tone, value_words};
 use crate::{
+    events::EventKind,
     experiment::{Asked, Ending, Experiment, Interruption},
-    happening::Happening,
     knobs::Knobs,
     session::{Record, Segment},
 };
@@ -135,7 +135,7 @@ impl Model {
         self.panel.follow(Knobs { load: now.load, ..before });
         self.panel.want(now);
         if let Some(cause) = stopped {
-            self.ask(Order::Tell(Happening::ExperimentStopped { cause }));
+            self.ask(Order::Tell(EventKind::ExperimentStopped { cause }));
         }
         self.say(tone, format!("{title}: {text}"));
     }

@@ -6,7 +6,7 @@ use super::{
     Direction, Entry, Model, Purpose, Tone,
     list::{moved, turned},
 };
-use crate::{happening::Happening, print::segment_words, session::timeline::ErrorCount, units};
+use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
 
 /// What a line of the log is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Model {
         let mut lines = Vec::new();
         for event in self.timeline().events().filter(|event| event.t_s <= until_s) {
             let known = match &event.what {
-                Happening::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
+                EventKind::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
                 _ => None,
             };
             lines.push(match known {
@@ -230,11 +230,11 @@ mod tests {
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let slow = |t_s, us, command: &str| {
-            let what = Happening::SlowCommand { us, command: command.to_owned(), client: None };
+            let what = EventKind::SlowCommand { us, command: command.to_owned(), client: None };
             Record::Event(Event::new(t_s, what))
         };
         let message = "OOM command not allowed".to_owned();
-        let first = Happening::FirstError { error: "OOM".to_owned(), message };
+        let first = EventKind::FirstError { error: "OOM".to_owned(), message };
         let errors = [("OOM".to_owned(), 1200)].into();
         for record in [
             Record::Segment(Segment::new(0.0, 1, Knobs::default())),

@@ -2,7 +2,7 @@
 
 use crate::{
     diagnose::Cause,
-    happening::Happening,
+    events::EventKind,
     print::change,
     session::{Event, Mark, Segment, timeline::Reading},
     units,
@@ -96,7 +96,7 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
 }
 
 /// By the name.
-fn kind(what: &Happening) -> Kind {
+fn kind(what: &EventKind) -> Kind {
     match what.name() {
         _ if what.is_recovery() => Kind::Back,
         "unreachable" | "restart" | "failover" | "worker died" => Kind::Lost,
@@ -109,10 +109,10 @@ fn kind(what: &Happening) -> Kind {
     }
 }
 
-fn word(what: &Happening) -> String {
+fn word(what: &EventKind) -> String {
     match what {
-        Happening::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
-        Happening::FirstError { error, .. } => error.clone(),
+        EventKind::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
+        EventKind::FirstError { error, .. } => error.clone(),
         _ if what.name() == "slowlog" => "slow".to_owned(),
         _ => what.name().to_owned(),
     }
@@ -122,7 +122,7 @@ fn word(what: &Happening) -> String {
 mod tests {
     use super::*;
 
-    fn told(what: Happening) -> (Kind, String) {
+    fn told(what: EventKind) -> (Kind, String) {
         let Occurrence { kind, word, .. } = Occurrence::event(&Event::new(1.0, what));
         (kind, word)
     }
@@ -130,13 +130,13 @@ mod tests {
     #[test]
     fn an_event_has_a_kind_and_a_short_word() {
         let named = |kind, word: &str| (kind, word.to_owned());
-        let slow = Happening::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
+        let slow = EventKind::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
         assert_eq!(told(slow), named(Kind::Slow, "slow 14.2 ms"));
-        assert_eq!(told(Happening::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
+        assert_eq!(told(EventKind::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
         let message = "OOM command not allowed".to_owned();
-        let error = Happening::FirstError { error: "OOM".to_owned(), message };
+        let error = EventKind::FirstError { error: "OOM".to_owned(), message };
         assert_eq!(told(error), named(Kind::Error, "OOM"));
-        assert_eq!(told(Happening::Reachable), named(Kind::Back, "reachable"));
-        assert_eq!(told(Happening::Forked { held_us: None }), named(Kind::Fork, "fork"));
+        assert_eq!(told(EventKind::Reachable), named(Kind::Back, "reachable"));
+        assert_eq!(told(EventKind::Forked { held_us: None }), named(Kind::Fork, "fork"));
     }
 }

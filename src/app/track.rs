@@ -127,14 +127,14 @@ mod tests {
     use super::*;
     use crate::{
         app::{Key, KeyCode, Model, Msg, update},
-        happening::Happening,
+        events::EventKind,
         knobs::Knobs,
         session::{Event, TimelineOptions},
     };
 
     /// An event of node `n`.
     fn told(n: u16, t_s: f64) -> Record {
-        Record::Event(Event::new(t_s, Happening::Reachable)).at_node(n)
+        Record::Event(Event::new(t_s, EventKind::Reachable)).at_node(n)
     }
 
     #[test]

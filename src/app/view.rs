@@ -158,7 +158,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         app::Landmark,
-        happening::Happening,
+        events::EventKind,
         knobs::Knobs,
         probe::Ping,
         session::{Event, Interval, Record, Segment, ServerIdentity, SessionStart, Span, TimelineOptions},
@@ -182,7 +182,7 @@ pub(super) mod tests {
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
             model.push(&Record::Interval(Box::new(interval)));
             if s == 450 {
-                let event = Event::new(t_s, Happening::Forked { held_us: None });
+                let event = Event::new(t_s, EventKind::Forked { held_us: None });
                 model.push(&Record::Event(event));
             }
         }

@@ -107,7 +107,7 @@ mod tests {
         *,
     };
     use crate::{
-        happening::Happening,
+        events::EventKind,
         knobs::Knobs,
         session::{Event, Record, TimelineOptions},
     };
@@ -131,7 +131,7 @@ mod tests {
     /// A live session of which nothing but its length is known.
     fn lasting(length_s: f64) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        model.push(&Record::Event(Event::new(length_s, Happening::Reachable)));
+        model.push(&Record::Event(Event::new(length_s, EventKind::Reachable)));
         model
     }
 

@@ -12,9 +12,9 @@ use super::command::{Arguments, Planned};
 use super::words::Words;
 use crate::demo::{Error, Fault, Handle, Options, Server};
 use crate::endpoint::Password;
-use crate::foreign;
 use crate::runner::ends;
 use crate::signals::Signal;
+use crate::untrusted;
 
 /// How often it is seen whether the server still runs.
 const WATCH: Duration = Duration::from_millis(500);
@@ -78,7 +78,8 @@ fn greeting(args: &DemoArgs, server: &Handle) -> String {
         1 => ", 1 fault in force".to_owned(),
         n => format!(", {n} faults in force"),
     };
-    let socket = args.socket.as_ref().map(|path| format!(" and {}", foreign::path(path))).unwrap_or_default();
+    let socket =
+        args.socket.as_ref().map(|path| format!(" and {}", untrusted::path(path))).unwrap_or_default();
     format!(
         "redyno demo: a stand-in for Redis at {}{socket}{faults}; drive it with `redyno -p {port}{password} --load`, \
          end it with Ctrl-C",

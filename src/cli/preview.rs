@@ -2,12 +2,12 @@
 
 use super::UsageError;
 use crate::{
-    foreign,
     knobs::Knobs,
     protocol::Dialect,
     runner::SessionPlan,
     session::running::Keys,
     units::{bytes, counted, percent},
+    untrusted,
     workload::{Asking, DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview},
 };
 
@@ -55,7 +55,7 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
         Dialect::Resp3 => "RESP3",
         Dialect::Memcached => "memcached's text",
     };
-    let told = foreign::text(&format!("{}: {about}", workload.name));
+    let told = untrusted::text(&format!("{}: {about}", workload.name));
     format!("{told}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
 }
 

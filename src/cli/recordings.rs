@@ -16,10 +16,9 @@ use super::{
     command::{Arguments, Planned},
 };
 use crate::{
-    foreign,
     runner::{Plan as _, Text},
     session::{Glance, SessionStart},
-    units,
+    units, untrusted,
 };
 
 /// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
@@ -66,7 +65,7 @@ impl SessionsArgs {
     fn list(self) -> Result<String, Failure> {
         let directory = self.directory.unwrap_or_else(directory);
         let (rows, others) = rows(&directory)?;
-        let line = |row| foreign::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
+        let line = |row| untrusted::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
         Ok(if self.json { rows.iter().map(line).collect() } else { table(&rows, others, &directory) })
     }
 }
@@ -124,7 +123,7 @@ impl Row {
 }
 
 fn table(rows: &[Row], others: usize, directory: &Path) -> String {
-    let place = foreign::text(&directory.display().to_string());
+    let place = untrusted::text(&directory.display().to_string());
     let mut text = match rows.len() {
         0 => format!("no recordings in {place}; --record or the key r makes one\n"),
         _ => format!("{place}\n"),
@@ -142,7 +141,7 @@ fn table(rows: &[Row], others: usize, directory: &Path) -> String {
             units::bytes(row.bytes),
             row.target.clone(),
             row.server.clone(),
-            foreign::text(&file) + open,
+            untrusted::text(&file) + open,
         ]
     }));
     let width = |n: usize| cells.iter().map(|row| row[n].chars().count()).max().unwrap_or_default();

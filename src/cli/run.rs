@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     compat::stand_in,
-    foreign,
     runner::Plan,
     tui::theme::{Theme, choice::Choice},
     units::were,
+    untrusted,
 };
 
 /// The longest refusal in characters: a line that a person reads.
@@ -138,8 +138,8 @@ fn told(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
         // Our own words have several lines there; everywhere else they can only be an argument's.
-        Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => foreign::lines(message.as_bytes()),
-        _ => foreign::at_most(message.as_bytes(), LONGEST_REFUSAL),
+        Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => untrusted::lines(message.as_bytes()),
+        _ => untrusted::at_most(message.as_bytes(), LONGEST_REFUSAL),
     }
 }
 

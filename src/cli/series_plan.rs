@@ -3,11 +3,11 @@
 use super::{UsageError, preview::preview};
 use crate::{
     experiment::series::{Cell, Series},
-    foreign,
     load::Requests,
     print::series::Lines,
     runner::SessionPlan,
     units::{counted, percent},
+    untrusted,
 };
 
 /// The cells, in their order.
@@ -29,7 +29,7 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     if knobs.workload.dataset.is_some() {
         // Of a dataset's records nothing is told.
-        let told = foreign::text(&format!("{}: {knobs}", cell.title()));
+        let told = untrusted::text(&format!("{}: {knobs}", cell.title()));
         return Ok(format!("{told}\n  the records of the dataset\n"));
     }
     let preview = preview(plan)?;
@@ -40,11 +40,11 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     ];
     let ends = ends.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let mut text =
-        foreign::text(&cell.title()) + &format!("\n  {}\n  {ends}\n", foreign::text(&knobs.to_string()));
+        untrusted::text(&cell.title()) + &format!("\n  {}\n  {ends}\n", untrusted::text(&knobs.to_string()));
     for operation in &preview.operations {
-        let commands = foreign::text(&operation.commands);
+        let commands = untrusted::text(&operation.commands);
         text +=
-            &format!("  {:>5} {}: {commands}\n", percent(operation.share), foreign::text(&operation.name));
+            &format!("  {:>5} {}: {commands}\n", percent(operation.share), untrusted::text(&operation.name));
     }
     Ok(text)
 }

@@ -11,10 +11,11 @@ use anyhow::Context as _;
 use super::{Failure, UsageError, command::Planned, words::Words};
 use crate::{
     endpoint::{Talk, Target, talk},
-    foreign, load,
+    load,
     protocol::{Dialect, Reply},
     runner::SessionPlan,
     units::{counted, grouped},
+    untrusted,
     workload::{Asked, DatasetError, ReadBack},
 };
 
@@ -114,7 +115,7 @@ impl Answer {
         match reply {
             _ if bytes == asked.answer => Self::Same,
             _ if bytes == asked.nothing => Self::Missing,
-            Reply::Error(line) => Self::Different(foreign::at_most(line, LONGEST_ERROR)),
+            Reply::Error(line) => Self::Different(untrusted::at_most(line, LONGEST_ERROR)),
             _ => Self::Different("is another".to_owned()),
         }
     }

@@ -9,7 +9,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::Difference;
-use crate::{foreign, session::figures::Unit, stats::Verdict};
+use crate::{session::figures::Unit, stats::Verdict, untrusted};
 
 /// How both sides are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Table {
 impl Difference {
     /// Its row: what it is called, both values, how far apart they are, what that comes to.
     pub fn cells(&self) -> [String; 5] {
-        [foreign::text(&self.name()), self.written(0), self.written(1), self.difference(), self.words()]
+        [untrusted::text(&self.name()), self.written(0), self.written(1), self.difference(), self.words()]
     }
 }
 

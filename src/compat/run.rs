@@ -9,7 +9,7 @@ use std::{
 
 use super::server::without_number;
 use crate::{
-    happening::Happening,
+    events::EventKind,
     print::words::Words,
     session::{Alone, End, Event, Interval, Record, Summary},
 };
@@ -101,10 +101,10 @@ pub fn to_its_end(
 ) -> Result<End, Stop> {
     let mut look = |record: &Record, so_far: Option<&Summary>| match record {
         Record::Interval(interval) => heed(Seen::Interval(interval, so_far)),
-        Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
+        Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
             heed(Seen::Error(error, message))
         }
-        Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
+        Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
             Err(Stop::Told(format!("{error}: {}", without_number(cause))))
         }
         _ => Ok(ControlFlow::Continue(())),

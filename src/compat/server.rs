@@ -1,4 +1,4 @@
-//! From foreign options to the server that they mean, and how it is told.
+//! From the options of another tool to the server that they mean, and how it is told.
 
 use std::{io, path::PathBuf};
 
@@ -7,8 +7,8 @@ use crate::{
         Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, Tls, TlsError,
         TlsSettings, Trust, UriError, parse_uri,
     },
-    foreign,
     protocol::{Dialect, Step},
+    untrusted,
 };
 
 /// What options say of the server.
@@ -95,8 +95,8 @@ impl Server {
 /// Where it is, as the benchmarks write it.
 pub fn place(target: &Target) -> String {
     match &target.address {
-        Address::Tcp { host, port } => format!("{}:{port}", foreign::text(host)),
-        Address::Unix(path) => foreign::path(path),
+        Address::Tcp { host, port } => format!("{}:{port}", untrusted::text(host)),
+        Address::Unix(path) => untrusted::path(path),
     }
 }
 

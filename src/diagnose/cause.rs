@@ -9,7 +9,7 @@
 use std::fmt;
 
 use crate::{
-    happening::Happening,
+    events::EventKind,
     session::{
         Event,
         timeline::{Level, Segments, Worst},
@@ -129,36 +129,36 @@ impl Delay {
 }
 
 impl Suspect {
-    fn of(what: &Happening) -> Option<Self> {
+    fn of(what: &EventKind) -> Option<Self> {
         let sentence = || format!("{}: {what}", what.name());
         let of = |what: String, held_ns: Option<f64>, is_outage, rank| {
             Some(Self { what, client: None, held_ns, is_outage, rank })
         };
         match what {
-            Happening::SlowCommand { us, command, client } => {
+            EventKind::SlowCommand { us, command, client } => {
                 let took = units::latency(us.saturating_mul(1000));
                 let suspect = of(format!("{command} {took}"), Some(*us as f64 * 1e3), false, 0)?;
                 Some(Self { client: client.clone(), ..suspect })
             }
-            Happening::Forked { held_us } => {
+            EventKind::Forked { held_us } => {
                 of(what.to_string(), held_us.map(|us| us as f64 * 1e3), false, 1)
             }
             // The latency monitor, whose lengths are of appends to the file, of evictions, of forks.
-            Happening::SlowEvent { of: name, last_ms, .. } => {
+            EventKind::SlowEvent { of: name, last_ms, .. } => {
                 of(format!("{name} {last_ms} ms"), Some(*last_ms as f64 * 1e6), false, 2)
             }
-            Happening::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
-            Happening::Unreachable { .. }
-            | Happening::Restarted
-            | Happening::ConnectionsLost { .. }
-            | Happening::PingLost { .. }
-            | Happening::RoleChanged { .. }
-            | Happening::FailoverTurned { .. } => of(sentence(), None, true, 3),
-            Happening::SnapshotBegan
-            | Happening::SnapshotEnded { .. }
-            | Happening::RewriteBegan
-            | Happening::RewriteEnded { .. }
-            | Happening::EvictionBegan { .. } => of(sentence(), None, false, 4),
+            EventKind::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
+            EventKind::Unreachable { .. }
+            | EventKind::Restarted
+            | EventKind::ConnectionsLost { .. }
+            | EventKind::PingLost { .. }
+            | EventKind::RoleChanged { .. }
+            | EventKind::FailoverTurned { .. } => of(sentence(), None, true, 3),
+            EventKind::SnapshotBegan
+            | EventKind::SnapshotEnded { .. }
+            | EventKind::RewriteBegan
+            | EventKind::RewriteEnded { .. }
+            | EventKind::EvictionBegan { .. } => of(sentence(), None, false, 4),
             _ => None,
         }
     }
@@ -176,7 +176,7 @@ mod tests {
 
     fn slow(t_s: f64, ms: u64, command: &str) -> Event {
         let client = Some("127.0.0.1:5000".to_owned());
-        Event::new(t_s, Happening::SlowCommand { us: ms * 1000, command: command.to_owned(), client })
+        Event::new(t_s, EventKind::SlowCommand { us: ms * 1000, command: command.to_owned(), client })
     }
 
     fn told(delay: Delay, events: &[Event]) -> String {
@@ -192,14 +192,14 @@ mod tests {
 
     #[test]
     fn what_is_far_too_short_was_near_and_gives_way_to_what_is_long_enough() {
-        let fork = Event::new(23.0, Happening::Forked { held_us: Some(412) });
+        let fork = Event::new(23.0, EventKind::Forked { held_us: Some(412) });
         assert_eq!(
             told(delay(602), std::slice::from_ref(&fork)),
             ", near: a fork held the server for 412 µs"
         );
         let slow = slow(24.8, 590, "DEBUG sleep");
         assert_eq!(told(delay(602), &[fork.clone(), slow]), " ← DEBUG sleep 590 ms from 127.0.0.1:5000");
-        let long = Event::new(23.5, Happening::Forked { held_us: Some(580_000) });
+        let long = Event::new(23.5, EventKind::Forked { held_us: Some(580_000) });
         assert_eq!(told(delay(602), &[fork, long]), " ← a fork held the server for 580 ms");
     }
 
@@ -214,15 +214,15 @@ mod tests {
 
     #[test]
     fn an_outage_explains_what_waited_through_it_and_a_rewrite_was_near() {
-        let lost = Happening::Unreachable { cause: "timed out".to_owned() };
+        let lost = EventKind::Unreachable { cause: "timed out".to_owned() };
         let lost = Event::new(15.0, lost);
         assert_eq!(told(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
         assert_eq!(told(delay(600), &[lost]), "", "8 s before");
-        let lost = Happening::PingLost { cause: "reset".to_owned() };
+        let lost = EventKind::PingLost { cause: "reset".to_owned() };
         assert_eq!(told(delay(20), &[Event::new(23.0, lost)]), "", "it was over before");
-        let rewrite = Event::new(22.0, Happening::RewriteBegan);
+        let rewrite = Event::new(22.0, EventKind::RewriteBegan);
         assert_eq!(told(delay(600), &[rewrite]), ", near: aof rewrite: began");
-        let write = Happening::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };
+        let write = EventKind::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };
         assert_eq!(told(delay(600), &[Event::new(23.6, write)]), " ← aof-fsync-always 590 ms");
     }
 

@@ -5,7 +5,7 @@ use super::{
     now::Now,
     rule::{Rule, Verdict},
 };
-use crate::{happening::Happening, session::Record};
+use crate::{events::EventKind, session::Record};
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
 const SILENCE_S: f64 = 1.5;
@@ -33,7 +33,7 @@ impl Rule for Stall {
             }
             Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
             // What comes then are attempts to connect.
-            Record::Event(event) if matches!(event.what, Happening::PingLost { .. }) => self.pong_s = None,
+            Record::Event(event) if matches!(event.what, EventKind::PingLost { .. }) => self.pong_s = None,
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
@@ -108,7 +108,7 @@ mod tests {
         let rtt = latency_of([80_000]);
         findings.push(&Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { rtt, ..Ping::default() }))));
         assert!(findings.push(&interval(4.0, 0, 0.0))[0].contains("no good reply to PING for 3.0 s"));
-        let lost = Happening::PingLost { cause: "reset".to_owned() };
+        let lost = EventKind::PingLost { cause: "reset".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.5, lost))), ["stall: no longer"]);
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
-use crate::{foreign, protocol::Dialect};
+use crate::{protocol::Dialect, untrusted};
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Address {
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
-            Self::Unix(path) => format!("-s '{}'", foreign::path(path)),
+            Self::Unix(path) => format!("-s '{}'", untrusted::path(path)),
         }
     }
 
@@ -51,9 +51,9 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{}]:{port}", foreign::text(host)),
-            Self::Tcp { host, port } => write!(f, "{}:{port}", foreign::text(host)),
-            Self::Unix(path) => f.write_str(&foreign::path(path)),
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{}]:{port}", untrusted::text(host)),
+            Self::Tcp { host, port } => write!(f, "{}:{port}", untrusted::text(host)),
+            Self::Unix(path) => f.write_str(&untrusted::path(path)),
         }
     }
 }

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use super::Target;
 use crate::{
-    foreign,
     protocol::{Dialect, Introduction, Refusal, Reply, Step, error_code},
+    untrusted,
 };
 
 /// The first commands of a connection, and what their replies mean.
@@ -178,7 +178,7 @@ impl Greeter {
 impl TurnedDown {
     /// By an error that nothing had asked for: what the server says of the connection as such.
     pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
-        let (step, reply) = (Step::Connection, foreign::bytes(line));
+        let (step, reply) = (Step::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
@@ -197,7 +197,7 @@ impl TurnedDown {
 /// An error reply as text, without the password: a server without AUTH repeats its arguments.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
-        return foreign::bytes(line);
+        return untrusted::bytes(line);
     }
     let mut kept = Vec::new();
     let mut from = 0;
@@ -207,7 +207,7 @@ fn without_password(line: &[u8], password: &str) -> String {
         from = at + password.len();
     }
     kept.extend_from_slice(&line[from..]);
-    foreign::bytes(&kept)
+    untrusted::bytes(&kept)
 }
 
 #[cfg(test)]

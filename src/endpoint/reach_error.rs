@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{Address, Target, TlsFailure};
 use crate::{
-    foreign::{self, code},
     protocol::{Dialect, Words},
+    untrusted::{self, code},
 };
 
 /// The other side: where it is, and what is spoken with it. It is written as its address.
@@ -40,7 +40,10 @@ impl fmt::Display for Party {
 #[derive(Debug, Error)]
 pub enum ReachError {
     /// The name has no address, or the resolver failed.
-    #[error("the host '{}' was not found ({cause}); check its spelling and the network", foreign::text(host))]
+    #[error(
+        "the host '{}' was not found ({cause}); check its spelling and the network",
+        untrusted::text(host)
+    )]
     HostNotFound {
         /// The name.
         host: String,
@@ -54,7 +57,7 @@ pub enum ReachError {
     #[error("connecting to {0} timed out; is the host up, and does a firewall let this port through?")]
     ConnectTimeout(Address),
     /// There is no such file.
-    #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = foreign::path(.path))]
+    #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = untrusted::path(.path))]
     NoSuchSocket {
         /// The file.
         path: PathBuf,
@@ -65,7 +68,7 @@ pub enum ReachError {
     #[error(
         "the socket {path} may not be opened by this user; see the server's '{}'",
         .words.socket_rights,
-        path = foreign::path(.path)
+        path = untrusted::path(.path)
     )]
     SocketForbidden {
         /// The file.

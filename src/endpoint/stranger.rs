@@ -1,7 +1,7 @@
 //! Who answered, when it was not whom we expected: told by its first bytes.
 
 use super::{Party, ReachError, Target};
-use crate::{foreign, protocol::Dialect};
+use crate::{protocol::Dialect, untrusted};
 
 /// Something that listens where another was expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn recognize(bytes: &[u8]) -> Stranger {
 /// The first 48 bytes as text.
 pub(super) fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 48;
-    let shown = foreign::bytes(&bytes[..bytes.len().min(SHOWN)]);
+    let shown = untrusted::bytes(&bytes[..bytes.len().min(SHOWN)]);
     if bytes.len() > SHOWN { format!("{shown}…") } else { shown }
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     diagnose::our_limit,
-    happening::{Found, Happening},
+    events::{EventKind, Found},
     knobs::{Knob, Knobs},
     session::{Delivery, Interval, Order},
     stats::{
@@ -200,7 +200,7 @@ impl Find {
         let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
         let tried = Tried { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
         self.tried.push(tried);
-        let told = Happening::Tried {
+        let told = EventKind::Tried {
             rate,
             length_s: all.length_s,
             is_held,
@@ -237,7 +237,7 @@ impl Find {
             Next::Nothing => {
                 let limit = self.limit.to_string();
                 self.ending = Some(Ending::NotHeld(format!("{limit} holds for no rate")));
-                vec![Order::Tell(Happening::NothingFound { knob: "rate".to_owned(), limit })]
+                vec![Order::Tell(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
             }
         }
     }
@@ -259,7 +259,7 @@ impl Find {
         let found = Found { knob: "rate".to_owned(), value, lower: value, upper, limit };
         self.found = Some(found.clone());
         self.ending = Some(Ending::Done);
-        vec![Order::Tell(Happening::Found { found })]
+        vec![Order::Tell(EventKind::Found { found })]
     }
 
     /// Ends undecided.

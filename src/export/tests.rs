@@ -54,7 +54,7 @@ fn session() -> Vec<Record> {
         segment(2, 1.0, false),
         interval(2, 2.0),
         interval(2, 3.0),
-        Record::Event(Event::new(3.0, crate::happening::Happening::OutputLost { lines: 1 })),
+        Record::Event(Event::new(3.0, crate::events::EventKind::OutputLost { lines: 1 })),
     ]
 }
 

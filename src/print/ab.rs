@@ -13,13 +13,12 @@ use serde::Serialize;
 
 use crate::{
     experiment::{Ab, Experiment, Pair, Setting, Side},
-    foreign,
     print::{
         lines::{server_line, session_line},
         printer::Form,
     },
     session::{SessionStart, figures::Figure},
-    units,
+    units, untrusted,
 };
 
 /// Makes lines of an A/B, each with its end.
@@ -65,13 +64,13 @@ impl Lines {
             _ if self.form == Form::Json || !is_news => String::new(),
             [Some(session), None] if !ab.is_of_targets() => {
                 let of = |setting: &Setting| {
-                    format!("{}  ({})", foreign::lines(setting.words.as_bytes()), setting.knobs)
+                    format!("{}  ({})", untrusted::lines(setting.words.as_bytes()), setting.knobs)
                 };
                 format!("{}\nA: {}\nB: {}\n{}", session_line(session), of(a), of(b), heading())
             }
             [Some(one), Some(other)] => {
                 let [one, other] =
-                    [one, other].map(|session| foreign::lines(server_line(session).as_bytes()));
+                    [one, other].map(|session| untrusted::lines(server_line(session).as_bytes()));
                 format!("{}  {}\nA: {one}\nB: {other}\n", session.tool, a.knobs)
             }
             _ => String::new(),

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::{
     compare::{Compared, Crossed, Run, Table},
-    foreign,
     print::lines::server_line,
     units::clock,
+    untrusted,
 };
 
 /// What is told of a comparison.
@@ -64,8 +64,12 @@ impl Told<'_> {
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
         let length = clock(run.segment.total.length_s);
-        let server = foreign::text(&server_line(&run.session));
-        format!("{name:<4}  {}  {server}  {}, {length}\n", foreign::text(&run.name), run.segment.start.knobs)
+        let server = untrusted::text(&server_line(&run.session));
+        format!(
+            "{name:<4}  {}  {server}  {}, {length}\n",
+            untrusted::text(&run.name),
+            run.segment.start.knobs
+        )
     };
     runs.iter().map(line).collect()
 }

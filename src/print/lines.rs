@@ -13,7 +13,7 @@ mod columns;
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
     diagnose::Findings,
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     print::summary,
     probe::{Ping, Timing},
@@ -61,7 +61,7 @@ impl Sink for Lines {
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {
-        told(t_s, &Happening::OutputLost { lines: pieces }) + "\n"
+        told(t_s, &EventKind::OutputLost { lines: pieces }) + "\n"
     }
 }
 
@@ -87,7 +87,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
 }
 
 /// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
-fn told(t_s: f64, what: &Happening) -> String {
+fn told(t_s: f64, what: &EventKind) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
 }
 

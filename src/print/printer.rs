@@ -92,7 +92,7 @@ impl Printer {
 mod tests {
     use super::*;
     use crate::{
-        happening::Happening,
+        events::EventKind,
         print::outlet::{
             Limits,
             testing::{LIMIT, Reader},
@@ -172,7 +172,7 @@ mod tests {
         let records: Vec<Record> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(
             matches!(&records[4..], [Record::Event(lost), Record::Mark(_), Record::End(_)]
-                if lost.what == Happening::OutputLost { lines: 3 }),
+                if lost.what == EventKind::OutputLost { lines: 3 }),
             "{records:?}"
         );
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     experiment::series::{Cell, Figures, OfOperations, Outcome, Scale, Series, Table},
-    foreign,
+    untrusted,
 };
 
 /// Makes the lines of a series.
@@ -38,7 +38,7 @@ impl Lines {
             format!("scaled by {}: {}\n", scale.part(), scale.told(&loads))
         });
         let text = format!("{server}{}: {}\n{}", series.name, series.about, scaled.unwrap_or_default());
-        foreign::lines(text.as_bytes())
+        untrusted::lines(text.as_bytes())
     }
 
     /// The table, and where the published figures come from.
@@ -49,7 +49,7 @@ impl Lines {
                 series.published.source
             )
         });
-        foreign::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
+        untrusted::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
     }
 
     /// The line of a cell as JSON.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::foreign;
+use crate::untrusted;
 
 /// The longest line (a header, a status, an error) that is taken for one.
 pub(super) const MAX_LINE: usize = 64 * 1024;
@@ -96,5 +96,5 @@ fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
 /// The beginning of `bytes` as text for a message.
 #[cold]
 fn excerpt(bytes: &[u8]) -> String {
-    foreign::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
+    untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }

@@ -5,8 +5,8 @@ use super::{
     chart::{Chart, Ink, Line, Quantity},
 };
 use crate::{
+    events::EventKind,
     experiment::{Curve, Dimension, Point},
-    happening::Happening,
     session::{
         figures::{self, Row},
         timeline::Level,
@@ -84,8 +84,8 @@ fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>
 /// The best value, the knee, and what experiments found.
 fn words(account: &Account, curve: &Curve) -> String {
     let dimension = curve.dimension();
-    let is_found = |what: &&Happening| {
-        matches!(what, Happening::Found { .. } | Happening::BestStep { .. } | Happening::NothingFound { .. })
+    let is_found = |what: &&EventKind| {
+        matches!(what, EventKind::Found { .. } | EventKind::BestStep { .. } | EventKind::NothingFound { .. })
     };
     let found = account.timeline.events().map(|event| &event.what).filter(is_found);
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();

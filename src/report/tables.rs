@@ -38,7 +38,7 @@ const MOST_EVENTS: usize = 500;
 /// All of them, and both sides' environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
     let more =
-        [findings(account), operations(account), errors(account), happenings(account)].into_iter().flatten();
+        [findings(account), operations(account), errors(account), events(account)].into_iter().flatten();
     std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
 }
 
@@ -137,7 +137,7 @@ fn errors(account: &Account) -> Option<Table> {
 }
 
 /// What happened, and what a person noted.
-fn happenings(account: &Account) -> Option<Table> {
+fn events(account: &Account) -> Option<Table> {
     let timeline = &account.timeline;
     let events =
         timeline.events().map(|event| (event.t_s, event.what.name().to_owned(), event.what.to_string()));

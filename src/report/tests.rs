@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    events::EventKind,
     export::{Format, Rows},
-    happening::Happening,
     knobs::Knobs,
     session::{
         Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
@@ -79,11 +79,11 @@ fn session(seconds: u32, ops: u64) -> Vec<Record> {
         records.push(Record::Server(Box::new(Moment::new(t_s + 1.0, status))));
     }
     records.push(Record::Mark(Mark { t_s: 2.0, text: text.clone() }));
-    let what = Happening::ExperimentStopped { cause: text.clone() };
+    let what = EventKind::ExperimentStopped { cause: text.clone() };
     records.push(Record::Event(Event::new(3.0, what)));
     records.push(Record::Event(Event::new(
         3.5,
-        Happening::FirstError { error: HOSTILE[0].to_owned(), message: text },
+        EventKind::FirstError { error: HOSTILE[0].to_owned(), message: text },
     )));
     records
 }

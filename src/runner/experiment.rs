@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use super::{Failure, Listener};
 use crate::{
+    events::EventKind,
     experiment::{Ending, Experiment},
-    happening::Happening,
     print::{printer::Form, words::Words},
     session::{Delivery, Order},
 };
@@ -33,7 +33,7 @@ impl Listener for Driver {
                 orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
             }
             let stopped = self.experiment.stopped();
-            orders.extend(stopped.map(|cause| Order::Tell(Happening::ExperimentStopped { cause })));
+            orders.extend(stopped.map(|cause| Order::Tell(EventKind::ExperimentStopped { cause })));
             orders.extend(self.ends.then_some(Order::End));
         }
         orders.into_iter().map(|order| (from, order)).collect()

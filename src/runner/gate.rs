@@ -7,9 +7,9 @@ use anyhow::Context as _;
 use super::{Failure, Listener, UsageError};
 use crate::{
     compare::{Condition, Crossed, Run, misfits},
-    foreign,
     print::words::Words,
     session::{Delivery, Order, Reader, Timeline, figures::Row},
+    untrusted,
 };
 
 /// The conditions that a session is held against when it is over.
@@ -74,7 +74,7 @@ pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
         for crossed in crossed {
             // The last words of a program that fails: where nobody takes them the exit code still tells.
             let _ =
-                writeln!(Words::stdout(), "::error title=redyno::{}", foreign::text(&crossed.to_string()));
+                writeln!(Words::stdout(), "::error title=redyno::{}", untrusted::text(&crossed.to_string()));
         }
     }
     let told = |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");

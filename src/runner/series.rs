@@ -19,7 +19,6 @@ use crate::{
     clock::Clock,
     endpoint::Target,
     experiment::series::{Cell, Gathered, Outcome, Series, Table},
-    foreign,
     print::{
         Said,
         lines::session_line,
@@ -29,6 +28,7 @@ use crate::{
     server::Control,
     session::{Delivery, Order, Record},
     signals::Signal,
+    untrusted,
 };
 
 /// How long a server may take to say which commands it has.
@@ -115,7 +115,7 @@ impl Cells<'_> {
     fn all(&mut self, planned: Vec<(usize, SessionPlan)>) -> Result<(), Failure> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
             let cell = &self.series.cells[place];
-            let title = foreign::text(&cell.title());
+            let title = untrusted::text(&cell.title());
             // If stderr is gone, so is who would read this.
             let _ = writeln!(Words::stderr(), "{} of {}: {title}", n + 1, self.count);
             let outcome = match self.one(plan, title) {

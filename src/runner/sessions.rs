@@ -13,7 +13,6 @@ use super::{
 use crate::{
     app::Program,
     endpoint::UNVERIFIED,
-    foreign,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     print::Said,
@@ -23,7 +22,7 @@ use crate::{
         running::{Commission, EndedBy, Keys, Peer, Session, StartError},
     },
     signals::{Signal, listen as signals},
-    units,
+    units, untrusted,
 };
 
 /// What is said last where a session could not undo everything.
@@ -146,7 +145,7 @@ impl Arrived {
             let fresh = Writer::fresh(&plan.commission.recordings_in, &target);
             recording = Some(fresh.map_err(anyhow::Error::from)?);
         }
-        let mut files: Vec<_> = recording.iter().map(|writer| foreign::path(writer.path())).collect();
+        let mut files: Vec<_> = recording.iter().map(|writer| untrusted::path(writer.path())).collect();
         if let Some(every) = plan.outputs.rotate {
             recording = recording.map(|writer| writer.rotated(every));
             let each = units::latency(every.as_nanos() as u64);

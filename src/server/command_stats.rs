@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info};
-use crate::{foreign, protocol::OTHER};
+use crate::{protocol::OTHER, untrusted};
 
 /// So many commands are told apart, some times as many as any server has; what others did is that of one more.
 const MOST: usize = 1000;
@@ -16,7 +16,7 @@ impl CommandCounters {
     /// Reads the text of INFO commandstats.
     pub(super) fn parse(text: &str) -> Self {
         let info = Info::parse(text);
-        let stat = |(name, fields): (&str, &str)| Some((foreign::text(name), read(fields)?));
+        let stat = |(name, fields): (&str, &str)| Some((untrusted::text(name), read(fields)?));
         Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info, datum::Datum};
-use crate::{foreign, stats::Buckets};
+use crate::{stats::Buckets, untrusted};
 
 /// Of so many commands the times are asked for, those with the most calls: each takes the server about 10 µs.
 pub(super) const ASKED: usize = 8;
@@ -125,10 +125,10 @@ pub(super) fn since_start(text: &str) -> BTreeMap<String, BTreeMap<String, f64>>
     let percentile = |field: &str| {
         let (name, value) = field.split_once('=')?;
         let us = value.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0)?;
-        name.starts_with('p').then(|| (foreign::text(name), us))
+        name.starts_with('p').then(|| (untrusted::text(name), us))
     };
     let command = |(name, fields): (&str, &str)| {
-        (foreign::text(name), fields.split(',').filter_map(percentile).take(MOST_PERCENTILES).collect())
+        (untrusted::text(name), fields.split(',').filter_map(percentile).take(MOST_PERCENTILES).collect())
     };
     Info::parse(text).beginning_with("latency_percentiles_usec_").map(command).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     clock::{SECOND_NS, seconds},
-    happening::Happening,
+    events::EventKind,
 };
 
 /// So long without any, and it is over.
@@ -72,7 +72,7 @@ pub(super) struct Bursts {
 impl Bursts {
     /// What began and what is over, by what was counted of both since the server's start. What another process counted is none,
     /// nor is what is counted anew after CONFIG RESETSTAT or `stats reset`.
-    pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<Happening> {
+    pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<EventKind> {
         let before = std::mem::replace(&mut self.counted, counted);
         let added = |place: usize| counted[place]?.checked_sub(before[place]?).filter(|_| is_same);
         let [evicted, rejected] = [added(0), added(1)].map(Option::unwrap_or_default);
@@ -81,18 +81,18 @@ impl Bursts {
     }
 }
 
-fn eviction(border: Border) -> Happening {
+fn eviction(border: Border) -> EventKind {
     match border {
-        Border::Begins(keys) => Happening::EvictionBegan { keys },
-        Border::Ends { sum: keys, length_s, .. } => Happening::EvictionEnded { keys, length_s },
+        Border::Begins(keys) => EventKind::EvictionBegan { keys },
+        Border::Ends { sum: keys, length_s, .. } => EventKind::EvictionEnded { keys, length_s },
     }
 }
 
-fn rejection(border: Border) -> Happening {
+fn rejection(border: Border) -> EventKind {
     match border {
-        Border::Begins(connections) => Happening::RejectionBegan { connections },
+        Border::Begins(connections) => EventKind::RejectionBegan { connections },
         Border::Ends { sum: connections, length_s, .. } => {
-            Happening::RejectionEnded { connections, length_s }
+            EventKind::RejectionEnded { connections, length_s }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::foreign::code;
+use crate::untrusted::code;
 
 /// Why an order to the server was not carried out. No message holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

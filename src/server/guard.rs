@@ -29,8 +29,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::{
     endpoint::{Address, Reached, Target, TurnedDown},
-    foreign,
     protocol::{Dialect, Excess, Meter, ProtocolError},
+    untrusted,
 };
 
 /// Room for one read.
@@ -226,7 +226,7 @@ async fn replies(
             let counted =
                 asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             if counted.is_err() {
-                let beginning = || foreign::bytes(&line[..line.len().min(SHOWN)]);
+                let beginning = || untrusted::bytes(&line[..line.len().min(SHOWN)]);
                 return Err(last.map_or_else(|| Breach::Unasked(beginning()), Breach::TurnedDown));
             }
             whole = held.len() - input.len();

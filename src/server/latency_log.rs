@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{LatencyEvent, datum::Datum};
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// The most kinds of events that are understood: servers have some twenty.
 const MOST_KINDS: usize = 256;
@@ -24,18 +24,18 @@ impl LatencyLog {
         &mut self,
         reply: &Datum,
         server_s: Option<i64>,
-    ) -> Option<(Vec<LatencyEvent>, Vec<Happening>)> {
+    ) -> Option<(Vec<LatencyEvent>, Vec<EventKind>)> {
         let kinds = reply.list().filter(|kinds| kinds.len() <= MOST_KINDS)?;
         let kinds: BTreeMap<_, _> = kinds.iter().map(kind).collect::<Option<_>>()?;
         let is_new = |(name, seen): &(&String, &Seen)| {
             self.last.as_ref().is_some_and(|last| last.get(*name) != Some(seen))
         };
-        let happening = |(name, (_, last_ms, max_ms)): (&String, &Seen)| Happening::SlowEvent {
+        let event_kind = |(name, (_, last_ms, max_ms)): (&String, &Seen)| EventKind::SlowEvent {
             of: name.clone(),
             last_ms: *last_ms,
             max_ms: *max_ms,
         };
-        let news = kinds.iter().filter(is_new).map(happening).collect();
+        let news = kinds.iter().filter(is_new).map(event_kind).collect();
         let event = |(name, (at_s, last_ms, max_ms)): (&String, &Seen)| LatencyEvent {
             name: name.clone(),
             age_s: server_s.and_then(|now_s| u64::try_from(now_s.checked_sub(*at_s)?).ok()),

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use super::{ServerError, datum::Datum, guard::Guard};
 use crate::{
     endpoint::{Reached, Target},
-    foreign,
+    untrusted,
 };
 
 /// The name that the control connection gives itself.
@@ -98,7 +98,9 @@ impl Link {
         let ended = (&mut self.task).await;
         match (self.wire.breach.get(), ended) {
             (Some(breach), _) => format!("the connection was lost: {breach}"),
-            (None, Ok(Err(error))) => format!("the connection was lost: {}", foreign::text(error.details())),
+            (None, Ok(Err(error))) => {
+                format!("the connection was lost: {}", untrusted::text(error.details()))
+            }
             (None, Ok(Ok(())) | Err(_)) => "the server closed the connection".to_owned(),
         }
     }
@@ -139,7 +141,7 @@ impl Wire {
     /// A reply that is a text of many lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
         let reply = self.ask(words).await?;
-        reply.as_bytes().map(foreign::lines).ok_or_else(|| unexpected(words[0]))
+        reply.as_bytes().map(untrusted::lines).ok_or_else(|| unexpected(words[0]))
     }
 
     /// A reply that is a count.
@@ -157,7 +159,7 @@ impl Wire {
     /// A reply that is a list of notes of ours, which are longer than what others say; `None` is one that is not there.
     pub(super) async fn notes(&self, words: &[&str]) -> Result<Vec<Option<String>>, ServerError> {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
-        let note = |value: &Value| value.as_bytes().map(|bytes| foreign::at_most(bytes, LONGEST_NOTE));
+        let note = |value: &Value| value.as_bytes().map(|bytes| untrusted::at_most(bytes, LONGEST_NOTE));
         Ok(elements.iter().map(note).collect())
     }
 
@@ -196,7 +198,7 @@ impl Wire {
     pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
         let Some((command, arguments)) = words.split_first() else { return Ok(()) };
         let arguments = arguments.iter().map(|word| Value::Bytes(word.clone().into())).collect();
-        self.send(&foreign::bytes(command), arguments).await.map(|_| ())
+        self.send(&untrusted::bytes(command), arguments).await.map(|_| ())
     }
 
     /// Any command.
@@ -257,8 +259,8 @@ fn datum(value: Value) -> Datum {
 /// A reply that is one text, or a number as text.
 fn word(value: &Value) -> Option<String> {
     match value.as_bytes() {
-        Some(bytes) => Some(foreign::bytes(bytes)),
-        None => value.as_str().map(|text| foreign::text(&text)),
+        Some(bytes) => Some(untrusted::bytes(bytes)),
+        None => value.as_str().map(|text| untrusted::text(&text)),
     }
 }
 
@@ -267,7 +269,7 @@ fn unexpected(command: &str) -> ServerError {
 }
 
 fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerError {
-    let (command, words) = (command.to_owned(), foreign::text(error.details()));
+    let (command, words) = (command.to_owned(), untrusted::text(error.details()));
     if let Some(breach) = breach.get() {
         // What the guard saw says more than that there was an end.
         return ServerError::Lost { command, cause: breach.clone() };

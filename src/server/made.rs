@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{ServerError, datum::Datum, link::Wire};
-use crate::foreign;
+use crate::untrusted;
 
 /// The longest name in bytes: it stands in the marker of the run.
 const LONGEST_NAME: usize = 128;
@@ -51,12 +51,12 @@ impl Made {
         } else {
             return Ok(None);
         };
-        let command = || foreign::bytes(&words[0]);
-        made.filter(Self::is_sound).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
+        let command = || untrusted::bytes(&words[0]);
+        made.filter(Self::is_valid).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
     }
 
     /// Whether its name is one that a marker holds.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let (Self::Library(name) | Self::Index(name)) = self;
         (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
     }
@@ -96,7 +96,7 @@ fn library(code: &[u8]) -> Option<String> {
 
 /// A name that is shown as it is.
 fn shown(name: &[u8]) -> Option<String> {
-    Some(foreign::bytes(name)).filter(|shown| shown.as_bytes() == name)
+    Some(untrusted::bytes(name)).filter(|shown| shown.as_bytes() == name)
 }
 
 #[cfg(test)]

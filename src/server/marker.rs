@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use super::{Made, PARAMETERS, Tuned};
 use crate::{
     endpoint::Target,
-    foreign,
     protocol::KEY_DIGITS,
+    untrusted,
     workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet, OwnKey, RunId},
 };
 
@@ -91,7 +91,7 @@ pub struct Strange {
 
 impl Strange {
     fn new(of: &'static str, field: String, note: &str) -> Self {
-        Self { of, field, note: foreign::at_most(note.as_bytes(), LONGEST_SHOWN) }
+        Self { of, field, note: untrusted::at_most(note.as_bytes(), LONGEST_SHOWN) }
     }
 }
 
@@ -240,7 +240,7 @@ fn is_host(text: &str) -> bool {
 /// `None` where it is none that a session writes.
 fn read_made(text: &str) -> Option<Vec<Made>> {
     let made: Vec<Made> = serde_json::from_str(text).ok()?;
-    made.iter().all(Made::is_sound).then_some(made)
+    made.iter().all(Made::is_valid).then_some(made)
 }
 
 /// As many numbers as there are for names.
@@ -279,10 +279,10 @@ impl Set {
     /// `None` where it is none that a session writes: no run writes more names than there are numbers.
     fn names(self) -> Option<NameSet> {
         let form = KeyForm { digits: self.digits, hashed: self.hashed };
-        let is_sound = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
+        let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
         let is_numbered = form == KeyForm::default() && !self.open;
         let end = self.first.checked_add(self.count)?;
-        (is_sound && (!is_numbered || end <= NUMBERS)).then_some(NameSet {
+        (is_valid && (!is_numbered || end <= NUMBERS)).then_some(NameSet {
             prefix: self.prefix,
             form,
             numbers: self.first..end,

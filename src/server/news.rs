@@ -4,7 +4,7 @@ use super::{
     Info,
     episode::{Border, Bursts, Episode},
 };
-use crate::{clock::seconds, happening::Happening};
+use crate::{clock::seconds, events::EventKind};
 
 /// Whether the last file came out well, by INFO's names.
 const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
@@ -52,7 +52,7 @@ enum FileStep {
 
 impl News {
     /// What happened since the previous INFO.
-    pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<Happening> {
+    pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
         let mut seen = Seen::read(info, at_ns);
         let mut told = Vec::new();
         let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
@@ -69,7 +69,7 @@ impl News {
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
                 told.extend(rewrite.map(FileStep::of_rewrite));
             } else {
-                told.push(Happening::Restarted);
+                told.push(EventKind::Restarted);
             }
             told.extend(bursts);
             told.extend(before.places(&seen));
@@ -103,34 +103,34 @@ impl Seen {
         }
     }
 
-    fn fork(&self, now: &Self, info: &Info) -> Option<Happening> {
+    fn fork(&self, now: &Self, info: &Info) -> Option<EventKind> {
         if now.forks == self.forks || now.forks.is_none_or(|n| n == 0) {
             return None;
         }
-        Some(Happening::Forked { held_us: info.number("latest_fork_usec") })
+        Some(EventKind::Forked { held_us: info.number("latest_fork_usec") })
     }
 
     /// Its place among master and replicas.
-    fn places(&self, now: &Self) -> Vec<Happening> {
+    fn places(&self, now: &Self) -> Vec<EventKind> {
         let mut told = Vec::new();
         if (&self.role, &self.master) != (&now.role, &now.master) {
             let (from, to) = (self.role.clone(), now.role.clone());
-            told.push(Happening::RoleChanged { from, to, master: now.master.clone() });
+            told.push(EventKind::RoleChanged { from, to, master: now.master.clone() });
         }
         if self.failover != now.failover
             && let Some(state) = now.failover.clone()
         {
-            told.push(Happening::FailoverTurned { state });
+            told.push(EventKind::FailoverTurned { state });
         }
         if self.link != now.link
             && let (Some(_), Some(state)) = (&self.link, now.link.clone())
         {
-            told.push(Happening::LinkTurned { state });
+            told.push(EventKind::LinkTurned { state });
         }
         if self.replicas != now.replicas
             && let (Some(from), Some(to)) = (self.replicas, now.replicas)
         {
-            told.push(Happening::ReplicasChanged { from, to });
+            told.push(EventKind::ReplicasChanged { from, to });
         }
         told
     }
@@ -166,25 +166,25 @@ impl Child {
 }
 
 impl FileStep {
-    fn of_snapshot(self) -> Happening {
+    fn of_snapshot(self) -> EventKind {
         match self {
-            Self::Began => Happening::SnapshotBegan,
-            Self::Ended { length_s, outcome } => Happening::SnapshotEnded { length_s, outcome },
+            Self::Began => EventKind::SnapshotBegan,
+            Self::Ended { length_s, outcome } => EventKind::SnapshotEnded { length_s, outcome },
         }
     }
 
-    fn of_rewrite(self) -> Happening {
+    fn of_rewrite(self) -> EventKind {
         match self {
-            Self::Began => Happening::RewriteBegan,
-            Self::Ended { length_s, outcome } => Happening::RewriteEnded { length_s, outcome },
+            Self::Began => EventKind::RewriteBegan,
+            Self::Ended { length_s, outcome } => EventKind::RewriteEnded { length_s, outcome },
         }
     }
 }
 
-fn blocked(border: Border) -> Happening {
+fn blocked(border: Border) -> EventKind {
     match border {
-        Border::Begins(clients) => Happening::BlockingBegan { clients },
-        Border::Ends { most: clients, length_s, .. } => Happening::BlockingEnded { clients, length_s },
+        Border::Begins(clients) => EventKind::BlockingBegan { clients },
+        Border::Ends { most: clients, length_s, .. } => EventKind::BlockingEnded { clients, length_s },
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
     news::News,
     slow_log::{self, SlowLog},
 };
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// A refused question is asked again after so many polls.
 const ASK_AGAIN: u32 = 60;
@@ -50,7 +50,7 @@ enum Asked {
 /// What one poll found.
 pub(super) struct Polled {
     pub(super) status: Status,
-    pub(super) happenings: Vec<Happening>,
+    pub(super) events: Vec<EventKind>,
 }
 
 /// What the polls so far found, to tell differences. It outlives connections.
@@ -113,9 +113,9 @@ impl Poller {
         let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
         self.counters = Some(counters);
         self.notice_restart(&info);
-        let mut happenings = self.news.read(at_ns, &info);
+        let mut events = self.news.read(at_ns, &info);
         let mut before = None;
-        if let Some(text) = self.accepted(Asked::CommandStats, answers.commands, &mut happenings)? {
+        if let Some(text) = self.accepted(Asked::CommandStats, answers.commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
@@ -125,19 +125,19 @@ impl Poller {
         let histograms = self.histograms(wire, answers.times).await?;
         self.add_times((histograms, before), answers.since_start, &mut status)?;
         let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
-        let news = self.accepted(Asked::SlowLog, read, &mut happenings)?;
-        happenings.extend(news.unwrap_or_default());
+        let news = self.accepted(Asked::SlowLog, read, &mut events)?;
+        events.extend(news.unwrap_or_default());
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
         let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
-        if let Some((events, news)) = self.accepted(Asked::Latency, read, &mut happenings)? {
-            status.latency_events = events;
-            happenings.extend(news);
+        if let Some((latency, news)) = self.accepted(Asked::Latency, read, &mut events)? {
+            status.latency_events = latency;
+            events.extend(news);
         }
-        if let Some(found) = self.accepted(Asked::Config, answers.config, &mut happenings)? {
+        if let Some(found) = self.accepted(Asked::Config, answers.config, &mut events)? {
             self.config.take(found);
         }
         status.config = self.config.values().clone();
-        Ok((at_ns, Polled { status, happenings }))
+        Ok((at_ns, Polled { status, events }))
     }
 
     /// The histograms that were told, and whether they are those of all commands. Of a command that came up since the question
@@ -217,7 +217,7 @@ impl Poller {
         &mut self,
         question: Asked,
         answer: Option<Result<T, ServerError>>,
-        told: &mut Vec<Happening>,
+        told: &mut Vec<EventKind>,
     ) -> Result<Option<T>, ServerError> {
         match answer {
             None => Ok(None),
@@ -231,7 +231,7 @@ impl Poller {
                 let refusal = Refusal { polls: ASK_AGAIN, cause: cause.clone() };
                 let before = self.refused.insert(question, refusal);
                 if before.is_none_or(|before| before.cause != cause) {
-                    told.push(Happening::NotPermitted { cause });
+                    told.push(EventKind::NotPermitted { cause });
                 }
                 Ok(None)
             }

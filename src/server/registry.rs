@@ -4,7 +4,7 @@
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
 use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
-use crate::{endpoint::Target, happening::Happening, workload::RunId};
+use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
 /// What a command about another type of key is answered.
 const OTHER_TYPE: &str = "WRONGTYPE";
@@ -101,9 +101,9 @@ pub(super) enum Kept {
     /// It stands, or stands now for the first time, or there is nothing to mark.
     Stands,
     /// It was lost, and is set again.
-    Renewed(Happening),
+    Renewed(EventKind),
     /// It cannot be set.
-    Refused(Happening),
+    Refused(EventKind),
 }
 
 /// Looks whether the marker still stands, and sets it again if it does not: a FLUSHALL, an expiry, an eviction or an empty
@@ -124,9 +124,9 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
     }
     match bring(wire, ledger).await {
         Ok(()) if stands || !stood => Ok(Kept::Stands),
-        Ok(()) => Ok(Kept::Renewed(Happening::MarkerRenewed { run: run.to_string() })),
+        Ok(()) => Ok(Kept::Renewed(EventKind::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
-        Err(error) => Ok(Kept::Refused(Happening::MarkerRefused { cause: error.to_string() })),
+        Err(error) => Ok(Kept::Refused(EventKind::MarkerRefused { cause: error.to_string() })),
     }
 }
 

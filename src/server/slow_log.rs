@@ -4,7 +4,7 @@
 //! argument, shortened: enough to find it, and no value, script or password ever.
 
 use super::datum::Datum;
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// So many entries are asked for in a poll.
 pub(super) const ASKED: usize = 32;
@@ -39,7 +39,7 @@ impl SlowLog {
     }
 
     /// What is new in the reply to SLOWLOG GET; `None` when it cannot be understood.
-    pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<Happening>> {
+    pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<EventKind>> {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
         let newest = entries.iter().map(|entry| entry.id).max();
         let last = self.last;
@@ -57,16 +57,16 @@ impl SlowLog {
         entries.sort_by_key(|entry| entry.id);
         let mut told: Vec<_> = entries.into_iter().map(Entry::told).collect();
         if more > 0 {
-            told.push(Happening::MoreSlowCommands { entries: more });
+            told.push(EventKind::MoreSlowCommands { entries: more });
         }
         Some(told)
     }
 }
 
 impl Entry {
-    fn told(self) -> Happening {
+    fn told(self) -> EventKind {
         let Self { us, command, client, .. } = self;
-        Happening::SlowCommand { us, command, client }
+        EventKind::SlowCommand { us, command, client }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    events::EventKind,
     gauge::{Gauge, Gauges, Kind},
-    happening::Happening,
     protocol::Dialect,
     stats::Buckets,
 };
@@ -149,6 +149,6 @@ pub enum Message {
         /// When it was noticed.
         at_ns: u64,
         /// What.
-        what: Happening,
+        what: EventKind,
     },
 }

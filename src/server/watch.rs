@@ -23,7 +23,7 @@ use super::{
 use crate::{
     clock::Clock,
     endpoint::{BackOff, Target, reach},
-    happening::Happening,
+    events::EventKind,
 };
 
 /// How long one attempt to connect may take.
@@ -135,7 +135,7 @@ struct ControlState {
     /// What the session has to undo: its marker is kept.
     ledger: Option<Ledger>,
     /// Why the marker cannot be set, as it was told.
-    marker_trouble: Option<Happening>,
+    marker_trouble: Option<EventKind>,
     back_off: BackOff,
 }
 
@@ -198,7 +198,7 @@ impl ControlState {
         Ok(())
     }
 
-    fn tell_now(&self, what: Happening) {
+    fn tell_now(&self, what: EventKind) {
         self.tell(Message::Event { at_ns: self.clock.now_ns(), what });
     }
 
@@ -214,11 +214,11 @@ impl ControlState {
     fn tell_polled(&mut self, at_ns: u64, polled: Polled) {
         self.back_off.reset();
         if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
-            self.tell(Message::Event { at_ns, what: Happening::Reachable });
+            self.tell(Message::Event { at_ns, what: EventKind::Reachable });
         }
         self.standing = Standing::Fine;
         self.tell(Message::Status { at_ns, status: Box::new(polled.status) });
-        for what in polled.happenings {
+        for what in polled.events {
             self.tell(Message::Event { at_ns, what });
         }
     }
@@ -227,7 +227,7 @@ impl ControlState {
         let news = Standing::Mute(cause.to_owned());
         if self.standing != news {
             self.standing = news;
-            self.tell_now(Happening::InfoRefused { cause: cause.to_owned() });
+            self.tell_now(EventKind::InfoRefused { cause: cause.to_owned() });
         }
     }
 
@@ -240,7 +240,7 @@ impl ControlState {
             return;
         }
         self.standing = news;
-        self.tell(Message::Event { at_ns, what: Happening::Unreachable { cause: trouble.cause.clone() } });
+        self.tell(Message::Event { at_ns, what: EventKind::Unreachable { cause: trouble.cause.clone() } });
     }
 
     fn tell(&self, message: Message) {

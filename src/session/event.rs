@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::part::is_nothing;
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,12 +22,12 @@ pub struct Event {
     pub node: u16,
     /// What.
     #[serde(flatten)]
-    pub what: Happening,
+    pub what: EventKind,
 }
 
 impl Event {
     /// `what` happened at `t_s`.
-    pub fn new(t_s: f64, what: Happening) -> Self {
+    pub fn new(t_s: f64, what: EventKind) -> Self {
         Self { t_s, node: 0, what }
     }
 }
@@ -41,7 +41,7 @@ struct Written {
     name: String,
     detail: String,
     #[serde(flatten)]
-    what: Happening,
+    what: EventKind,
 }
 
 impl From<Event> for Written {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn an_event_is_written_with_its_fields_and_in_words_and_read_back_by_its_fields() {
-        let what = Happening::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
+        let what = EventKind::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
         let text = line(&Record::Event(Event::new(3.5, what.clone()))).unwrap();
         for part in [r#""name":"slowlog""#, r#""detail":"14.2 ms KEYS *""#, r#""us":14200"#] {
             assert!(text.contains(part), "{text}");

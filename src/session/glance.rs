@@ -10,7 +10,7 @@ use super::{
     End, ReadError, Reader, Record, SessionStart, Tally,
     input::{Input, is_packed},
     reader::LONGEST_LINE,
-    sound::{Known, made_sound},
+    validate::{Known, validated},
 };
 
 /// What is known of a recording.
@@ -55,7 +55,7 @@ impl Glance {
 /// The last line of a file, if it is an end record.
 fn end(path: &Path) -> io::Result<Option<End>> {
     let line = if is_packed(path)? { last_unpacked(path)? } else { last(path)? };
-    match made_sound(&line, &mut Known::default()) {
+    match validated(&line, &mut Known::default()) {
         Ok(Record::End(end)) => Ok(Some(*end)),
         _ => Ok(None),
     }

@@ -16,7 +16,7 @@ use std::{
 use thiserror::Error;
 
 use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
-use crate::{foreign, happening::Happening, units};
+use crate::{events::EventKind, units, untrusted};
 
 /// More is not kept: about a day of two commands in closed loop.
 const MOST_BYTES: u64 = 1 << 30;
@@ -73,14 +73,14 @@ impl Kept {
             std::thread::Builder::new().name("kept".to_owned()).spawn(body)?;
             Ok(file)
         });
-        let file = began.map_err(|why| format!("{}: {why}", foreign::path(folder)));
+        let file = began.map_err(|why| format!("{}: {why}", untrusted::path(folder)));
         Self(Place::Own(Own { file, trouble }))
     }
 
     /// What the recording is called; nothing of a live session, which has no file of a name.
     pub fn name(&self) -> String {
         match &self.0 {
-            Place::Recording(path) => foreign::path(path),
+            Place::Recording(path) => untrusted::path(path),
             Place::Own(_) => String::new(),
         }
     }
@@ -99,7 +99,7 @@ impl Kept {
         };
         // What is still being written has no end, and its last line may be half of one.
         let is_told = move |record: &Record| {
-            let cut = |event: &Event| matches!(event.what, Happening::RecordingCut { .. });
+            let cut = |event: &Event| matches!(event.what, EventKind::RecordingCut { .. });
             !is_open || !matches!(record, Record::Event(event) if cut(event))
         };
         let records = std::iter::from_fn(move || reader.next_record().transpose());
@@ -140,7 +140,7 @@ fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
     let (mut coalesce, mut lines) = (Coalesce::default(), Lean);
     for delivery in peer.rest() {
         if let Delivery::Record(record) = delivery {
-            if let Record::Event(Event { what: Happening::RecordsLost { .. }, .. }) = &*record {
+            if let Record::Event(Event { what: EventKind::RecordsLost { .. }, .. }) = &*record {
                 return Err(io::Error::other("the disk took too long"));
             }
             file.write_all(&coalesce.push(&record), &mut lines)?;

@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
-    foreign,
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     probe::{IntrinsicProbe, WakeProbe},
+    untrusted,
 };
 
 /// A running session. Dropped without [`finish`](Self::finish), it ends without an end record.
@@ -133,12 +133,12 @@ impl Live {
     /// Puts a note on the time axis.
     pub fn mark(&self, mark: &Mark) {
         // Its text may be a file's, or have been pasted.
-        let text = foreign::text(&mark.text);
+        let text = untrusted::text(&mark.text);
         self.tell(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
     /// Puts an event on the time axis.
-    pub fn event(&self, what: Happening) {
+    pub fn event(&self, what: EventKind) {
         self.tell(Message::Record(Record::Event(Event::new(seconds(self.clock.now_ns()), what))));
     }
 

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::{
     clock::{SECOND_NS, seconds},
-    happening::Happening,
+    events::EventKind,
     load::LossReport,
 };
 
@@ -99,7 +99,7 @@ impl LostConnections {
     }
 
     /// What is to be told when every worker has closed its tick, and when it was.
-    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<(u64, Happening)> {
+    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut told = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
         let Some(outage) = &mut self.current else { return told };
@@ -110,7 +110,7 @@ impl LostConnections {
             let at_ns = if outage.told == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.untold);
             let cause = outage.cause.clone();
-            told.push((at_ns, Happening::ConnectionsLost { lost, clients: self.clients, cause, untold }));
+            told.push((at_ns, EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold }));
             outage.told = lost;
             self.last_told_ns = Some(now_ns);
         }
@@ -126,9 +126,9 @@ impl LostConnections {
     }
 
     /// What is left to be told at the end.
-    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, Happening)> {
+    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.untold);
-        (times > 0).then_some((now_ns, Happening::MoreConnectionsLost { times }))
+        (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
     }
 
     /// How long there was no connection between two moments, in seconds.
@@ -147,11 +147,11 @@ impl LostConnections {
 }
 
 impl Outage {
-    fn back(&self, now_ns: u64) -> (u64, Happening) {
+    fn back(&self, now_ns: u64) -> (u64, EventKind) {
         // Clients that are no longer wanted do not come back.
         let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
         let after_s = seconds(at_ns.saturating_sub(self.since_ns));
-        (at_ns, Happening::ConnectionsBack { connections: self.told, after_s })
+        (at_ns, EventKind::ConnectionsBack { connections: self.told, after_s })
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
         LossReport { back_ns: at_ns, ..LossReport::default() }
     }
 
-    fn words(told: Vec<(u64, Happening)>) -> Vec<String> {
+    fn words(told: Vec<(u64, EventKind)>) -> Vec<String> {
         told.into_iter()
             .map(|(at_ns, what)| format!("{:.2} {}: {what}", seconds(at_ns), what.name()))
             .collect()

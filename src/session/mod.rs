@@ -32,11 +32,11 @@ mod redact;
 mod row;
 pub mod running;
 mod sink;
-mod sound;
 mod start;
 mod tally;
 mod target_records;
 pub mod timeline;
+mod validate;
 
 pub use alone::Alone;
 pub use client::{Client, WorkerCost};

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Record, sound::Known};
+use super::{Record, validate::Known};
 
 /// So many places are remembered.
 const MOST: usize = 4096;

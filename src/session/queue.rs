@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{Event, Record};
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// As many records may wait: about a minute of one target.
 pub const MOST_RECORDS: usize = 1024;
@@ -73,7 +73,7 @@ impl<T: From<Arc<Record>>> Feed<T> {
         let ends = matches!(**record, Record::End(_));
         if self.untold > 0 && (ends || !self.is_full) {
             let records = std::mem::take(&mut self.untold);
-            let event = Event::new(record.t_s().unwrap_or_default(), Happening::RecordsLost { records });
+            let event = Event::new(record.t_s().unwrap_or_default(), EventKind::RecordsLost { records });
             self.tell(Arc::new(Record::Event(event)).into());
         }
         self.tell(Arc::clone(record).into())

@@ -2,7 +2,7 @@
 //! middle.
 //!
 //! What is not a record is told as an event at its place on the time axis, with its line number; nothing else is lost
-//! by it. What is one has passed [`sound`](super::sound): a file may have been made to harm.
+//! by it. What is one has passed [`validate`](super::validate): a file may have been made to harm.
 //!
 //! It remembers where the moments of the session lie in the file, so that a stretch of it can be read once more.
 
@@ -19,10 +19,10 @@ use super::{
     Event, Record, SCHEMA,
     input::Input,
     places::{Place, Places},
-    sound::made_sound,
     timeline::{Asked, Stretch},
+    validate::validated,
 };
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// The longest line that is a record: some hundred times what a second of load takes.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
@@ -130,7 +130,7 @@ impl Reader {
         if opening.schema != SCHEMA {
             return Err(ReadError::OtherSchema(path.to_owned(), opening.schema));
         }
-        reader.first = Some(made_sound(&line, &mut reader.at.known).map_err(|_| not_one())?);
+        reader.first = Some(validated(&line, &mut reader.at.known).map_err(|_| not_one())?);
         reader.places = Places::new(reader.at.clone());
         Ok(reader)
     }
@@ -190,7 +190,7 @@ impl Reader {
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, String> {
-        let record = made_sound(line, &mut self.at.known)?;
+        let record = validated(line, &mut self.at.known)?;
         let Some(t_s) = record.t_s() else { return Err("it is a second session".to_owned()) };
         self.has_end |= matches!(record, Record::End(_));
         self.lag_s = self.lag_s.max(self.at.t_s - t_s);
@@ -203,26 +203,26 @@ impl Reader {
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
-        (self.skipped <= TOLD).then(|| self.event(Happening::LineSkipped { line, why }))
+        (self.skipped <= TOLD).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
     /// The last events, one a call.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > TOLD {
             let lines = std::mem::take(&mut self.skipped) - TOLD;
-            return Some(self.event(Happening::MoreLinesSkipped { lines }));
+            return Some(self.event(EventKind::MoreLinesSkipped { lines }));
         }
         if let Some(why) = self.lines.damage().filter(|_| !self.is_damage_told).map(str::to_owned) {
             self.is_damage_told = true;
-            return Some(self.event(Happening::LineSkipped { line: self.at.line, why }));
+            return Some(self.event(EventKind::LineSkipped { line: self.at.line, why }));
         }
         if self.has_end || std::mem::replace(&mut self.is_over, true) {
             return None;
         }
-        Some(self.event(Happening::RecordingCut { in_a_record }))
+        Some(self.event(EventKind::RecordingCut { in_a_record }))
     }
 
-    fn event(&self, what: Happening) -> Record {
+    fn event(&self, what: EventKind) -> Record {
         Record::Event(Event::new(self.at.t_s, what))
     }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{Event, Interval, Summary, interval::whole, part::is_nothing};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
-    happening::{Best, Found},
+    events::{Best, Found},
     knobs::Knobs,
     load::{Prefilling, Turned},
     probe, server,
@@ -326,8 +326,7 @@ mod tests {
 
     #[test]
     fn the_number_of_the_node_stands_in_its_line_and_that_of_the_first_does_not() {
-        let event =
-            |node| Record::Event(Event::new(1.0, crate::happening::Happening::Reachable)).at_node(node);
+        let event = |node| Record::Event(Event::new(1.0, crate::events::EventKind::Reachable)).at_node(node);
         let line = serde_json::to_string(&event(2)).unwrap();
         assert!(line.starts_with(r#"{"kind":"event","t_s":1.0,"node":2,"#), "{line}");
         assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), event(2));

@@ -11,9 +11,9 @@
 
 use super::{Event, Record};
 use crate::{
-    foreign::{LEFT_OUT, code},
-    happening::{Happening, Prefilled as Made},
+    events::{EventKind, Prefilled as Made},
     server::Status,
+    untrusted::{LEFT_OUT, code},
 };
 
 impl Record {
@@ -25,7 +25,7 @@ impl Record {
                 moment.body = status(moment.body);
                 Self::Server(moment)
             }
-            Self::Event(event) => Self::Event(Event { what: happening(event.what), ..event }),
+            Self::Event(event) => Self::Event(Event { what: event_kind(event.what), ..event }),
             Self::End(mut end) => {
                 end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
                 Self::End(end)
@@ -73,8 +73,8 @@ fn status(status: Status) -> Status {
     }
 }
 
-fn happening(what: Happening) -> Happening {
-    use Happening::*;
+fn event_kind(what: EventKind) -> EventKind {
+    use EventKind::*;
     match what {
         Unreachable { cause } => Unreachable { cause: code(&cause) },
         InfoRefused { cause } => InfoRefused { cause: code(&cause) },
@@ -156,7 +156,7 @@ mod tests {
     const PRIVATE: &str = "user bob 10.0.0.9:1 may not read key:7";
 
     /// What can happen with a text in it, each with a private one in every field that takes one.
-    fn happenings() -> Vec<Happening> {
+    fn events() -> Vec<EventKind> {
         let text = || PRIVATE.to_owned();
         let causes = [
             "unreachable",
@@ -168,20 +168,20 @@ mod tests {
             "experiment_stopped",
         ];
         let of_cause = |event: &&str| serde_json::json!({ "event": event, "cause": PRIVATE });
-        let mut all: Vec<Happening> =
+        let mut all: Vec<EventKind> =
             causes.iter().map(|event| serde_json::from_value(of_cause(event)).unwrap()).collect();
         all.extend([
-            Happening::SlowCommand { us: 1, command: format!("GET {PRIVATE}"), client: Some(text()) },
-            Happening::RoleChanged {
+            EventKind::SlowCommand { us: 1, command: format!("GET {PRIVATE}"), client: Some(text()) },
+            EventKind::RoleChanged {
                 from: "master".to_owned(),
                 to: "slave".to_owned(),
                 master: Some(text()),
             },
-            Happening::ConnectionsLost { lost: 1, clients: 1, cause: text(), untold: 0 },
-            Happening::Prefilled { prefilled: Made { unseen: Some(text()), ..Made::default() } },
-            Happening::FirstError { error: "ERR".to_owned(), message: text() },
-            Happening::PingError { message: text() },
-            Happening::LineSkipped { line: 7, why: text() },
+            EventKind::ConnectionsLost { lost: 1, clients: 1, cause: text(), untold: 0 },
+            EventKind::Prefilled { prefilled: Made { unseen: Some(text()), ..Made::default() } },
+            EventKind::FirstError { error: "ERR".to_owned(), message: text() },
+            EventKind::PingError { message: text() },
+            EventKind::LineSkipped { line: 7, why: text() },
         ]);
         all
     }
@@ -205,7 +205,7 @@ mod tests {
             Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
             Record::End(Box::new(end)),
         ];
-        all.extend(happenings().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
+        all.extend(events().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
         all.extend(all.clone().into_iter().map(|record| record.at_node(1)));
         all
     }
@@ -223,10 +223,10 @@ mod tests {
     fn what_it_is_stays() {
         assert_eq!(code("WRONGTYPE Operation against key:7"), "WRONGTYPE");
         assert_eq!(code("no such key"), LEFT_OUT);
-        let slow = Happening::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None };
+        let slow = EventKind::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None };
         assert_eq!(
-            happening(slow),
-            Happening::SlowCommand { us: 7, command: "KEYS".to_owned(), client: None }
+            event_kind(slow),
+            EventKind::SlowCommand { us: 7, command: "KEYS".to_owned(), client: None }
         );
     }
 

@@ -9,7 +9,7 @@
 //! on records as they are measured and on those of a file alike.
 
 use super::{Event, Record, line};
-use crate::happening::Happening;
+use crate::events::EventKind;
 
 /// A fold over the records of a session that says what to write.
 pub trait Sink {
@@ -39,6 +39,6 @@ impl Sink for JsonLines {
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {
-        line(&Record::Event(Event::new(t_s, Happening::OutputLost { lines: pieces }))).unwrap_or_default()
+        line(&Record::Event(Event::new(t_s, EventKind::OutputLost { lines: pieces }))).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{End, Event, Record, Summary};
-use crate::happening::{Best, Found, Happening};
+use crate::events::{Best, EventKind, Found};
 
 /// A fold that ends in a [`Summary`].
 #[derive(Debug, Clone, Default)]
@@ -51,11 +51,11 @@ impl Tally {
                     *length_s += interval.load_s();
                 }
             },
-            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
+            Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
                 self.summary.first_errors.entry(error.clone()).or_insert_with(|| message.clone());
             }
-            Record::Event(Event { what: Happening::Found { found }, .. }) => self.found = Some(found.clone()),
-            Record::Event(Event { what: Happening::BestStep { best }, .. }) => self.best = Some(best.clone()),
+            Record::Event(Event { what: EventKind::Found { found }, .. }) => self.found = Some(found.clone()),
+            Record::Event(Event { what: EventKind::BestStep { best }, .. }) => self.best = Some(best.clone()),
             _ => {}
         }
     }
@@ -121,7 +121,7 @@ mod tests {
     fn the_first_message_of_a_kind_is_kept() {
         let mut tally = Tally::default();
         for message in ["first", "second"] {
-            let what = Happening::FirstError { error: "OOM".to_owned(), message: message.to_owned() };
+            let what = EventKind::FirstError { error: "OOM".to_owned(), message: message.to_owned() };
             tally.push(&Record::Event(Event::new(1.0, what)));
         }
         assert_eq!(tally.summary().first_errors["OOM"], "first");

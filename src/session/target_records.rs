@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     load::{LoadEvent, Output, RingEnd},
     probe,
@@ -101,7 +101,7 @@ impl TargetRecords {
 
     /// Says so.
     pub(super) fn tell_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
-        self.event(to_ns, Happening::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
+        self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
     /// New knobs hold.
@@ -192,11 +192,11 @@ impl TargetRecords {
             LoadEvent::Losses { worker, report } => self.connections.take(worker, &report),
             LoadEvent::Down { at_ns, worker } => self.connections.turn(worker, true, at_ns),
             LoadEvent::Up { at_ns, worker } => self.connections.turn(worker, false, at_ns),
-            LoadEvent::Died { at_ns, cause } => self.event(at_ns, Happening::WorkerDied { cause }),
+            LoadEvent::Died { at_ns, cause } => self.event(at_ns, EventKind::WorkerDied { cause }),
             LoadEvent::FirstError { kind, message } => {
                 let error = self.kinds.name(&kind).to_owned();
                 if !self.tally.summary().first_errors.contains_key(&error) {
-                    self.event(self.clock.now_ns(), Happening::FirstError { error, message });
+                    self.event(self.clock.now_ns(), EventKind::FirstError { error, message });
                 }
             }
         }
@@ -211,18 +211,18 @@ impl TargetRecords {
             // Those of the machine are none of a target's.
             probe::Message::Wake(_) | probe::Message::Intrinsic(_) => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
-                self.event(at_ns, Happening::PingError { message });
+                self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
                 // One outage is told once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
-                    self.event(at_ns, Happening::PingLost { cause });
+                    self.event(at_ns, EventKind::PingLost { cause });
                 }
             }
             probe::Message::Back { at_ns } => {
                 self.ping_is_lost = false;
-                self.event(at_ns, Happening::PingBack);
+                self.event(at_ns, EventKind::PingBack);
             }
         }
     }
@@ -242,7 +242,7 @@ impl TargetRecords {
         }
     }
 
-    fn event(&mut self, at_ns: u64, what: Happening) {
+    fn event(&mut self, at_ns: u64, what: EventKind) {
         self.make(Record::Event(Event::new(seconds(at_ns), what)));
     }
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crate::{
+    events::EventKind,
     gauge::{Gauge, Gauges},
-    happening::Happening,
     knobs::Knobs,
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::{CommandStat, LatencyEvent, Status},
@@ -227,7 +227,7 @@ impl MadeUp {
             errors: [(kind.to_owned(), n)].into(),
             ..Interval::default()
         };
-        let what = Happening::FirstError { error: kind.to_owned(), message: message.to_owned() };
+        let what = EventKind::FirstError { error: kind.to_owned(), message: message.to_owned() };
         vec![Record::Interval(Box::new(interval)), Record::Event(Event::new(t_s, what))]
     }
 
@@ -243,7 +243,7 @@ impl MadeUp {
     }
 
     /// An event of this moment.
-    fn event(&self, what: Happening) -> Record {
+    fn event(&self, what: EventKind) -> Record {
         Record::Event(Event::new(self.now_s(), what))
     }
 
@@ -265,8 +265,8 @@ impl MadeUp {
 }
 
 /// An entry of the slow log.
-pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> Happening {
-    Happening::SlowCommand { us, command: command.to_owned(), client: client.map(str::to_owned) }
+pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> EventKind {
+    EventKind::SlowCommand { us, command: command.to_owned(), client: client.map(str::to_owned) }
 }
 
 fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
@@ -341,16 +341,16 @@ pub fn outage() -> Vec<Record> {
             }
             103 => {
                 let cause = "reset".to_owned();
-                let lost = Happening::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0 };
+                let lost = EventKind::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0 };
                 records.push(made.event(lost));
             }
             104 => {
                 let cause = "connection refused".to_owned();
-                records.push(made.event(Happening::Unreachable { cause }));
+                records.push(made.event(EventKind::Unreachable { cause }));
             }
-            112 => records.push(made.event(Happening::Reachable)),
+            112 => records.push(made.event(EventKind::Reachable)),
             113 => {
-                records.push(made.event(Happening::ConnectionsBack { connections: 200, after_s: 2.1 }));
+                records.push(made.event(EventKind::ConnectionsBack { connections: 200, after_s: 2.1 }));
             }
             _ => {}
         }

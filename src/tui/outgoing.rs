@@ -15,10 +15,9 @@ use std::{
 use crate::{
     app::{Destination, Form, Outgoing, Written},
     export::OneSegment,
-    foreign,
     report::{Report, Source},
     session::{FileError, Kept, Sink, Writer},
-    units,
+    units, untrusted,
 };
 
 /// Why there are no records where none are kept.
@@ -85,7 +84,7 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
         // What is said is why it was not finished.
         let _ = std::fs::remove_file(&path);
     })?;
-    let (shown, path) = (foreign::path(&path), whole(&path)?);
+    let (shown, path) = (untrusted::path(&path), whole(&path)?);
     Ok(Written { path, told: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
 }
 

@@ -8,9 +8,8 @@ use ratatui::layout::Rect;
 use super::{screens, svg, theme::Theme};
 use crate::{
     app::{Model, Picture},
-    foreign,
     session::fresh_file,
-    units,
+    units, untrusted,
     workload::text_of,
 };
 
@@ -32,7 +31,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
 /// In words, when it cannot be written.
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
     let failed =
-        |path: &Path, error| format!("the screen cannot be saved to {}: {error}", foreign::path(path));
+        |path: &Path, error| format!("the screen cannot be saved to {}: {error}", untrusted::path(path));
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
@@ -40,7 +39,7 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
         let _ = fs::remove_file(&path);
         failed(&path, error)
     })?;
-    Ok(format!("saved the screen to {}, {}", foreign::path(&path), units::bytes(picture.len() as u64)))
+    Ok(format!("saved the screen to {}, {}", untrusted::path(&path), units::bytes(picture.len() as u64)))
 }
 
 /// What puts `text` on the terminal's clipboard: OSC 52, which needs no answer.
@@ -63,7 +62,7 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 /// In words, when it cannot be read, or not without waiting.
 pub fn read(path: &Path) -> (String, Result<String, String>) {
-    let name = foreign::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
+    let name = untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
     let text = match fs::metadata(path) {
         Ok(about) if about.is_file() => text_of(path).map_err(|error| error.cause),
         Ok(_) => Err("it is no file".to_owned()),

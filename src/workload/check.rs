@@ -12,7 +12,7 @@ use super::{
     key_form::MAX_DIGITS,
     step::{Fragment, Step},
 };
-use crate::foreign::is_obeyed;
+use crate::untrusted::is_obeyed;
 
 /// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;

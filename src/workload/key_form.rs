@@ -2,8 +2,8 @@
 
 use super::scatter::ycsb_hash;
 use crate::{
-    foreign,
     protocol::{KEY_DIGITS, Part},
+    untrusted,
 };
 
 /// The most digits: those of the highest number.
@@ -49,7 +49,7 @@ impl KeyForm {
         if !is_written || !text.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        foreign::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
+        untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
     }
 
     /// The highest number that has no more digits than it should.

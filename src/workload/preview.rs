@@ -14,7 +14,7 @@ use super::{
     readable::{self, THEN, readable},
     step::{Fragment, Step},
 };
-use crate::{foreign, protocol::Dialect};
+use crate::{protocol::Dialect, untrusted};
 
 /// Requests that are shown.
 const SAMPLES: usize = 12;
@@ -175,10 +175,14 @@ impl Asking<'_> {
     fn dataset(&self) -> Option<DatasetPreview> {
         let dataset = self.workload.dataset.as_ref()?;
         Some(DatasetPreview {
-            file: foreign::text(&dataset.file().to_string_lossy()),
+            file: untrusted::text(&dataset.file().to_string_lossy()),
             records: dataset.records(),
             read: dataset.records().min(DRAWS),
-            portions: dataset.portions().iter().map(|portion| foreign::text(&portion.to_string())).collect(),
+            portions: dataset
+                .portions()
+                .iter()
+                .map(|portion| untrusted::text(&portion.to_string()))
+                .collect(),
         })
     }
 
@@ -186,7 +190,7 @@ impl Asking<'_> {
         let ahead = |(place, share, bytes): Weighed| {
             let operation: &Operation = &self.workload.operations[place];
             OperationPreview {
-                name: foreign::text(&operation.name),
+                name: untrusted::text(&operation.name),
                 share,
                 bytes,
                 commands: readable::commands_of(operation),
@@ -210,7 +214,7 @@ impl Asking<'_> {
             let steps: Vec<_> = [out].into_iter().chain(later).filter(|step| step.length() > 0).collect();
             let steps: Vec<_> =
                 steps.iter().map(|step| readable(&step.wire(program.values()), self.dialect)).collect();
-            let operation = foreign::text(&program.operations().of(op).label);
+            let operation = untrusted::text(&program.operations().of(op).label);
             Ok(Sample { operation, bytes, request: steps.join(THEN) })
         };
         (0..SAMPLES).map(sample).collect()
@@ -226,13 +230,13 @@ impl Asking<'_> {
             let (name, keys) = workload.keys.iter().nth(set.into())?;
             let names = &names[usize::from(set)];
             let numbers = keys.numbers(self.keyspace);
-            let key = |number| foreign::bytes(&names.key(names.form.named(number)));
+            let key = |number| untrusted::bytes(&names.key(names.form.named(number)));
             let is_drawn = fragments.contains(&&Fragment::Key(set));
             let distribution = is_drawn.then_some(keys.distribution);
             // There the hottest ranks may fall on keys that are not there yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
             Some(KeysPreview {
-                name: foreign::text(name),
+                name: untrusted::text(name),
                 count: numbers.end - numbers.start,
                 first: key(numbers.start),
                 last: key(numbers.end - 1),
@@ -335,7 +339,7 @@ mod tests {
         let (mut draws, mut out) = (Draws::of_client(client_seed(7, 0), 0), Outgoing::default());
         (0..SAMPLES).for_each(|_| _ = program.append(&mut draws, &mut out));
         let told: Vec<_> = preview.samples.iter().map(|sample| sample.request.as_str()).collect();
-        assert_eq!(told.concat(), foreign::at_most(out.as_whole().unwrap(), 10_000));
+        assert_eq!(told.concat(), untrusted::at_most(out.as_whole().unwrap(), 10_000));
     }
 
     #[test]

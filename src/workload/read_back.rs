@@ -13,7 +13,7 @@ use super::{
     dataset::Taken,
     step::{Fragment, Step},
 };
-use crate::{foreign, protocol::Dialect};
+use crate::{protocol::Dialect, untrusted};
 
 /// Why what a workload wrote cannot be read back.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl ReadBack {
 impl Asked {
     /// The key as it can be shown.
     pub fn shown_key(&self) -> String {
-        foreign::at_most(&self.key, 80)
+        untrusted::at_most(&self.key, 80)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests as they stand on the wire, as a line that a person reads.
 
 use super::{Operation, Together};
-use crate::{foreign, protocol::Dialect};
+use crate::{protocol::Dialect, untrusted};
 
 /// The longest word in characters, with what is said of the rest: enough for the name of a key.
 const LONGEST_WORD: usize = 80;
@@ -17,7 +17,7 @@ pub(super) const THEN: &str = " then ";
 pub(super) fn commands_of(operation: &Operation) -> String {
     let between = if operation.together == Together::Sequence { THEN } else { " ; " };
     let steps = operation.steps.join(between);
-    let steps = foreign::at_most(steps.as_bytes(), LONGEST_COMMANDS);
+    let steps = untrusted::at_most(steps.as_bytes(), LONGEST_COMMANDS);
     if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
 }
 
@@ -25,7 +25,7 @@ pub(super) fn commands_of(operation: &Operation) -> String {
 /// them are one, with `\r\n` written out.
 pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
     let commands = if dialect.counts_words() { commands(wire) } else { None };
-    commands.map_or_else(|| foreign::at_most(wire, LONGEST_LINE), |commands| line(&commands))
+    commands.map_or_else(|| untrusted::at_most(wire, LONGEST_LINE), |commands| line(&commands))
 }
 
 fn line(commands: &[Vec<&[u8]>]) -> String {
@@ -56,7 +56,7 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
 
 /// A word, in quotes where it would not be seen as one.
 fn shown(word: &[u8]) -> String {
-    let shown = foreign::at_most(word, LONGEST_WORD);
+    let shown = untrusted::at_most(word, LONGEST_WORD);
     let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }

@@ -5,8 +5,8 @@ use super::{
     step::{Fragment, Step},
 };
 use crate::{
-    foreign,
     protocol::{Dialect, Part},
+    untrusted,
 };
 
 /// Which replies of a `step` are misses.
@@ -24,7 +24,7 @@ pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
 /// A word that is the same in every request.
 fn fixed(word: &[Fragment]) -> Option<String> {
     match word {
-        [Fragment::Text(text)] => Some(foreign::bytes(text)),
+        [Fragment::Text(text)] => Some(untrusted::bytes(text)),
         _ => None,
     }
 }

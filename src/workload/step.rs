@@ -1,7 +1,7 @@
 //! A step of an operation: the words of a command and the placeholders in them.
 
 use super::{Portion, Workload, commands};
-use crate::foreign;
+use crate::untrusted;
 
 /// A command: its arguments, each a row of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Step {
     /// known before it is drawn, or there is none.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
-            [Fragment::Text(text)] => Some(foreign::bytes(text).to_ascii_uppercase()),
+            [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
             _ => None,
         });
         let name = words.next()??;
@@ -78,7 +78,7 @@ impl Step {
             return Vec::new();
         }
         let number = |place: usize| match self.0.get(place)?.as_slice() {
-            [Fragment::Text(text)] => foreign::bytes(text).parse().ok(),
+            [Fragment::Text(text)] => untrusted::bytes(text).parse().ok(),
             _ => None,
         };
         let keys = commands::written_keys(&command, self.0.len(), number);
@@ -98,8 +98,8 @@ impl Step {
     /// What a word begins with, as a person would write it.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
-            Some(Fragment::Text(text)) => foreign::bytes(text),
-            Some(Fragment::OfRecord(portion)) => foreign::text(&portion.to_string()),
+            Some(Fragment::Text(text)) => untrusted::bytes(text),
+            Some(Fragment::OfRecord(portion)) => untrusted::text(&portion.to_string()),
             _ => "…".to_owned(),
         }
     }

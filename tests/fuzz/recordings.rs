@@ -7,7 +7,6 @@ use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use ratatui::layout::Rect;
 use redyno::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Playback, Screen, update},
-    foreign,
     print::{lines::Lines, summary},
     probe::Intrinsic,
     session::{Coalesce, Reader, Record, Sink, Span, Timeline, TimelineOptions, line},
@@ -16,6 +15,7 @@ use redyno::{
         screens,
         theme::{Colours, GlyphSet, Theme},
     },
+    untrusted,
 };
 use serde_json::{Map, Value, json};
 
@@ -325,7 +325,7 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
 }
 
 pub(super) fn assert_shown(text: &str) {
-    assert!(!text.contains(foreign::is_obeyed), "{text:?}");
+    assert!(!text.contains(untrusted::is_obeyed), "{text:?}");
 }
 
 /// Damaged lines are told, and nothing else is lost by them.

@@ -4,7 +4,7 @@
 use std::{ffi::OsString, fmt::Write as _, fs, path::Path};
 
 use redyno::{
-    foreign,
+    untrusted,
     workload::{Chosen, Settings},
 };
 
@@ -98,7 +98,7 @@ fn nothing_that_is_typed_or_named_is_obeyed_by_who_reads_what_is_printed() {
             } else {
                 text.clone()
             };
-            if text.contains(|c: char| c != '\n' && foreign::is_obeyed(c)) {
+            if text.contains(|c: char| c != '\n' && untrusted::is_obeyed(c)) {
                 obeyed.push(format!("case {case}: {words:?}: {text:?}"));
             }
         }
@@ -134,7 +134,7 @@ fn a_step_of_a_workload_is_read_or_refused_whatever_stands_in_it() {
             Ok(_) => read += 1,
             Err(error) => {
                 let told = error.to_string();
-                assert!(!told.contains(foreign::is_obeyed), "case {case}: {step:?}: {told:?}");
+                assert!(!told.contains(untrusted::is_obeyed), "case {case}: {step:?}: {told:?}");
             }
         }
     }

@@ -19,13 +19,12 @@ use crate::{
         reading::{print_all, records},
         words::Words,
     },
-    foreign,
     knobs::Knobs,
     print::summary,
     runner::{complain, ends},
     session::{Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
-    tui,
+    tui, untrusted,
 };
 
 impl Arguments for ReplayArgs {
@@ -80,5 +79,5 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
 
 /// The name of a file without its folders.
 fn name(path: &Path) -> String {
-    foreign::path(Path::new(path.file_name().unwrap_or(path.as_os_str())))
+    untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }

@@ -1,7 +1,7 @@
 //! A command of one's own, as its text is read and as it becomes a step.
 
 use super::asked::{Command, Pattern};
-use crate::{compat::words::escaped, foreign, workload::plain_words};
+use crate::{compat::words::escaped, untrusted, workload::plain_words};
 
 /// What stands for a key, within a word.
 const KEY: &[u8] = b"__key__";
@@ -19,7 +19,7 @@ impl Command {
 
     /// Its first word in capitals.
     pub(super) fn name(&self) -> String {
-        foreign::bytes(&self.words[0]).to_ascii_uppercase()
+        untrusted::bytes(&self.words[0]).to_ascii_uppercase()
     }
 
     /// Its words with a key of the set `keys` in place of each `__key__`, and a value `data` in place of `__data__`; `None`

@@ -25,13 +25,13 @@ use crate::{
     },
     endpoint::Target,
     export::memtier::Results,
-    foreign,
     knobs::{Knobs, MAX_CLIENTS, MAX_PIPELINE},
     load::{FirstWords, LatencyTo, Plan, Requests as Sent},
     print::words::Words,
     protocol::Step,
     session::Alone,
     signals::{Signal, listen},
+    untrusted,
     workload::KeyNames,
 };
 
@@ -87,12 +87,12 @@ impl Memtier {
         match &asked.out_file {
             None => writeln!(err, "Writing results to stdout")?,
             Some(path) => {
-                writeln!(err, "Writing results to {}...", foreign::path(path))?;
+                writeln!(err, "Writing results to {}...", untrusted::path(path))?;
                 out = Box::new(create(path)?);
             }
         }
         let json = asked.json_out_file.as_ref();
-        let json = json.map(|path| Ok::<_, Stop>((create(path)?, foreign::path(path)))).transpose()?;
+        let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
         Ok(Self { asked, requests, target, seed, clock, interrupts, out, json, err, loss: None })
@@ -250,7 +250,7 @@ impl Memtier {
 
 /// Opens a file that results go to.
 fn create(path: &Path) -> Result<File, Stop> {
-    let unwritable = |error: io::Error| format!("error: {}: {}", foreign::path(path), plain(&error));
+    let unwritable = |error: io::Error| format!("error: {}: {}", untrusted::path(path), plain(&error));
     File::create(path).map_err(|error| Stop::Told(unwritable(error)))
 }
 

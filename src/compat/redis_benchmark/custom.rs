@@ -1,14 +1,14 @@
 //! A command of one's own, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
-use crate::{compat::numbers::atoi, foreign, protocol::Dialect};
+use crate::{compat::numbers::atoi, protocol::Dialect, untrusted};
 
 /// Stands for a value.
 const DATA: &[u8] = b"__data__";
 
 /// What the command line's own commands are called.
 pub(super) fn title(asked: &Asked) -> String {
-    let words: Vec<_> = asked.command.iter().map(|word| foreign::bytes(word)).collect();
+    let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
@@ -36,7 +36,7 @@ pub(super) fn test(flavour: Flavour, title: &str, asked: &Asked, payload: &mut P
 fn sequence(words: &[Vec<u8>]) -> Vec<(u64, Vec<Vec<u8>>)> {
     let commands = words.split(|word| word == b";").map(|command| match command {
         [times, rest @ ..] if times.first().is_some_and(|first| (b'1'..=b'9').contains(first)) => {
-            (atoi(&foreign::bytes(times)) as u64, rest.to_vec())
+            (atoi(&untrusted::bytes(times)) as u64, rest.to_vec())
         }
         command => (1, command.to_vec()),
     });

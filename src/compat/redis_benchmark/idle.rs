@@ -12,10 +12,10 @@ use super::server_config::unreachable;
 use crate::{
     compat::{run::Stop, server::plain},
     endpoint::{ReachError, Talk, Target, wait_for},
-    foreign,
     load::most_clients,
     print::words::Words,
     protocol::Reply,
+    untrusted,
 };
 
 /// How often their number is told.
@@ -59,7 +59,7 @@ fn listen(talk: &mut Talk) -> Result<(), Stop> {
     let mut said = None;
     let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
         if let Reply::Error(line) = reply {
-            said = Some(format!("Error from server: {}", foreign::bytes(line)));
+            said = Some(format!("Error from server: {}", untrusted::bytes(line)));
         }
     });
     let end = match heard {

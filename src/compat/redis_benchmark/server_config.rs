@@ -9,8 +9,8 @@ use std::{
 use crate::{
     compat::server::{place, plain},
     endpoint::{NoTalk, ReachError, Talk, Target},
-    foreign,
     protocol::{Dialect, Reply},
+    untrusted,
 };
 
 /// As long as it takes.
@@ -51,7 +51,7 @@ impl<'a> Asking<'a> {
         let left = self.until.saturating_duration_since(Instant::now());
         self.talk.ask(&Dialect::Resp2.encode(words), 1, left, |bytes, reply| {
             answer = match reply {
-                Reply::Error(line) => Err(foreign::bytes(line)),
+                Reply::Error(line) => Err(untrusted::bytes(line)),
                 _ => Ok(bytes.to_vec()),
             };
         })?;
@@ -115,7 +115,7 @@ fn value(name: &str, answer: &[u8]) -> Option<String> {
     let head = format!("*2\r\n${}\r\n{name}\r\n$", name.len());
     let value = answer.strip_prefix(head.as_bytes())?.strip_suffix(b"\r\n")?;
     let begin = value.iter().position(|byte| *byte == b'\n')? + 1;
-    Some(foreign::bytes(&value[begin..]))
+    Some(untrusted::bytes(&value[begin..]))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, Error, ExtendedKeyPurpose};
 use thiserror::Error;
 
-use crate::foreign;
+use crate::untrusted;
 
 /// Why a connection's TLS failed. Load and probes count it as `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
             let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
             TlsFailure::WrongName {
                 asked: expected.to_str().into_owned(),
-                names: foreign::text(&names.join(", ")),
+                names: untrusted::text(&names.join(", ")),
             }
         }
         CertificateError::InvalidPurposeContext { required: ExtendedKeyPurpose::ServerAuth, .. } => {
@@ -170,7 +170,7 @@ fn spoken(text: &str) -> String {
     let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
     let mut spoken = String::new();
     let mut before = ' ';
-    for c in foreign::text(innermost).chars() {
+    for c in untrusted::text(innermost).chars() {
         let begins_word = c.is_ascii_uppercase() && before.is_ascii_lowercase();
         if begins_word {
             spoken.push(' ');

@@ -3,12 +3,12 @@
 use super::{SweepPlan, step::Step, table};
 use crate::{
     diagnose::our_limit,
+    events::{Best, EventKind, KneeAt, SweptStep},
     experiment::{
         Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, SettingError,
         stand::{Seen, Stand},
         t_s,
     },
-    happening::{Best, Happening, KneeAt, SweptStep},
     knobs::Knobs,
     session::{Delivery, Interval, Order},
     units,
@@ -100,7 +100,7 @@ impl Sweep {
             client_limit: our_limit(measured),
         };
         let next = self.turn(at + 1);
-        [Order::Tell(Happening::Stepped { step })].into_iter().chain(next).collect()
+        [Order::Tell(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
     /// Ends with what was measured, and sets back what was turned.
@@ -144,9 +144,9 @@ impl Sweep {
             None => Ending::Done,
         });
         let told = match (&self.best, limit) {
-            (Some(best), _) => Some(Happening::BestStep { best: best.clone() }),
+            (Some(best), _) => Some(EventKind::BestStep { best: best.clone() }),
             (None, Some(limit)) if matches!(self.ending, Some(Ending::NotHeld(_))) => {
-                Some(Happening::NothingFound { knob: dimension.word(), limit: limit.to_string() })
+                Some(EventKind::NothingFound { knob: dimension.word(), limit: limit.to_string() })
             }
             _ => None,
         };
@@ -279,9 +279,9 @@ mod tests {
         );
         assert_eq!((sweep.ending(), session.knobs()), (Some(&Ending::Done), &on()));
         assert!(session.now_s() < 9.0 * 3.5 + 1.0, "{}", session.now_s());
-        let steps = session.told.iter().filter(|told| matches!(told, Order::Tell(Happening::Stepped { .. })));
+        let steps = session.told.iter().filter(|told| matches!(told, Order::Tell(EventKind::Stepped { .. })));
         assert_eq!(steps.count(), 9);
-        assert_eq!(session.told.last(), Some(&Order::Tell(Happening::BestStep { best: best.clone() })));
+        assert_eq!(session.told.last(), Some(&Order::Tell(EventKind::BestStep { best: best.clone() })));
     }
     #[test]
     fn in_noise_the_step_with_the_most_throughput_is_found_too() {
@@ -339,7 +339,7 @@ mod tests {
             let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
             assert!(why.starts_with("no request succeeded at clients "), "{why}");
             assert_eq!((sweep.best(), sweep.report().contains("best")), (None, false), "{}", sweep.report());
-            assert!(!session.told.iter().any(|told| matches!(told, Order::Tell(Happening::BestStep { .. }))));
+            assert!(!session.told.iter().any(|told| matches!(told, Order::Tell(EventKind::BestStep { .. }))));
         }
     }
 

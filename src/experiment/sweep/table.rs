@@ -2,8 +2,8 @@
 
 use super::driver;
 use crate::{
+    events::Best,
     experiment::{Curve, Point},
-    happening::Best,
     units,
 };
 

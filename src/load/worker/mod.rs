@@ -47,9 +47,9 @@ use super::{
 use crate::{
     clock::{Clock, TICK_NS, next_tick_ns, tick_of},
     endpoint::{Endpoints, Greeting, Transport},
-    foreign,
     host::OwnThread,
     protocol::Kinds,
+    untrusted,
     workload::Outgoing,
 };
 
@@ -298,7 +298,7 @@ impl Worker {
         let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         for line in reading.first_errors {
-            self.tell_error(&ErrorKind::of_line(&line), || foreign::bytes(&line));
+            self.tell_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
         }
         if was_opening && !still_opening {
             self.begin(now_ns);

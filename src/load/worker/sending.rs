@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
 use crate::{
-    foreign,
     load::{ErrorKind, OperationCounts, answered::Batch, clients::Link, quota::Numbered},
+    untrusted,
     workload::OpId,
 };
 
@@ -193,7 +193,7 @@ impl Worker {
             format!(
                 "'{}' is no key of memcached, which has 1 to 250 bytes and no blank or control character; a request with \
                  such a key is counted and not sent",
-                foreign::at_most(&key, LONGEST_SHOWN)
+                untrusted::at_most(&key, LONGEST_SHOWN)
             )
         });
     }

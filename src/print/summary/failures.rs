@@ -43,7 +43,7 @@ pub(super) fn tell(text: &mut String, timeline: &Timeline, sum: &Summary) {
 #[cfg(test)]
 mod tests {
     use crate::{
-        happening::Happening,
+        events::EventKind,
         knobs::Knobs,
         load::Prefilling,
         print::summary,
@@ -68,7 +68,7 @@ mod tests {
                 ..Interval::default()
             }))
         };
-        let what = Happening::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
+        let what = EventKind::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
         let ping = Ping { errors: errors("timeout", 25), ..Ping::default() };
         let records = [
             Record::Event(Event::new(1.2, what)),

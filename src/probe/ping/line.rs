@@ -12,9 +12,9 @@ use super::{
 use crate::{
     clock::Clock,
     endpoint::{BackOff, Greeter, Greeting, Turn},
-    foreign,
     probe::Timing,
     protocol::{Reply, Skipper},
+    untrusted,
 };
 
 /// What the link has to tell; of a line that holds, the line tells it.
@@ -192,7 +192,7 @@ impl Line {
         let broken = |cause| Failure::Protocol { server, cause };
         while let Some(reply) = self.skipper.next(&mut input).map_err(broken)? {
             let error = match reply {
-                Reply::Error(line) => Some(foreign::bytes(line)),
+                Reply::Error(line) => Some(untrusted::bytes(line)),
                 _ => None,
             };
             if let Some(greeter) = &mut self.greeter {

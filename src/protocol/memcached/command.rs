@@ -7,11 +7,11 @@
 //! A step is words, key before value, in every dialect; where flags and lengths stand is the dialect's business.
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, number, text};
-use crate::foreign;
 use crate::protocol::{
     Part, Unspoken,
     request_parts::{Head, Laid},
 };
+use crate::untrusted;
 
 /// What can be asked: a command, the words that follow it, and how they are laid out.
 const FORMS: [(&[&str], &str); 20] = [
@@ -43,7 +43,7 @@ const FORMS: [(&[&str], &str); 20] = [
 /// When memcached does not have it, or not so.
 pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
-    let name = text(first).map(|text| foreign::bytes(text).to_ascii_uppercase()).unwrap_or_default();
+    let name = text(first).map(|text| untrusted::bytes(text).to_ascii_uppercase()).unwrap_or_default();
     let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
     let (names, form) = FORMS.iter().find(of_name).ok_or_else(|| unknown(&name))?;
     let line = match (names[0], arguments) {

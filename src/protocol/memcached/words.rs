@@ -1,8 +1,8 @@
 //! The words of a command, and what may stand where.
 
 use crate::{
-    foreign,
     protocol::{Part, Unspoken},
+    untrusted,
 };
 
 /// The longest key in bytes.
@@ -60,7 +60,7 @@ pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoke
         [Part::Text(text)] => is_digits(text),
         _ => false,
     };
-    let said = || text(word).map_or_else(|| "something else".to_owned(), foreign::bytes);
+    let said = || text(word).map_or_else(|| "something else".to_owned(), untrusted::bytes);
     if is_number {
         Ok(word)
     } else {
@@ -69,7 +69,7 @@ pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoke
 }
 
 pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
-    let seconds = text(ttl).and_then(|text| foreign::bytes(text).parse::<u64>().ok());
+    let seconds = text(ttl).and_then(|text| untrusted::bytes(text).parse::<u64>().ok());
     if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
         return Err(Unspoken(format!(
             "memcached takes more than {LONGEST_TTL} s (30 days) for a moment in time, and what is to expire then is gone \

@@ -8,7 +8,7 @@ use std::{
     str::FromStr,
 };
 
-use crate::foreign;
+use crate::untrusted;
 
 /// An address of one's own: a port of this machine alone, an address that others may reach, or a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
-            Self::Unix(path) => write!(f, "unix:{}", foreign::path(path)),
+            Self::Unix(path) => write!(f, "unix:{}", untrusted::path(path)),
         }
     }
 }

@@ -13,9 +13,9 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use crate::{
     endpoint::{ReachError, Talk, Target, call},
-    foreign,
     protocol::{Dialect, Introduction, Reply},
     server::{ServerError, link::REPLY_LIMIT},
+    untrusted,
 };
 
 /// The most bytes of one reply, 1 MiB: `stats conns` of 10 000 clients has some.
@@ -100,7 +100,7 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
         let mut said = Vec::new();
         let heard = talk.ask(&bytes, replies, REPLY_LIMIT, |bytes, reply| {
             said.push(match reply {
-                Reply::Error(line) => Err(foreign::bytes(line)),
+                Reply::Error(line) => Err(untrusted::bytes(line)),
                 _ => Ok(bytes.to_vec()),
             });
         });
@@ -134,7 +134,7 @@ impl Wire {
     /// The answer to one command.
     pub(super) async fn text(&self, command: &str) -> Result<String, ServerError> {
         let said = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
-        Ok(said.first().map(|bytes| foreign::lines(bytes)).unwrap_or_default())
+        Ok(said.first().map(|bytes| untrusted::lines(bytes)).unwrap_or_default())
     }
 
     /// Sends `bytes`, which so many replies follow. An error among them is an error of all.

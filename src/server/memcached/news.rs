@@ -1,7 +1,7 @@
 //! What changed between two answers to `stats`, as events. Pure.
 
 use super::stats::Stats;
-use crate::{happening::Happening, server::episode::Bursts};
+use crate::{events::EventKind, server::episode::Bursts};
 
 /// What the previous answer said, and which bursts are under way.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ struct Seen {
 
 impl News {
     /// What happened since the previous answer, and whether another process gave that.
-    pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<Happening>, bool) {
+    pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
         let seen = Seen { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
         // A container's processes all have the same number.
@@ -26,7 +26,7 @@ impl News {
         // Connections that it turned away, and times that it stopped to take any.
         let rejected = stats.number("rejected_connections").or(stats.number("listen_disabled_num"));
         let bursts = self.bursts.take(at_ns, [stats.number("evictions"), rejected], !is_other);
-        (is_other.then_some(Happening::Restarted).into_iter().chain(bursts).collect(), is_other)
+        (is_other.then_some(EventKind::Restarted).into_iter().chain(bursts).collect(), is_other)
     }
 }
 

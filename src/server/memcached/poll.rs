@@ -63,7 +63,7 @@ impl Poller {
     }
 
     fn read(&mut self, at_ns: u64, stats: &Stats) -> Polled {
-        let (happenings, is_other) = self.news.read(at_ns, stats);
+        let (events, is_other) = self.news.read(at_ns, stats);
         if is_other {
             (self.counters, self.calls) = (None, None);
         }
@@ -85,7 +85,7 @@ impl Poller {
             config: self.settings.clone(),
             ..Status::default()
         };
-        Polled { status, happenings }
+        Polled { status, events }
     }
 }
 

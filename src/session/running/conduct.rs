@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, seconds},
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     server::{Answer, Control, Marker, left_behind, value_words},
     session::{Live, Record, queue::Queue},
@@ -139,7 +139,7 @@ impl Running {
     /// Turns the load off where the server refuses it.
     fn look_for_refusal(&mut self, record: &Record) -> Option<String> {
         let cause = self.refusals.push(record)?;
-        self.live.event(Happening::LoadStopped { cause: cause.clone() });
+        self.live.event(EventKind::LoadStopped { cause: cause.clone() });
         self.gate.withdraw();
         self.live.stop_load();
         Some(cause)
@@ -195,7 +195,7 @@ impl Running {
         let (notices, failed) = self.recordings.look();
         notices.into_iter().for_each(|notice| self.peers.tell(notice));
         if let Some(error) = failed {
-            self.live.event(Happening::RecordingFailed { cause: error.to_string() });
+            self.live.event(EventKind::RecordingFailed { cause: error.to_string() });
         }
     }
 
@@ -211,13 +211,13 @@ impl Running {
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
             Record::Event(event) => match &event.what {
-                Happening::Unreachable { cause } => {
+                EventKind::Unreachable { cause } => {
                     // Whoever tells that tells its end, too.
                     self.commission.unreachable = None;
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
-                Happening::Reachable => Some(Notice::Reachable),
-                Happening::FirstError { error, .. } if error == "MOVED" => {
+                EventKind::Reachable => Some(Notice::Reachable),
+                EventKind::FirstError { error, .. } if error == "MOVED" => {
                     Some(Notice::Warning(OTHER_NODES.to_owned()))
                 }
                 _ => None,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    happening::{Happening, Prefilled},
+    events::{EventKind, Prefilled},
     knobs::Knobs,
     load::Prefilling,
     server::{Answer, Control, Counted},
@@ -89,7 +89,7 @@ impl Fill {
             unseen,
         };
         *self = Self::default();
-        live.event(Happening::Prefilled { prefilled: prefilled.clone() });
+        live.event(EventKind::Prefilled { prefilled: prefilled.clone() });
         live.go_on();
         Some(prefilled)
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     server::{Parameter, Progress},
     session::{
@@ -37,7 +37,7 @@ pub enum Order {
     /// Put a note on the time axis.
     Mark(Mark),
     /// Put on the time axis what an experiment tells.
-    Tell(Happening),
+    Tell(EventKind),
     /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
     StartRecording,
     /// End the recording.

@@ -8,9 +8,8 @@ use std::{
 
 use super::{Notice, RecordingState};
 use crate::{
-    foreign,
     session::{FileError, Record, Recording, Writer, queue::Feed},
-    units,
+    units, untrusted,
 };
 
 /// Where the records of a new recording are to be sent.
@@ -60,7 +59,7 @@ impl Recordings {
     /// In words, when one is under way or the file cannot be had.
     pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<Listener, String> {
         if let Some(current) = &self.current {
-            return Err(format!("the session is recorded to {} already", foreign::path(&current.path())));
+            return Err(format!("the session is recorded to {} already", untrusted::path(&current.path())));
         }
         let writer = Writer::fresh(folder, target).map_err(|error| error.to_string())?;
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
@@ -87,7 +86,7 @@ impl Recordings {
         let ended = self.ending.extract_if(.., |recording| recording.has_ended());
         let ended: Vec<_> = ended.chain(exports).chain(has_failed).collect();
         for ended in ended {
-            let (path, size) = (foreign::path(&ended.path()), units::bytes(ended.written()));
+            let (path, size) = (untrusted::path(&ended.path()), units::bytes(ended.written()));
             notices.push(match ended.finish() {
                 Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
                 Err(error) => {
@@ -106,7 +105,7 @@ impl Recordings {
             let since_s = self.since_s;
             notices.push(Notice::Recording(written.map(|(path, bytes)| RecordingState {
                 since_s,
-                file: foreign::path(&path),
+                file: untrusted::path(&path),
                 bytes,
             })));
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     session::{Event, Record},
 };
@@ -38,14 +38,14 @@ impl Refusals {
     /// Takes a record; why the load must stop, if this says so. A segment's load stops once.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
-            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
+            Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
                 return self.segment.take().map(|_| cause.clone());
             }
             Record::Segment(segment) => {
                 let Knobs { load, .. } = segment.knobs;
                 self.segment = load.then_some(segment.segment);
             }
-            Record::Event(Event { what: Happening::FirstError { error, message }, .. })
+            Record::Event(Event { what: EventKind::FirstError { error, message }, .. })
                 if FATAL.iter().any(|(fatal, _)| fatal == error) =>
             {
                 self.first.insert(error.clone(), message.clone());
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(refusals.push(&segment(1, true)), None);
         assert_eq!(refusals.push(&interval(1, "OOM")), None);
         let (error, message) = ("NOPERM".to_owned(), "NOPERM no SET for you".to_owned());
-        let what = Happening::FirstError { error, message };
+        let what = EventKind::FirstError { error, message };
         refusals.push(&Record::Event(Event::new(0.0, what)));
         assert_eq!(
             refusals.push(&interval(1, "NOPERM")).unwrap(),
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_load_stops_with_the_first_of_its_workers_that_dies() {
         let died =
-            |cause: &str| Record::Event(Event::new(0.0, Happening::WorkerDied { cause: cause.to_owned() }));
+            |cause: &str| Record::Event(Event::new(0.0, EventKind::WorkerDied { cause: cause.to_owned() }));
         let mut refusals = Refusals::new(true);
         refusals.push(&segment(1, true));
         assert_eq!(refusals.push(&died("docs.csv: it has changed")).unwrap(), "docs.csv: it has changed");

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     demo,
     endpoint::{Address, Target},
-    happening::Happening,
+    events::EventKind,
     knobs::Knobs,
     load::{FirstWords, LatencyTo, Plan},
     server::Parameter,
@@ -307,7 +307,7 @@ fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
     let prefilled = || {
         next(&peers[0], |record| match record {
             Record::Event(event) => match &event.what {
-                Happening::Prefilled { prefilled } => Some((prefilled.requests, prefilled.is_whole())),
+                EventKind::Prefilled { prefilled } => Some((prefilled.requests, prefilled.is_whole())),
                 _ => None,
             },
             _ => None,

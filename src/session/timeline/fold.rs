@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds},
+    events::EventKind,
     gauge::Gauge,
-    happening::Happening,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
     session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts},
@@ -150,7 +150,7 @@ impl Timeline {
             }
             Record::Server(moment) => self.push_status(moment),
             Record::Event(event) => {
-                if let Happening::FirstError { error, message } = &event.what {
+                if let EventKind::FirstError { error, message } = &event.what {
                     self.errors.first(error, message);
                 }
                 self.forgotten += push_bounded(&mut self.events, event.clone());

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds},
-    happening::Happening,
+    events::EventKind,
     probe::{TcpRtt, Timing},
     protocol::Words,
     server::Status,
@@ -325,8 +325,8 @@ impl<'a> Reading<'a> {
     /// Since when and why the target could not be reached at this moment, by the events.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
         self.events().rev().find_map(|event| match &event.what {
-            Happening::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),
-            Happening::Reachable => Some(None),
+            EventKind::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),
+            EventKind::Reachable => Some(None),
             _ => None,
         })?
     }

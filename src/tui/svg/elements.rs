@@ -7,8 +7,8 @@ use ratatui::{
 
 use super::shapes::{HEIGHT, Shape, WIDTH, shapes};
 use crate::{
-    foreign::is_obeyed,
     tui::theme::paper::{Paper, Rgb},
+    untrusted::is_obeyed,
 };
 
 /// From the top of a cell to the line that letters stand on, in pixels.

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Msg, update},
-        happening::Happening,
+        events::EventKind,
         probe::{Ping, Wake},
         session::{Event, Interval, Record, Span, TimelineOptions},
         stats::fixture::latency_of,
@@ -229,7 +229,7 @@ mod tests {
         take(&mut model, records);
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
-        let event = Event::new(3.25, Happening::Restarted);
+        let event = Event::new(3.25, EventKind::Restarted);
         take(&mut model, vec![Record::Event(event)]);
         let (text, ink) = sentence(&model, 120);
         assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");

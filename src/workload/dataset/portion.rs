@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{error::Fault, fields::Fields};
-use crate::foreign;
+use crate::untrusted;
 
 /// What is sent of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn push_object<'a>(
     let mut known = BTreeSet::new();
     for (name, field) in record {
         if !known.insert(name) {
-            let name = foreign::bytes(name);
+            let name = untrusted::bytes(name);
             let what = format!("the record has two fields '{name}', a JSON object has one of each");
             return Err(Fault::at(line, what));
         }

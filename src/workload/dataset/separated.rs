@@ -15,7 +15,7 @@ use super::{
     input::Input,
     portion::{Portion, push_object},
 };
-use crate::foreign;
+use crate::untrusted;
 
 /// Reads rows.
 pub(super) struct Separated {
@@ -60,7 +60,7 @@ impl Separated {
             self.input.consume(BOM.len());
         }
         self.read_row()?;
-        let names: Vec<_> = self.row.iter().map(foreign::bytes).collect();
+        let names: Vec<_> = self.row.iter().map(untrusted::bytes).collect();
         Ok(self.names.insert(names).clone())
     }
 

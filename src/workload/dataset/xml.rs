@@ -14,7 +14,7 @@ use super::{
     input::Input,
     portion::{Portion, push_object},
 };
-use crate::foreign;
+use crate::untrusted;
 
 /// Reads elements.
 pub(super) struct Xml {
@@ -37,7 +37,7 @@ impl Xml {
 
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         self.read_record()?;
-        Ok(self.record.iter().map(|(name, _)| foreign::bytes(name)).collect())
+        Ok(self.record.iter().map(|(name, _)| untrusted::bytes(name)).collect())
     }
 
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
@@ -87,7 +87,7 @@ impl Xml {
                 Event::GeneralRef(name) => {
                     let one = name.resolve_char_ref().map_err(|error| Fault::at(line, error))?;
                     let one = one.map(String::from);
-                    let name = foreign::bytes(&name);
+                    let name = untrusted::bytes(&name);
                     let known = resolve_predefined_entity(&name);
                     let text = one
                         .or(known.map(str::to_owned))

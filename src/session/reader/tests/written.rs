@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::*;
 use crate::{
+    events::Prefilled,
     gauge::{GAUGES, Gauges},
-    happening::Prefilled,
     knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
     probe::{Intrinsic, Ping, Wake},
     server::{CommandStat, LatencyEvent, Status},
@@ -43,33 +43,33 @@ fn status() -> Status {
     }
 }
 
-fn events() -> Vec<Happening> {
+fn events() -> Vec<EventKind> {
     let (n, s, text) = (u64::MAX, f64::MAX, String::new);
     let errors: BTreeMap<_, _> = [("OOM".to_owned(), n)].into();
     let prefilled =
         Prefilled { requests: n, answered: n, length_s: s, errors, looked_for: n, there: n, unseen: None };
     vec![
-        Happening::SlowCommand { us: n, command: text(), client: None },
-        Happening::MoreSlowCommands { entries: n },
-        Happening::SlowEvent { of: text(), last_ms: n, max_ms: n },
-        Happening::Forked { held_us: Some(n) },
-        Happening::SnapshotEnded { length_s: Some(s), outcome: text() },
-        Happening::RewriteEnded { length_s: Some(s), outcome: text() },
-        Happening::EvictionBegan { keys: n },
-        Happening::EvictionEnded { keys: n, length_s: s },
-        Happening::RejectionBegan { connections: n },
-        Happening::RejectionEnded { connections: n, length_s: s },
-        Happening::BlockingBegan { clients: n },
-        Happening::BlockingEnded { clients: n, length_s: s },
-        Happening::ReplicasChanged { from: n, to: n },
-        Happening::ConnectionsLost { lost: n, clients: n, cause: text(), untold: n },
-        Happening::MoreConnectionsLost { times: n },
-        Happening::ConnectionsBack { connections: n, after_s: s },
-        Happening::Paused { length_s: s },
-        Happening::Prefilled { prefilled },
-        Happening::OutputLost { lines: n },
-        Happening::LineSkipped { line: n, why: text() },
-        Happening::MoreLinesSkipped { lines: n },
+        EventKind::SlowCommand { us: n, command: text(), client: None },
+        EventKind::MoreSlowCommands { entries: n },
+        EventKind::SlowEvent { of: text(), last_ms: n, max_ms: n },
+        EventKind::Forked { held_us: Some(n) },
+        EventKind::SnapshotEnded { length_s: Some(s), outcome: text() },
+        EventKind::RewriteEnded { length_s: Some(s), outcome: text() },
+        EventKind::EvictionBegan { keys: n },
+        EventKind::EvictionEnded { keys: n, length_s: s },
+        EventKind::RejectionBegan { connections: n },
+        EventKind::RejectionEnded { connections: n, length_s: s },
+        EventKind::BlockingBegan { clients: n },
+        EventKind::BlockingEnded { clients: n, length_s: s },
+        EventKind::ReplicasChanged { from: n, to: n },
+        EventKind::ConnectionsLost { lost: n, clients: n, cause: text(), untold: n },
+        EventKind::MoreConnectionsLost { times: n },
+        EventKind::ConnectionsBack { connections: n, after_s: s },
+        EventKind::Paused { length_s: s },
+        EventKind::Prefilled { prefilled },
+        EventKind::OutputLost { lines: n },
+        EventKind::LineSkipped { line: n, why: text() },
+        EventKind::MoreLinesSkipped { lines: n },
     ]
 }
 

@@ -92,7 +92,7 @@ fn a_status_stands_for_the_seconds_since_the_previous_one() {
 fn errors_come_from_load_and_ping_with_their_first_message() {
     let errors = [("OOM".to_owned(), 3)].into();
     let lost = [("timeout".to_owned(), 25)].into();
-    let what = Happening::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
+    let what = EventKind::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
     let timeline = fold([
         Record::Interval(Box::new(Interval { t_s: 1.0, length_s: 0.25, errors, ..Interval::default() })),
         Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { errors: lost, ..Ping::default() }))),

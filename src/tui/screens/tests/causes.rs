@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    happening::Happening,
+    events::EventKind,
     session::Event,
     stats::{
         Latency,
@@ -44,7 +44,7 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
         }
     });
     let slow = fixture::slow_command(600_000, "DEBUG sleep", Some("127.0.0.1:5000"));
-    let save = Event::new(8.0, Happening::SnapshotBegan);
+    let save = Event::new(8.0, EventKind::SnapshotBegan);
     deliver(&mut model, vec![Record::Event(save), Record::Event(Event::new(8.4, slow))]);
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
@@ -94,7 +94,7 @@ fn what_is_far_too_short_is_near_and_no_cause() {
             interval.service = latency_of((0..2000).map(|n| if n < 50 { 602_000_000 } else { 300_000 }));
         }
     });
-    deliver(&mut model, vec![Record::Event(Event::new(8.0, Happening::Forked { held_us: Some(412) }))]);
+    deliver(&mut model, vec![Record::Event(Event::new(8.0, EventKind::Forked { held_us: Some(412) }))]);
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     assert!(!shown(&mut model, theme, (120, 36)).join("\n").contains("← a fork"));
     press(&mut model, KeyCode::Char('w'));

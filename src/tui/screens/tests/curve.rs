@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::{Effect, Order, Screen},
-    happening::{Found, Happening},
+    events::{EventKind, Found},
     session::Event,
 };
 
@@ -102,7 +102,7 @@ fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
     assert!(!text(&model, 120, 36).contains("holds up to"));
     let (knob, limit) = ("rate".to_owned(), "p99<5ms".to_owned());
     let found = Found { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
-    deliver(&mut model, vec![Record::Event(Event::new(12.0, Happening::Found { found }))]);
+    deliver(&mut model, vec![Record::Event(Event::new(12.0, EventKind::Found { found }))]);
     let shown = text(&model, 120, 36);
     assert!(shown.contains("p99<5ms holds up to 40 k/s, not for 80 k/s"), "{shown}");
     assert!(shown.contains("★ of what holds p99<5ms at rate "), "{shown}");

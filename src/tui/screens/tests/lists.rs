@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::{Context, Pane, Screen},
-    happening::Happening,
+    events::EventKind,
     session::{Event, Interval, Mark, OperationInterval},
     stats::{Latency, Recorder},
     tui::fixture::slow_command,
@@ -65,12 +65,12 @@ fn session() -> Vec<Record> {
             60 => records.push(Record::Mark(Mark { t_s, text: "the cache is warm".to_owned() })),
             110 => records.push(event(slow_command(14_200, "KEYS *", client))),
             140 => records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory")),
-            200 => records.push(event(Happening::Forked { held_us: Some(38_100) })),
+            200 => records.push(event(EventKind::Forked { held_us: Some(38_100) })),
             230 => {
                 let cause = "connection refused; is the server running?".to_owned();
-                records.push(event(Happening::Unreachable { cause }));
+                records.push(event(EventKind::Unreachable { cause }));
             }
-            236 => records.push(event(Happening::Reachable)),
+            236 => records.push(event(EventKind::Reachable)),
             300 => records.push(event(slow_command(22_800, "SORT redyno:list", client))),
             330 => records.extend(made.errors(
                 "OOM",

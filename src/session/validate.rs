@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::{Record, Segment};
-use crate::{foreign, units::grouped, workload::Workload};
+use crate::{units::grouped, untrusted, workload::Workload};
 
 /// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
 const LONGEST_S: f64 = 315_360_000.0;
@@ -50,7 +50,7 @@ impl Known {
 ///
 /// # Errors
 /// Why it is none, in words.
-pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, String> {
+pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = value["kind"].as_str();
     if kind == Some("segment") && known.segments == MOST_SEGMENTS {
@@ -81,7 +81,7 @@ struct Pass {
 impl Pass {
     fn value(&mut self, value: &mut Value) -> Result<(), String> {
         match value {
-            Value::String(text) => *text = foreign::text(text),
+            Value::String(text) => *text = untrusted::text(text),
             Value::Array(values) => values.iter_mut().try_for_each(|value| self.value(value))?,
             Value::Object(fields) => self.fields(fields)?,
             Value::Number(number) => self.number(number)?,
@@ -95,7 +95,7 @@ impl Pass {
             if !OF_DISTRIBUTIONS.contains(&name.as_str()) {
                 self.value(&mut value)?;
             }
-            let name = foreign::text(&name);
+            let name = untrusted::text(&name);
             if fields.insert(name.clone(), value).is_some() {
                 return Err(format!("it has '{name}' twice"));
             }

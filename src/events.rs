@@ -42,17 +42,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{self, counted, were};
 
-macro_rules! happenings {
+macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
         /// Something that happened. Texts of the server in it are shown as they are, so they have passed the gate before.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
-        pub enum Happening {
+        pub enum EventKind {
             $(#[doc = $what] $event $({ $($field: $of),* })?,)*
         }
 
-        impl Happening {
+        impl EventKind {
             /// What kind of thing it is, in a word or two; some share one.
             pub fn name(&self) -> &str {
                 match self {
@@ -61,7 +61,7 @@ macro_rules! happenings {
             }
         }
 
-        impl fmt::Display for Happening {
+        impl fmt::Display for EventKind {
             /// What exactly, without the name.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -72,7 +72,7 @@ macro_rules! happenings {
     };
 }
 
-happenings! {
+event_kinds! {
     /// The server cannot be reached.
     Unreachable { cause: String } "unreachable" cause;
     /// It is reached again, or tells its figures again.
@@ -203,7 +203,7 @@ happenings! {
         };
 }
 
-impl Happening {
+impl EventKind {
     /// Whether something that was lost is back.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_kind_of_an_error_is_said_once() {
         let told = |error: &str, message: &str| {
-            Happening::FirstError { error: error.to_owned(), message: message.to_owned() }.to_string()
+            EventKind::FirstError { error: error.to_owned(), message: message.to_owned() }.to_string()
         };
         assert_eq!(told("OOM", "OOM command not allowed"), "OOM command not allowed");
         assert_eq!(told("refused", "Connection refused"), "refused: Connection refused");
@@ -243,7 +243,7 @@ mod tests {
     fn connections_that_are_lost_again_and_again_are_so_many_times() {
         let told = |lost, untold| {
             let cause = "reset".to_owned();
-            Happening::ConnectionsLost { lost, clients: 50, cause, untold }.to_string()
+            EventKind::ConnectionsLost { lost, clients: 50, cause, untold }.to_string()
         };
         assert_eq!(told(50, 0), "50 of 50 connections: reset");
         assert_eq!(
