@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Client,
-    part::{add_counts, is_nothing, merge_some},
+    part::{add_counts, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
@@ -324,10 +324,6 @@ impl OperationInterval {
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
     }
-}
-
-fn per_s(ops: f64, length_s: f64) -> f64 {
-    if length_s > 0.0 { ops / length_s } else { 0.0 }
 }
 
 /// An interval with the cells that a recording leaves out of it.

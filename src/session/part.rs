@@ -28,3 +28,8 @@ pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
         None => drop(into.insert(kind.to_owned(), n)),
     }
 }
+
+/// How many of so many there were a second; 0 where no time was measured.
+pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
+    if length_s > 0.0 { n / length_s } else { 0.0 }
+}
