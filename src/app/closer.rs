@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Model, Order};
-use crate::session::timeline::{Asked, Stretch};
+use crate::session::timeline::{Reread, Stretch};
 
 /// Figures at the cursor are of so much before it.
 const MINUTE_S: f64 = 60.0;
@@ -24,7 +24,7 @@ pub(super) enum Closer {
     #[default]
     Unasked,
     /// This was asked for last; whether it is there yet, the timelines know.
-    Asked(Asked),
+    Asked(Reread),
     /// The recording cannot be read again.
     Impossible,
 }
@@ -40,13 +40,13 @@ impl Model {
         if closer == Closer::Impossible || step_s >= known_to_s(self.around(0.0).0) {
             return;
         }
-        let cell_s = Asked::cell_s_for(step_s);
+        let cell_s = Reread::cell_s_for(step_s);
         let (from_s, to_s) = self.around(NEAR);
         if matches!(closer, Closer::Asked(asked) if asked.cell_s <= cell_s && asked.holds(from_s, to_s)) {
             return;
         }
         let (from_s, to_s) = self.around(BEYOND);
-        let asked = Asked { from_s, to_s, cell_s, nodes: self.tracks().len() };
+        let asked = Reread { from_s, to_s, cell_s, nodes: self.tracks().len() };
         self.set_closer(Closer::Asked(asked));
         self.ask(Order::Refine(asked));
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// What the next picture asks for.
-    fn asked(model: &mut Model) -> Vec<Asked> {
+    fn asked(model: &mut Model) -> Vec<Reread> {
         let effects = update(model, Msg::Columns(120));
         let refine = |effect| match effect {
             Effect::Order(Order::Refine(asked)) => asked,
@@ -108,7 +108,7 @@ mod tests {
         effects.into_iter().map(refine).collect()
     }
 
-    fn read(asked: Asked) -> Msg {
+    fn read(asked: Reread) -> Msg {
         let mut stretch = Stretch::new(asked);
         (1..=3600).for_each(|s| stretch.push(&interval(s)));
         Msg::Delivery(Delivery::Stretch(Arc::new(stretch)))

@@ -14,7 +14,7 @@ use crate::{
     diagnose::Findings,
     session::{
         Record, Timeline,
-        timeline::{ErrorLog, Held, Reading, Segments, Stretch},
+        timeline::{ErrorLog, Latest, Reading, Segments, Stretch},
     },
 };
 
@@ -43,7 +43,7 @@ pub enum Reachability {
 pub struct Track {
     timeline: Timeline,
     /// The session as it was when the view was frozen, of what is known of its latest moment only.
-    held: Option<Box<Held>>,
+    held: Option<Box<Latest>>,
     /// What is wrong now.
     pub(super) findings: Findings,
     /// Whether its target answers.
@@ -103,22 +103,22 @@ impl Track {
 
     /// The last moment that can be shown without moving a frozen view: the latest, or that at which it was frozen.
     pub fn known_s(&self) -> f64 {
-        self.held.as_deref().map_or(self.timeline.now_s(), Held::t_s)
+        self.held.as_deref().map_or(self.timeline.now_s(), Latest::t_s)
     }
 
     /// What came later than this is not shown, in seconds of the session.
     pub(super) fn told_until_s(&self) -> f64 {
-        self.held.as_deref().map_or(f64::INFINITY, Held::t_s)
+        self.held.as_deref().map_or(f64::INFINITY, Latest::t_s)
     }
 
     /// The segments, as they were at that moment.
     pub fn segments(&self) -> &Segments {
-        self.held.as_deref().map_or(self.timeline.segments(), Held::segments)
+        self.held.as_deref().map_or(self.timeline.segments(), Latest::segments)
     }
 
     /// The errors, as they were at that moment.
     pub(super) fn errors(&self) -> &ErrorLog {
-        self.held.as_deref().map_or(self.timeline.errors(), Held::errors)
+        self.held.as_deref().map_or(self.timeline.errors(), Latest::errors)
     }
 }
 

@@ -6,7 +6,7 @@
 //!                               cursor               to
 //! ```
 //! One timeline grows. Freezing keeps a moment of it, and what was summed up until then
-//! ([`Held`](crate::session::timeline::Held)): everything that a frozen view shows is of the time up to that moment, until it
+//! ([`Latest`](crate::session::timeline::Latest)): everything that a frozen view shows is of the time up to that moment, until it
 //! is moved beyond.
 
 use super::{Model, TimeAxis, Track, Zoom, axis::number_ending};

@@ -83,7 +83,7 @@ impl Stop {
 }
 
 /// What a load says while it runs.
-pub enum Seen<'a> {
+pub enum LoadReport<'a> {
     /// What was measured in a stretch; and the sum so far, while it is not over.
     Interval(&'a Interval, Option<&'a Summary>),
     /// The first error of a kind, and its message.
@@ -97,12 +97,12 @@ pub enum Seen<'a> {
 pub fn to_its_end(
     mut alone: Alone,
     error: &str,
-    mut heed: impl FnMut(Seen) -> Result<ControlFlow<()>, Stop>,
+    mut heed: impl FnMut(LoadReport) -> Result<ControlFlow<()>, Stop>,
 ) -> Result<End, Stop> {
     let mut look = |record: &Record, so_far: Option<&Summary>| match record {
-        Record::Interval(interval) => heed(Seen::Interval(interval, so_far)),
+        Record::Interval(interval) => heed(LoadReport::Interval(interval, so_far)),
         Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
-            heed(Seen::Error(error, message))
+            heed(LoadReport::Error(error, message))
         }
         Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
             Err(Stop::Told(format!("{error}: {}", without_number(cause))))

@@ -44,7 +44,7 @@ pub enum Next {
 
 /// Whether requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum Answering {
     /// They are.
     Serving,
     /// They are read and thrown away.
@@ -63,7 +63,7 @@ pub struct Connection {
     /// Bytes of requests that are not whole or have to wait.
     input: Vec<u8>,
     outbox: Outbox,
-    phase: Phase,
+    phase: Answering,
     /// Requests wait until replies have gone.
     choked: bool,
     /// Whether the other side has closed: then a short read does not mean that there is no more to come.
@@ -74,7 +74,7 @@ impl Connection {
     /// The connection of this client.
     pub fn new(socket: Socket, client: usize) -> Self {
         let (input, outbox) = (Vec::new(), Outbox::default());
-        Self { client, socket, input, outbox, phase: Phase::Serving, choked: false, hung_up: false }
+        Self { client, socket, input, outbox, phase: Answering::Serving, choked: false, hung_up: false }
     }
 
     /// When a reply that is held back may go.
@@ -144,7 +144,7 @@ impl Connection {
     fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) -> usize {
         engine.state.read_clock();
         let (mut used, mut position) = (0, 0);
-        while self.phase == Phase::Serving && used < input.len() {
+        while self.phase == Answering::Serving && used < input.len() {
             if self.outbox.unsent() > MAX_UNSENT {
                 self.choked = true;
                 return used;
@@ -154,7 +154,7 @@ impl Connection {
                 Ok(None) => return used,
                 Err(error) => {
                     engine.refuse(self.client, &error, &mut self.outbox.bytes);
-                    self.phase = Phase::Leaving;
+                    self.phase = Answering::Leaving;
                     break;
                 }
             };
@@ -167,7 +167,7 @@ impl Connection {
                 self.apply(&fault, begin, engine);
             }
         }
-        if self.phase == Phase::Serving { used } else { input.len() }
+        if self.phase == Answering::Serving { used } else { input.len() }
     }
 
     /// Does to the reply that begins at `begin` what the script of faults wants, and sees whether the client goes.
@@ -184,15 +184,15 @@ impl Connection {
             }
             Some(Damage::Cut { close }) => {
                 bytes.truncate(begin.midpoint(bytes.len()));
-                self.phase = if close { Phase::Leaving } else { Phase::Silent };
+                self.phase = if close { Answering::Leaving } else { Answering::Silent };
             }
             Some(Damage::Reset) => {
                 bytes.truncate(begin);
-                self.phase = Phase::Resetting;
+                self.phase = Answering::Resetting;
             }
         }
-        if self.phase == Phase::Serving && engine.is_leaving(self.client) {
-            self.phase = Phase::Leaving;
+        if self.phase == Answering::Serving && engine.is_leaving(self.client) {
+            self.phase = Answering::Leaving;
         }
     }
 
@@ -206,12 +206,12 @@ impl Connection {
             net.bytes_out += went as u64;
         }
         match self.phase {
-            Phase::Resetting => {
+            Answering::Resetting => {
                 // Where it cannot be set, as on a unix socket, the client sees a close, which is the nearest thing left.
                 let _ = self.socket.set_linger(Some(Duration::ZERO));
                 Next::Close
             }
-            Phase::Leaving if self.outbox.unsent() == 0 => Next::Close,
+            Answering::Leaving if self.outbox.unsent() == 0 => Next::Close,
             _ => Next::Wait,
         }
     }

@@ -120,7 +120,7 @@ impl Find {
 
     /// The highest rate for which the limit holds for certain, and the lowest for which it does not, as far as that is known.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
-        let rate = |seen: Option<&crate::stats::search::Seen>| seen.map(|seen| seen.load as u32);
+        let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }

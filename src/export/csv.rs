@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     besides::{self, Besides},
-    sheet::{Line, Rows, Sheet, WORDS},
+    sheet::{Rows, Sheet, SheetRow, WORDS},
 };
 use crate::session::{Record, Sink, figures::FIGURES};
 
@@ -34,7 +34,7 @@ impl Csv {
 impl Sink for Csv {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines: Vec<_> = self.heading().into_iter().collect();
-        self.sheet.push(record, |line: &Line| lines.push(written(line.cells())));
+        self.sheet.push(record, |line: &SheetRow| lines.push(written(line.cells())));
         lines.extend(Besides::of(self.sheet.rows, record).iter().map(|row| written(row.cells())));
         lines
     }

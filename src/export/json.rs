@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     besides::{Besides, Sums},
-    sheet::{Line, Rows, Sheet},
+    sheet::{Rows, Sheet, SheetRow},
 };
 use crate::session::{Record, SessionStart, Sink};
 
@@ -43,11 +43,11 @@ pub(super) struct Json {
 #[derive(Serialize)]
 struct Whole<'a> {
     session: Option<&'a SessionStart>,
-    summary: Line<'a>,
+    summary: SheetRow<'a>,
     errors: &'a std::collections::BTreeMap<String, u64>,
     first_errors: &'a std::collections::BTreeMap<String, String>,
-    operations: Vec<Line<'a>>,
-    segments: Vec<Line<'a>>,
+    operations: Vec<SheetRow<'a>>,
+    segments: Vec<SheetRow<'a>>,
     /// Each probe over the whole session.
     probes: Vec<Besides>,
     /// What the server said of itself last.
@@ -66,10 +66,10 @@ impl Sink for Json {
         let operations = self.sheet.operations();
         let whole = Whole {
             session: self.sheet.timeline.session(),
-            summary: Line::of_summary(&summary),
+            summary: SheetRow::of_summary(&summary),
             errors: &summary.errors,
             first_errors: &summary.first_errors,
-            operations: Line::of_operations(&summary, &operations).collect(),
+            operations: SheetRow::of_operations(&summary, &operations).collect(),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
             server: self.besides.server(),

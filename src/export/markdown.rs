@@ -1,6 +1,6 @@
 //! Tables in Markdown, for a ticket: the session, its segments, its operations.
 
-use super::sheet::{Line, Sheet};
+use super::sheet::{Sheet, SheetRow};
 use crate::session::{
     Record, Sink,
     figures::{self, Figure},
@@ -45,16 +45,16 @@ impl Sink for Markdown {
         });
         let mut rows: Vec<_> = self.0.segments().into_iter().map(|line| (named(&line), line)).collect();
         if operations.len() > 1 {
-            let lines = Line::of_operations(&summary, &operations);
+            let lines = SheetRow::of_operations(&summary, &operations);
             rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
         }
-        rows.push(("all".to_owned(), Line::of_summary(&summary)));
+        rows.push(("all".to_owned(), SheetRow::of_summary(&summary)));
         vec![head.unwrap_or_default() + &table(&rows)]
     }
 }
 
 /// What a segment's row is called.
-fn named(line: &Line) -> String {
+fn named(line: &SheetRow) -> String {
     let row = &line.row;
     let knobs = row.knobs.map_or_else(String::new, |knobs| escaped(&knobs.to_string()));
     let phase = if line.words()[1] == "load" { "" } else { line.words()[1] };
@@ -63,7 +63,7 @@ fn named(line: &Line) -> String {
 }
 
 /// Rows below their headings, without columns that nobody has a value in.
-fn table(rows: &[(String, Line)]) -> String {
+fn table(rows: &[(String, SheetRow)]) -> String {
     let is_told = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
     let columns: Vec<_> = COLUMNS.iter().filter(is_told).collect();
     let headings: Vec<_> = columns.iter().map(|figure| figure.heading).collect();

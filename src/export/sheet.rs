@@ -61,7 +61,7 @@ pub(super) const WORDS: [&str; 4] = ["kind", "phase", "workload", "operation"];
 
 /// A row with its words.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct SheetRow<'a> {
     /// `interval`, `operation`, `segment` or `summary`.
     kind: &'static str,
     /// What its segment is: `load`, `idle`, `warm-up` or `prefill`; nothing of a summary.
@@ -72,7 +72,7 @@ pub(super) struct Line<'a> {
     pub(super) row: Row<'a>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SheetRow<'a> {
     fn of(kind: &'static str, segment: Option<&'a Segment>, row: Row<'a>) -> Self {
         let phase = segment.map_or("", phase);
         let workload = segment.filter(|segment| segment.knobs.load);
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
 }
 
 /// A JSON object: words, then figures; `null` where nothing, or too little, was measured.
-impl Serialize for Line<'_> {
+impl Serialize for SheetRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(WORDS.len() + FIGURES.len()))?;
         for (name, word) in WORDS.iter().zip(self.words()) {
@@ -158,11 +158,11 @@ impl Sheet {
     }
 
     /// Takes a record, and hands over the lines that it completes.
-    pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&Line)) {
+    pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&SheetRow)) {
         self.timeline.push(record);
         let Record::Interval(interval) = record else { return };
         let segment = self.timeline.segments().numbered(interval.segment).map(|segment| &segment.start);
-        let line = || Line::of("interval", segment, Row::of_interval(interval));
+        let line = || SheetRow::of("interval", segment, Row::of_interval(interval));
         match self.rows {
             Rows::Intervals => take(&line()),
             Rows::Operations => {
@@ -173,18 +173,18 @@ impl Sheet {
     }
 
     /// Hands over the lines that the end completes.
-    pub(super) fn finish(&self, take: impl FnMut(&Line)) {
+    pub(super) fn finish(&self, take: impl FnMut(&SheetRow)) {
         if self.rows == Rows::Segments {
             self.segments().iter().for_each(take);
         }
     }
 
     /// The segments, in their order.
-    pub(super) fn segments(&self) -> Vec<Line<'_>> {
+    pub(super) fn segments(&self) -> Vec<SheetRow<'_>> {
         let now_s = self.timeline.now_s();
         let of = |segment| Row::of_segment(segment, now_s);
         let segments = self.timeline.segments().iter();
-        segments.map(|segment| Line::of("segment", Some(&segment.start), of(segment))).collect()
+        segments.map(|segment| SheetRow::of("segment", Some(&segment.start), of(segment))).collect()
     }
 
     /// What each operation did outside of warm-up and prefill.

@@ -22,7 +22,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::connection::{Connection, Phase};
 use crate::workload::Draws;
-pub(super) use client::{Client, Link};
+pub(super) use client::{Client, ClientConnection};
 
 /// Connections that all workers together have in the making at a time. As many wait in the server's queue of
 /// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls
@@ -83,7 +83,7 @@ impl Clients {
     #[inline]
     pub(super) fn connection(&mut self, i: usize) -> Option<&mut Connection> {
         match self.all.get_mut(i) {
-            Some(Client { link: Link::Open(connection), .. }) => Some(connection),
+            Some(Client { link: ClientConnection::Open(connection), .. }) => Some(connection),
             _ => None,
         }
     }
@@ -91,7 +91,7 @@ impl Clients {
     /// All connections, with the index of their client.
     pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut Connection)> {
         self.all.iter_mut().enumerate().filter_map(|(i, client)| match &mut client.link {
-            Link::Open(connection) => Some((i, connection)),
+            ClientConnection::Open(connection) => Some((i, connection)),
             _ => None,
         })
     }
@@ -121,8 +121,8 @@ impl Clients {
             self.all.push(Client::new(draws_of(self.all.len())));
         }
         for i in 0..n {
-            if matches!(self.all[i].link, Link::Down) {
-                self.all[i].link = Link::Scheduled;
+            if matches!(self.all[i].link, ClientConnection::Down) {
+                self.all[i].link = ClientConnection::Scheduled;
                 self.to_open.push_back(i);
             }
         }
@@ -130,7 +130,7 @@ impl Clients {
 
     /// Gives the memory of surplus clients back when they are gone.
     fn shrink(&mut self) {
-        let is_gone = |client: &Client| matches!(client.link, Link::Down);
+        let is_gone = |client: &Client| matches!(client.link, ClientConnection::Down);
         while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
             self.all.pop();
         }
@@ -170,7 +170,7 @@ impl Clients {
         while self.opening < self.max_opening {
             let i = self.to_open.pop_front()?;
             // One that was not wanted for a while may stand in the queue twice.
-            if !self.is_surplus(i) && matches!(self.all[i].link, Link::Scheduled) {
+            if !self.is_surplus(i) && matches!(self.all[i].link, ClientConnection::Scheduled) {
                 return Some(i);
             }
         }
@@ -182,7 +182,7 @@ impl Clients {
         self.open += 1;
         self.opening += 1;
         self.all[i].served = 0;
-        self.all[i].link = Link::Open(connection);
+        self.all[i].link = ClientConnection::Open(connection);
     }
 
     /// The connection of client `i` is greeted. Whether it had lost the one before.
@@ -196,7 +196,7 @@ impl Clients {
     pub(super) fn renew(&mut self, i: usize) {
         self.take_connection(i);
         let client = &mut self.all[i];
-        client.link = Link::Scheduled;
+        client.link = ClientConnection::Scheduled;
         self.between += usize::from(!std::mem::replace(&mut client.is_between, true));
         self.to_open.push_back(i);
     }
@@ -211,15 +211,15 @@ impl Clients {
         self.take_connection(i);
         self.arrive(i);
         self.forget_loss(i);
-        self.all[i].link = Link::Down;
+        self.all[i].link = ClientConnection::Down;
         self.all[i].back_off.reset();
         self.shrink();
     }
 
     /// Takes the connection of client `i` away.
     fn take_connection(&mut self, i: usize) -> Option<Connection> {
-        match std::mem::replace(&mut self.all[i].link, Link::Down) {
-            Link::Open(connection) => {
+        match std::mem::replace(&mut self.all[i].link, ClientConnection::Down) {
+            ClientConnection::Open(connection) => {
                 self.open -= 1;
                 self.opening -= usize::from(is_opening(&connection));
                 Some(connection)
@@ -241,7 +241,7 @@ impl Clients {
             return false;
         }
         let client = &mut self.all[i];
-        client.link = Link::Scheduled;
+        client.link = ClientConnection::Scheduled;
         let pause = client.back_off.next(&mut self.jitter);
         self.retries.push(Reverse((now_ns + pause.as_nanos() as u64, i)));
         let newly_lost = !std::mem::replace(&mut client.is_lost, true);
@@ -337,7 +337,7 @@ mod tests {
         while let Some(i) = clients.next_to_open() {
             opened.push(i);
             // As if it were open: neither scheduled nor lost.
-            clients.all[i].link = Link::Down;
+            clients.all[i].link = ClientConnection::Down;
         }
         opened.sort_unstable();
         assert_eq!(opened, [0, 1, 2]);

@@ -20,7 +20,7 @@ use crate::knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS};
 #[derive(Debug)]
 pub(super) struct Pace {
     /// What sets it; `None` is a closed loop, or no load.
-    source: Option<Source>,
+    source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
     /// Whether its requests are due: the worker had a connection under this load, or failed to have one.
@@ -33,7 +33,7 @@ pub(super) struct Pace {
 
 /// What a schedule depends on. While it stays, so does the schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Source {
+struct ScheduleKey {
     rate: u32,
     arrivals: Arrivals,
     share: Share,
@@ -49,7 +49,7 @@ impl Pace {
     /// is not sent any more because the pace changes is returned. The requests of a new pace are due when it has [begun](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
-        let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| Source {
+        let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| ScheduleKey {
             rate,
             arrivals: knobs.arrivals,
             share,
@@ -59,7 +59,7 @@ impl Pace {
         }
         let unsent = self.give_up(since_ns);
         self.untold = self.take_due();
-        let schedule = |s: Source| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
+        let schedule = |s: ScheduleKey| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
         self.schedule = source.map(schedule);
         self.source = source;
         self.told = 0;

@@ -33,14 +33,14 @@ pub(super) struct Poisson {
     /// How many blocks were begun.
     blocks: u64,
     /// What is still to come of the last of them, the earliest stretch at the end.
-    ahead: Vec<Stretch>,
+    ahead: Vec<Scatter>,
     /// The moments of the stretch at hand, the earliest at the end.
     near_ns: Vec<f64>,
 }
 
 /// So many requests, anywhere in a stretch of time.
 #[derive(Debug, Clone)]
-struct Stretch {
+struct Scatter {
     from_ns: f64,
     length_ns: f64,
     requests: u64,
@@ -86,16 +86,16 @@ impl Poisson {
         }
     }
 
-    fn next_block(&mut self) -> Stretch {
+    fn next_block(&mut self) -> Scatter {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed.wrapping_add(self.blocks));
         let from_ns = self.blocks as f64 * self.block_ns;
         self.blocks += 1;
         let requests = normal(BLOCK, BLOCK.sqrt(), &mut random);
-        Stretch { from_ns, length_ns: self.block_ns, requests, seed: random.next_u64() }
+        Scatter { from_ns, length_ns: self.block_ns, requests, seed: random.next_u64() }
     }
 }
 
-impl Stretch {
+impl Scatter {
     fn halves(&self) -> [Self; 2] {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         let first = heads(self.requests, &mut random);

@@ -17,12 +17,12 @@ pub(super) const LATE_S: f64 = 0.125;
 #[derive(Debug, Default)]
 pub struct Coalesce {
     /// What is held back of each node.
-    nodes: BTreeMap<u16, Held>,
+    nodes: BTreeMap<u16, HeldBack>,
 }
 
 /// The stretches of one node that are held back.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldBack {
     second: Option<f64>,
     /// By segment, and whether they have no length or are a drain: late replies are of no second, and make no rate in it.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
@@ -45,7 +45,7 @@ impl Coalesce {
     }
 }
 
-impl Held {
+impl HeldBack {
     fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         let t_s = match &**record {

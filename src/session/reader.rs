@@ -19,7 +19,7 @@ use super::{
     Event, Record, SCHEMA,
     input::Input,
     places::{Place, Places},
-    timeline::{Asked, Stretch},
+    timeline::{Reread, Stretch},
     validate::validated,
 };
 use crate::events::EventKind;
@@ -78,7 +78,7 @@ struct Opening {
 }
 
 /// One line of the file.
-enum Line {
+enum FileLine {
     /// With its end.
     Whole(Vec<u8>),
     /// The file ended before it did.
@@ -119,9 +119,9 @@ impl Reader {
         };
         let not_one = || ReadError::NotARecording(path.to_owned());
         let line = match reader.next_line()? {
-            Line::None => return Err(ReadError::Empty(path.to_owned())),
-            Line::TooLong => return Err(not_one()),
-            Line::Whole(line) | Line::Cut(line) => line,
+            FileLine::None => return Err(ReadError::Empty(path.to_owned())),
+            FileLine::TooLong => return Err(not_one()),
+            FileLine::Whole(line) | FileLine::Cut(line) => line,
         };
         let opening: Opening = serde_json::from_slice(&line).map_err(|_| not_one())?;
         if opening.kind != "session" {
@@ -150,14 +150,14 @@ impl Reader {
         }
         loop {
             let told = match self.next_line()? {
-                Line::None => return Ok(self.close(false)),
-                Line::TooLong => self.skip("it is longer than any record"),
-                Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
-                Line::Whole(line) => match self.parse(&line) {
+                FileLine::None => return Ok(self.close(false)),
+                FileLine::TooLong => self.skip("it is longer than any record"),
+                FileLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
+                FileLine::Whole(line) => match self.parse(&line) {
                     Ok(record) => return Ok(Some(record)),
                     Err(why) => self.skip(&why),
                 },
-                Line::Cut(line) => match self.parse(&line) {
+                FileLine::Cut(line) => match self.parse(&line) {
                     Ok(record) => return Ok(Some(record)),
                     Err(_) => return Ok(self.close(true)),
                 },
@@ -172,7 +172,7 @@ impl Reader {
     ///
     /// # Errors
     /// When the file cannot be read, or not from anywhere but its beginning, as a pipe.
-    pub fn stretch(&mut self, asked: Asked) -> Result<Stretch, ReadError> {
+    pub fn stretch(&mut self, asked: Reread) -> Result<Stretch, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let place = self.places.before(from_s);
         let found = self.lines.seek(place.offset);
@@ -226,20 +226,20 @@ impl Reader {
         Record::Event(Event::new(self.at.t_s, what))
     }
 
-    fn next_line(&mut self) -> Result<Line, ReadError> {
+    fn next_line(&mut self) -> Result<FileLine, ReadError> {
         let mut line = Vec::new();
         let error = |cause| ReadError::Io(self.path.clone(), cause);
         let n = (&mut self.lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(error)? as u64;
         self.at.offset += n;
         self.at.line += 1;
         match line.last() {
-            None => Ok(Line::None),
-            Some(b'\n') => Ok(Line::Whole(line)),
-            Some(_) if n < LONGEST_LINE => Ok(Line::Cut(line)),
-            Some(_) if self.at.line == 1 => Ok(Line::TooLong),
+            None => Ok(FileLine::None),
+            Some(b'\n') => Ok(FileLine::Whole(line)),
+            Some(_) if n < LONGEST_LINE => Ok(FileLine::Cut(line)),
+            Some(_) if self.at.line == 1 => Ok(FileLine::TooLong),
             Some(_) => {
                 self.at.offset += self.lines.skip_until(b'\n').map_err(error)? as u64;
-                Ok(Line::TooLong)
+                Ok(FileLine::TooLong)
             }
         }
     }

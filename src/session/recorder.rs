@@ -28,20 +28,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
-    state: Arc<State>,
+    state: Arc<Shared>,
     losses: Losses,
 }
 
 /// What the thread and its owner share.
 #[derive(Debug, Default)]
-struct State {
+struct Shared {
     /// The file that is being written.
     path: Mutex<PathBuf>,
     written: AtomicU64,
     stopped: AtomicBool,
 }
 
-impl State {
+impl Shared {
     fn path(&self) -> PathBuf {
         self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -56,7 +56,7 @@ impl Recording {
         let (feed, records) = queue();
         let losses = feed.losses();
         let path = Mutex::new(writer.path().to_owned());
-        let state = Arc::new(State { path, ..State::default() });
+        let state = Arc::new(Shared { path, ..Shared::default() });
         let shared = Arc::clone(&state);
         let body = move || record(writer, &records, &shared);
         let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(body)?;
@@ -113,9 +113,9 @@ impl Recording {
 }
 
 /// What one file of a recording is made of.
-struct Part {
+struct RecordingFile {
     writer: Writer,
-    state: Arc<State>,
+    state: Arc<Shared>,
     coalesce: Coalesce,
     /// What it holds, by node.
     sums: BTreeMap<u16, Tally>,
@@ -126,10 +126,10 @@ struct Part {
     t_s: f64,
 }
 
-fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<State>) -> Result<(), FileError> {
+fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<Shared>) -> Result<(), FileError> {
     let (coalesce, sums) = (Coalesce::default(), BTreeMap::from([(0, Tally::default())]));
     let (session, segments, t_s) = (None, BTreeMap::new(), 0.0);
-    let mut part = Part { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
+    let mut part = RecordingFile { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
     let mut records = records.rest().peekable();
     if records.peek().is_none() {
         // The session has not begun: nothing is left of its file.
@@ -147,7 +147,7 @@ fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<State>) -> R
     part.writer.finish().map(drop)
 }
 
-impl Part {
+impl RecordingFile {
     fn take(&mut self, record: &Arc<Record>) -> Result<(), FileError> {
         if record.t_s().is_some_and(|t_s| self.writer.is_due(t_s)) {
             self.go_on(record.t_s().unwrap_or_default())?;

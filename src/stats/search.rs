@@ -56,7 +56,7 @@ pub enum Next {
 
 /// What was seen at a load, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct Trials {
     /// The load.
     pub load: f64,
     /// Short trials that were good.
@@ -77,7 +77,7 @@ enum Class {
     Undecided,
 }
 
-impl Seen {
+impl Trials {
     fn new(load: f64) -> Self {
         Self { load, short_good_s: 0.0, short_bad_s: 0.0, full_good_s: 0.0, full_bad_s: 0.0 }
     }
@@ -123,7 +123,7 @@ impl Seen {
 #[derive(Debug, Clone)]
 pub struct Search {
     /// By load, ascending.
-    seen: Vec<Seen>,
+    seen: Vec<Trials>,
     least: f64,
     is_closing: bool,
 }
@@ -131,14 +131,14 @@ pub struct Search {
 impl Search {
     /// A search from below `guess`, at which the limit is presumed not to hold. Loads are whole numbers.
     pub fn new(guess: f64) -> Self {
-        Self { seen: vec![Seen::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
+        Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
     /// Counts a trial that was good or not. One that was disturbed is not counted, and is the next again.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
-            self.seen.insert(at, Seen::new(trial.load));
+            self.seen.insert(at, Trials::new(trial.load));
         }
         let seen = &mut self.seen[at];
         let time_s = match (trial.is_full, is_good) {
@@ -155,13 +155,13 @@ impl Search {
         self.is_closing = true;
     }
 
-    fn is_near(&self, good: &Seen, bad: &Seen) -> bool {
+    fn is_near(&self, good: &Trials, bad: &Trials) -> bool {
         let width = if self.is_closing { WIDTH.1 } else { WIDTH.0 };
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
     /// The lowest load that seems bad, and the highest below it that seems good.
-    fn nearest(&self) -> (Option<&Seen>, Option<&Seen>) {
+    fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
         (good.map(|at| &self.seen[at]), bad.map(|at| &self.seen[at]))
@@ -203,13 +203,13 @@ impl Search {
     }
 
     /// The highest load that is a lower bound, below all upper bounds.
-    pub fn lower(&self) -> Option<&Seen> {
+    pub fn lower(&self) -> Option<&Trials> {
         let upper = self.upper().map_or(f64::INFINITY, |upper| upper.load);
         self.seen.iter().rev().find(|seen| seen.load < upper && seen.class() == Class::Lower)
     }
 
     /// The lowest load that is an upper bound.
-    pub fn upper(&self) -> Option<&Seen> {
+    pub fn upper(&self) -> Option<&Trials> {
         self.seen.iter().find(|seen| seen.class() == Class::Upper)
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     app::Source,
     session::{
         Delivery, Notice, Order, ReadError, Reader, Record,
-        timeline::{Asked, Stretch},
+        timeline::{Reread, Stretch},
     },
 };
 
@@ -39,13 +39,13 @@ enum Read {
     /// That all has been read once.
     All,
     /// What was read again, or why it cannot be.
-    Again(Asked, Result<Stretch, ReadError>),
+    Again(Reread, Result<Stretch, ReadError>),
 }
 
 /// A recording that is shown.
 pub struct ReplaySource {
     read: Receiver<Read>,
-    again: Sender<Asked>,
+    again: Sender<Reread>,
     is_read: bool,
     playing: Option<Playing>,
     /// Orders to be handed back.
@@ -100,7 +100,7 @@ impl ReplaySource {
 }
 
 /// The reader's thread: all of the recording, and then what is asked for of it; `None` when nobody listens any more.
-fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Asked>) -> Option<()> {
+fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
             Ok(record) => sender.send(Read::Record(record, reader.share())).ok()?,
@@ -120,7 +120,7 @@ fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Ask
 }
 
 /// What was read again, as it is handed over.
-pub(super) fn again(asked: Asked, result: Result<Stretch, ReadError>) -> Delivery {
+pub(super) fn again(asked: Reread, result: Result<Stretch, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
         Err(error) => Delivery::Refused(Order::Refine(asked), error.to_string()),
@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    fn asked(from_s: f64) -> Asked {
-        Asked { from_s, to_s: from_s + 10.0, cell_s: 0.25, nodes: 1 }
+    fn asked(from_s: f64) -> Reread {
+        Reread { from_s, to_s: from_s + 10.0, cell_s: 0.25, nodes: 1 }
     }
 
     #[test]

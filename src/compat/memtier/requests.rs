@@ -46,9 +46,9 @@ impl Requests {
         }
         for (turn, times) in turns(asked)? {
             match turn {
-                Turn::Set => self.add(0, set(asked), times),
-                Turn::Get(keys) => self.add(1, get(keys), times),
-                Turn::Wait => self.add(2, wait(asked), times),
+                RequestKind::Set => self.add(0, set(asked), times),
+                RequestKind::Get(keys) => self.add(1, get(keys), times),
+                RequestKind::Wait => self.add(2, wait(asked), times),
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ fn number(span: Option<Span>) -> String {
 
 /// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum RequestKind {
     Set,
     /// Of so many keys at once; 0 is a GET.
     Get(u32),
@@ -152,33 +152,36 @@ enum Turn {
 const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
 
 /// What a client sends in turn, each with how often before the next: so many SETs, then so many GETs, and WAITs before SETs.
-fn turns(asked: &Asked) -> Result<Vec<(Turn, u32)>, String> {
+fn turns(asked: &Asked) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {
         let keys = asked.multi_key_get;
         match keys {
-            0 => vec![(Turn::Get(0), gets)],
+            0 => vec![(RequestKind::Get(0), gets)],
             keys => {
-                vec![(Turn::Get(keys), gets / keys), (Turn::Get(gets % keys), u32::from(gets % keys > 0))]
+                vec![
+                    (RequestKind::Get(keys), gets / keys),
+                    (RequestKind::Get(gets % keys), u32::from(gets % keys > 0)),
+                ]
             }
         }
     };
     let Some(wait) = asked.wait_ratio.filter(|wait| wait.b > 0) else {
-        return Ok([vec![(Turn::Set, sets)], gets()].concat());
+        return Ok([vec![(RequestKind::Set, sets)], gets()].concat());
     };
     if asked.protocol == Protocol::MemcacheText || sets == 0 {
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
-    let mut turns: Vec<(Turn, u32)> = Vec::new();
+    let mut turns: Vec<(RequestKind, u32)> = Vec::new();
     let mut sent = 0_u64;
     loop {
         for _ in 0..sets {
             if sent.is_multiple_of(wait.a.max(1).into()) {
-                turns.push((Turn::Wait, wait.b));
+                turns.push((RequestKind::Wait, wait.b));
             }
             match turns.last_mut() {
-                Some((Turn::Set, times)) => *times += 1,
-                _ => turns.push((Turn::Set, 1)),
+                Some((RequestKind::Set, times)) => *times += 1,
+                _ => turns.push((RequestKind::Set, 1)),
             }
             sent += 1;
         }

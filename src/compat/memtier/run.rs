@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::{self, Clock},
     compat::{
-        run::{Seen, Stop, to_its_end},
+        run::{LoadReport, Stop, to_its_end},
         server::{place, plain, without_number, without_step},
     },
     endpoint::Target,
@@ -157,8 +157,8 @@ impl Memtier {
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
         let mut has_begun = false;
         let end = to_its_end(alone, "error", |seen| match seen {
-            Seen::Error(kind, message) => self.fail(kind, message, has_begun),
-            Seen::Interval(interval, so_far) => {
+            LoadReport::Error(kind, message) => self.fail(kind, message, has_begun),
+            LoadReport::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
                 has_begun = results.totals.all.ops > 0;
                 let line = progress.add(interval).unwrap_or_default();

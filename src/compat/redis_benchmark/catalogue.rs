@@ -4,7 +4,7 @@ use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
 use crate::compat::options::Who;
 
 /// A test.
-struct Row {
+struct Entry {
     /// The names by which -t chooses it.
     names: &'static [&'static str],
     title: &'static str,
@@ -15,14 +15,14 @@ struct Row {
     who: Who,
 }
 
-const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> Row {
-    Row { names, title, words, times: 1, who: Who::All }
+const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> Entry {
+    Entry { names, title, words, times: 1, who: Who::All }
 }
 
 /// A line as a person types it, and no array of words.
 const INLINE: &str = "PING\r\n";
 
-const TESTS: [Row; 24] = [
+const TESTS: [Entry; 24] = [
     row(&["ping_inline", "ping"], "PING_INLINE", INLINE),
     row(&["ping_mbulk", "ping"], "PING_MBULK", "PING"),
     row(&["set"], "SET", "SET key:__rand_int__ <data>"),
@@ -46,11 +46,11 @@ const TESTS: [Row; 24] = [
     row(&["lrange", "lrange_300"], "LRANGE_300 (first 300 elements)", "LRANGE mylist 0 299"),
     row(&["lrange", "lrange_500"], "LRANGE_500 (first 500 elements)", "LRANGE mylist 0 499"),
     row(&["lrange", "lrange_600"], "LRANGE_600 (first 600 elements)", "LRANGE mylist 0 599"),
-    Row { times: 10, ..row(&["mset"], "MSET (10 keys)", "MSET key:__rand_int__ <data>") },
-    Row { times: 10, who: Who::Valkey, ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__") },
+    Entry { times: 10, ..row(&["mset"], "MSET (10 keys)", "MSET key:__rand_int__ <data>") },
+    Entry { times: 10, who: Who::Valkey, ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__") },
     row(&["xadd"], "XADD", "XADD mystream * myfield <data>"),
-    Row { who: Who::Valkey, ..row(&["function_load"], "FUNCTION LOAD", "function load replace <library>") },
-    Row { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
+    Entry { who: Who::Valkey, ..row(&["function_load"], "FUNCTION LOAD", "function load replace <library>") },
+    Entry { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
 /// The tests that are asked for, with the payload that this round of the suite has.
@@ -60,7 +60,7 @@ pub(super) fn tests(flavour: Flavour, asked: &Asked, payload: &mut Payload) -> V
 }
 
 /// What is not named runs if it is one of theirs. `redyno bench` has Redis's, and Valkey's further ones by name.
-fn is_chosen(row: &Row, flavour: Flavour, asked: &Asked) -> bool {
+fn is_chosen(row: &Entry, flavour: Flavour, asked: &Asked) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
         Some(list) => {
@@ -77,7 +77,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    fn test(&self, row: &Row) -> Test {
+    fn test(&self, row: &Entry) -> Test {
         let size = self.asked.data_size as u64;
         if row.words == INLINE {
             return Test::of(row.title, Steps::raw(INLINE), 1, size);

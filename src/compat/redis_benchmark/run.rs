@@ -22,7 +22,7 @@ use super::{
 use crate::{
     clock::Clock,
     compat::{
-        run::{Seen, Stop, complain, to_its_end},
+        run::{LoadReport, Stop, complain, to_its_end},
         server::{plain, without_number, without_step},
     },
     endpoint::{NoTalk, ReachError, Target},
@@ -167,8 +167,8 @@ impl Bench {
         let end = to_its_end(alone, "Error", |seen| {
             match seen {
                 // The first error ends everything.
-                Seen::Error(kind, message) => return Err(self.error(kind, message)),
-                Seen::Interval(interval, Some(all)) if !interval.drain => {
+                LoadReport::Error(kind, message) => return Err(self.error(kind, message)),
+                LoadReport::Interval(interval, Some(all)) if !interval.drain => {
                     let is_warmup = warmup.is_some() && interval.segment == FIRST;
                     if !is_warmup {
                         rates.push(interval.ops_per_s * test.commands as f64);
@@ -178,7 +178,7 @@ impl Bench {
                         self.print(&line)?;
                     }
                 }
-                Seen::Interval(..) => {}
+                LoadReport::Interval(..) => {}
             }
             Ok(ControlFlow::Continue(()))
         })?;

@@ -34,7 +34,7 @@ impl FromStr for Fault {
     }
 }
 
-type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+type Tokens<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 
 fn fault(text: &str) -> Result<Fault, String> {
     let mut words = text.split_whitespace().peekable();
@@ -88,7 +88,7 @@ fn checked(fault: Fault) -> Result<Fault, String> {
     }
 }
 
-fn moment(word: &str, words: &mut Words<'_>) -> Result<When, String> {
+fn moment(word: &str, words: &mut Tokens<'_>) -> Result<When, String> {
     match word {
         "once" => Ok(When::Once(Duration::ZERO)),
         "after" => Ok(When::Once(duration(words.next(), "after how long")?)),

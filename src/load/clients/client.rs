@@ -8,7 +8,7 @@ use crate::{
 
 /// One client.
 pub(in crate::load) struct Client {
-    pub(in crate::load) link: Link,
+    pub(in crate::load) link: ClientConnection,
     /// What its requests are drawn from: two clients never ask the same.
     pub(in crate::load) draws: Draws,
     /// How many requests it may still send.
@@ -32,7 +32,7 @@ pub(in crate::load) struct Client {
 impl Client {
     pub(super) fn new(draws: Draws) -> Self {
         Self {
-            link: Link::Down,
+            link: ClientConnection::Down,
             draws,
             left: u64::MAX,
             numbers: Vec::new(),
@@ -48,7 +48,7 @@ impl Client {
 
 /// A client's connection.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
-pub(in crate::load) enum Link {
+pub(in crate::load) enum ClientConnection {
     /// None, and none wanted.
     Down,
     /// None yet: waits for its turn, or for its back-off to end.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
 use crate::{
-    load::{ErrorKind, OperationCounts, answered::Batch, clients::Link, quota::Numbered},
+    load::{ErrorKind, OperationCounts, answered::Batch, clients::ClientConnection, quota::Numbered},
     untrusted,
     workload::OpId,
 };
@@ -121,7 +121,7 @@ impl Worker {
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
-        let Link::Open(connection) = &mut client.link else { return None };
+        let ClientConnection::Open(connection) = &mut client.link else { return None };
         self.out.clear();
         let mut batch = connection.next_batch();
         let pipeline = match self.setting.pipeline() {

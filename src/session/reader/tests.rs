@@ -214,7 +214,7 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
     }
     assert!(timeline.cell_s(700.0) >= 8.0, "the past of an hour is coarse: {}", timeline.cell_s(700.0));
     for (from_s, to_s) in [(690.0, 790.0), (0.0, 20.0), (890.0, 910.0), (3000.0, 3600.0)] {
-        let asked = Asked { from_s, to_s, cell_s: 0.25, nodes: 1 };
+        let asked = Reread { from_s, to_s, cell_s: 0.25, nodes: 1 };
         let began = reader.places.before(asked.reach_s().0).offset;
         let stretch = Arc::new(reader.stretch(asked).unwrap());
         let share = (reader.at.offset - began) as f64 / text.len() as f64;
@@ -229,7 +229,7 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
             assert_eq!(levels.get(Level::Max), Some((s % 7 + 1) * 200_000), "{s}");
         }
     }
-    let asked = Asked { from_s: 600.0, to_s: 800.0, cell_s: 0.25, nodes: 1 };
+    let asked = Reread { from_s: 600.0, to_s: 800.0, cell_s: 0.25, nodes: 1 };
     timeline.refine(&Arc::new(reader.stretch(asked).unwrap()), 0);
     let now = |t_s| timeline.at(t_s).ops_per_s().map(f64::round);
     assert_eq!((now(705.0), now(707.0), now(709.0)), (Some(600.0), Some(800.0), Some(1000.0)));
@@ -249,7 +249,7 @@ fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
     for (from_s, to_s, told) in
         [(500.0, 600.0, 0), (1150.0, 1250.0, 1), (2000.0, 2100.0, 0), (1190.0, 1210.0, 1)]
     {
-        let asked = Asked { from_s, to_s, cell_s: 0.25, nodes: 1 };
+        let asked = Reread { from_s, to_s, cell_s: 0.25, nodes: 1 };
         timeline.refine(&Arc::new(reader.stretch(asked).unwrap()), 0);
         let window = timeline.window(from_s, to_s, 10);
         let events: Vec<_> = window.events().filter(|event| event.t_s < 3000.0).collect();

@@ -8,7 +8,7 @@ use crate::{
     server::{Parameter, Progress},
     session::{
         Mark, Record,
-        timeline::{Asked, Stretch},
+        timeline::{Reread, Stretch},
     },
 };
 
@@ -52,7 +52,7 @@ pub enum Order {
     /// Let it stand still.
     Pause,
     /// Read a stretch of a recording again; [`Delivery::Stretch`] brings it. Of several the last is carried out.
-    Refine(Asked),
+    Refine(Reread),
     /// End the session.
     End,
 }

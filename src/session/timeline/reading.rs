@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    CommandCell, ErrorLog, Held, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments,
+    CommandCell, ErrorLog, IntrinsicRun, Latest, Measure, PingCell, PingWindow, SegmentTotal, Segments,
     Timeline, by_segment::BySegment, history::Merge,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub struct Reading<'a> {
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
     /// The last moment that is known here, if that is not the timeline's latest.
-    held: Option<&'a Held>,
+    held: Option<&'a Latest>,
     windows: [Recent<'a>; Measure::ALL.len()],
 }
 
@@ -89,7 +89,7 @@ impl Timeline {
 
     /// The instruments as they stood at `t_s`, or if that is later at the moment of `held`, when nothing after that
     /// moment is known: figures of what was still going on then go up to it and stand still.
-    pub fn held_at<'a>(&'a self, held: &'a Held, t_s: f64) -> Reading<'a> {
+    pub fn held_at<'a>(&'a self, held: &'a Latest, t_s: f64) -> Reading<'a> {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
         }

@@ -23,7 +23,7 @@ const CELLS_A_COLUMN: f64 = 4.0;
 
 /// What is to be read again.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Asked {
+pub struct Reread {
     /// From when, in seconds of the session.
     pub from_s: f64,
     /// To when.
@@ -34,7 +34,7 @@ pub struct Asked {
     pub nodes: usize,
 }
 
-impl Asked {
+impl Reread {
     /// The length of cells for columns of `step_s` seconds: of ticks, or of so many that a column has at least four.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
@@ -55,20 +55,20 @@ impl Asked {
 /// What was read again.
 #[derive(Debug, Clone)]
 pub struct Stretch {
-    asked: Asked,
+    asked: Reread,
     /// By node.
     timelines: Vec<Timeline>,
 }
 
 impl Stretch {
     /// One into which nothing has been read yet.
-    pub fn new(asked: Asked) -> Self {
+    pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
         Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
     /// What was asked for.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> Reread {
         self.asked
     }
 
@@ -108,7 +108,7 @@ impl Timeline {
     /// Where the time between two moments is known best.
     pub(super) fn finest(&self, from_s: f64, to_s: f64) -> &Self {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
-        let is_better = |asked: Asked| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);
+        let is_better = |asked: Reread| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);
         let refined = self.refined.as_ref().filter(|refined| is_better(refined.stretch.asked));
         refined.and_then(|refined| refined.stretch.timelines.get(refined.node)).unwrap_or(self)
     }

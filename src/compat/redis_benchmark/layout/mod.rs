@@ -61,7 +61,7 @@ impl Report<'_> {
             Form::Csv => benchmark_csv::row(title, per_s, self.latency()),
             Form::Json => {
                 let (requests, end) = (self.requests(), self.end);
-                let line = Line { kind: "end", test: title, requests, requests_per_s: per_s, end };
+                let line = TestObject { kind: "end", test: title, requests, requests_per_s: per_s, end };
                 // Strings and numbers can always be encoded.
                 serde_json::to_string(&line).unwrap_or_default() + "\n"
             }
@@ -71,7 +71,7 @@ impl Report<'_> {
 
 /// A JSON object a test: its title, requests and how many a second, and the last record of a session.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TestObject<'a> {
     kind: &'a str,
     test: &'a str,
     requests: u64,

@@ -13,7 +13,7 @@ use crate::{probe::TcpRtt, server::Status, session::Moment, stats::Latency};
 
 /// The latest moment of a timeline, kept.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct Latest {
     pub(super) t_s: f64,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
@@ -30,7 +30,7 @@ pub struct Held {
     pub(super) windows: [(Latency, Latency); Measure::ALL.len()],
 }
 
-impl Held {
+impl Latest {
     /// The moment, in seconds since the session began.
     pub fn t_s(&self) -> f64 {
         self.t_s
@@ -49,8 +49,8 @@ impl Held {
 
 impl Timeline {
     /// Keeps the latest moment.
-    pub fn hold(&self) -> Held {
-        Held {
+    pub fn hold(&self) -> Latest {
+        Latest {
             t_s: self.now_s,
             segments: self.segments.clone(),
             pings: self.pings.clone(),
