@@ -12,7 +12,7 @@ use super::{
     reading::{print_all, records, tell_lost, write_all},
 };
 use crate::{
-    export::{Format, Rows},
+    export::{Format, PERCENTILES, Rows},
     runner::ends,
     session::Record,
     signals::Signal,
@@ -70,7 +70,7 @@ impl Arguments for ExportArgs {
             let text = format!("--rows is for csv and ndjson; {name} has rows of its own");
             return Err(UsageError::Line(text).into());
         }
-        if self.tag.is_some() && self.format != Format::Percentiles {
+        if self.tag.is_some() && self.format != PERCENTILES {
             let text = format!("--tag is for hgrm; {name} holds all distributions");
             return Err(UsageError::Line(text).into());
         }

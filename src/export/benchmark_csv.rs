@@ -1,7 +1,7 @@
 //! The CSV of redis-benchmark: a row a test, all of it quoted. One writer for runs that stand in for the program and for
 //! records of any session, of which each operation is a row.
 
-use super::{csv::inert, sheet::Sheet};
+use super::{Format, Holds, csv::inert, sheet::Sheet};
 use crate::{
     session::{Record, Sink},
     stats::Latency,
@@ -23,6 +23,15 @@ pub fn figures_ms(latency: &Latency) -> [f64; 6] {
     let at = |quantile| ms(latency.value_at_quantile(quantile));
     [latency.mean_ns() / 1e6, ms(latency.min_ns()), at(0.5), at(0.95), at(0.99), ms(latency.max_ns())]
 }
+
+/// The CSV of redis-benchmark.
+pub const BENCHMARK_CSV: Format = Format::new(
+    "redis-benchmark-csv",
+    "csv",
+    "redis-benchmark's --csv, an operation a test",
+    Holds::Summary,
+    |_, _| Box::new(BenchmarkCsv::default()),
+);
 
 /// The rows at the end: the operations over all of the load without its warm-up.
 #[derive(Debug, Default)]

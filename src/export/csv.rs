@@ -3,10 +3,17 @@
 use std::borrow::Cow;
 
 use super::{
+    Format, Holds,
     besides::{self, Besides},
     sheet::{Rows, Sheet, SheetRow, WORDS},
 };
 use crate::session::{Record, Sink, figures::FIGURES};
+
+/// Comma-separated values, a line a row.
+pub const CSV: Format =
+    Format::new("csv", "csv", "a line a row, columns named as the figures", Holds::Rows, |rows, _| {
+        Box::new(Csv::of(rows))
+    });
 
 /// The lines, behind one with the names of the columns.
 #[derive(Debug)]

@@ -14,10 +14,20 @@
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
+use super::{Format, Holds};
 use crate::{
     session::{Interval, Record, Sink, Timeline},
     stats::Latency,
 };
+
+/// HdrHistogram's interval log, in nanoseconds.
+pub(super) const HDR_LOG: Format = Format::new(
+    "hlog",
+    "hlog",
+    "HdrHistogram's interval log: nanoseconds, tags 'response' and one an operation",
+    Holds::Asides,
+    |_, _| Box::new(HdrLog::default()),
+);
 
 /// The lines.
 #[derive(Debug, Default)]

@@ -3,10 +3,17 @@
 use serde::Serialize;
 
 use super::{
+    Format, Holds,
     besides::{Besides, Sums},
     sheet::{Rows, Sheet, SheetRow},
 };
 use crate::session::{Record, SessionStart, Sink};
+
+/// The same rows, one JSON object a line.
+pub const NDJSON: Format =
+    Format::new("ndjson", "ndjson", "the same rows, one JSON object a line", Holds::Rows, |rows, _| {
+        Box::new(Ndjson::of(rows))
+    });
 
 /// The rows, an object a line.
 #[derive(Debug)]
@@ -32,6 +39,15 @@ impl Sink for Ndjson {
         lines
     }
 }
+
+/// One JSON object: the session, its sums, its operations and segments.
+pub const JSON: Format = Format::new(
+    "json",
+    "json",
+    "one JSON object: session, sums, operations, segments, probes, server",
+    Holds::Asides,
+    |_, _| Box::new(Json::default()),
+);
 
 /// One object of all.
 #[derive(Debug, Default)]

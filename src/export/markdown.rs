@@ -1,6 +1,9 @@
 //! Tables in Markdown, for a ticket: the session, its segments, its operations.
 
-use super::sheet::{Sheet, SheetRow};
+use super::{
+    Format, Holds,
+    sheet::{Sheet, SheetRow},
+};
 use crate::session::{
     Record, Sink,
     figures::{self, Figure},
@@ -18,6 +21,15 @@ const COLUMNS: [Figure; 9] = [
     figures::RESPONSE_P999,
     figures::ERRORS,
 ];
+
+/// Tables for a ticket.
+pub(super) const MARKDOWN: Format = Format::new(
+    "markdown",
+    "md",
+    "tables for a ticket",
+    Holds::Summary,
+    |_, _| Box::new(Markdown::default()),
+);
 
 /// The tables at the end.
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use super::{Format, Holds};
 use crate::{
     diagnose::Findings,
     gauge::{self, Gauges, Kind},
@@ -19,6 +20,15 @@ use crate::{
     session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
     stats::Latency,
 };
+
+/// OpenMetrics text: counters, gauges and histograms as they stand at the end.
+pub(super) const OPEN_METRICS: Format = Format::new(
+    "openmetrics",
+    "prom",
+    "counters, gauges and histograms as they stand at the end",
+    Holds::Summary,
+    |_, _| Box::new(Metrics::default()),
+);
 
 /// The sums since the session began, and what holds now.
 #[derive(Debug, Clone, Default)]

@@ -28,44 +28,48 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use benchmark_csv::BENCHMARK_CSV;
+pub use csv::CSV;
+pub use json::{JSON, NDJSON};
 pub(crate) use markdown::escaped as markdown_text;
 pub(crate) use metrics::Metrics;
 pub(crate) use one_segment::OneSegment;
+pub use percentiles::PERCENTILES;
 pub use sheet::Rows;
 
-use self::{
-    benchmark_csv::BenchmarkCsv,
-    csv::Csv,
-    hdr_log::HdrLog,
-    json::{Json, Ndjson},
-    markdown::Markdown,
-    memtier::MemtierJson,
-    percentiles::Percentiles,
-};
 use crate::session::Sink;
 
-/// A form in which figures leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values, a line a row.
-    Csv,
-    /// The same rows, one JSON object a line.
-    Ndjson,
-    /// One JSON object: the session, its sums, its operations and segments.
-    Json,
-    /// HdrHistogram's interval log, in nanoseconds.
-    HdrLog,
-    /// HdrHistogram's percentile text, in milliseconds.
-    Percentiles,
-    /// Tables for a ticket.
-    Markdown,
-    /// OpenMetrics text: counters, gauges and histograms as they stand at the end.
-    OpenMetrics,
-    /// The JSON of memtier_benchmark.
-    MemtierJson,
-    /// The CSV of redis-benchmark.
-    BenchmarkCsv,
+/// A form in which figures leave: a file of this room, and a row of [all](Self::ALL).
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    name: &'static str,
+    extension: &'static str,
+    about: &'static str,
+    holds: Holds,
+    sink: MakeSink,
 }
+
+/// What makes the sink of a format: of which rows, where it has rows, and of which distribution, where it has one.
+type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
+
+/// What of a session has a place in a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// Rows of one kind, also those of a warm-up or a prefill.
+    Rows,
+    /// All of it, also a warm-up and a prefill.
+    Asides,
+    /// What the summary holds.
+    Summary,
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
 
 /// A name that is no format's.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -75,83 +79,55 @@ pub struct NoFormat(String);
 impl Format {
     /// All of them.
     pub const ALL: [Self; 9] = [
-        Self::Csv,
-        Self::Ndjson,
-        Self::Json,
-        Self::HdrLog,
-        Self::Percentiles,
-        Self::Markdown,
-        Self::OpenMetrics,
-        Self::MemtierJson,
-        Self::BenchmarkCsv,
+        csv::CSV,
+        json::NDJSON,
+        json::JSON,
+        hdr_log::HDR_LOG,
+        percentiles::PERCENTILES,
+        markdown::MARKDOWN,
+        metrics::OPEN_METRICS,
+        memtier::MEMTIER_JSON,
+        benchmark_csv::BENCHMARK_CSV,
     ];
+
+    const fn new(
+        name: &'static str,
+        extension: &'static str,
+        about: &'static str,
+        holds: Holds,
+        sink: MakeSink,
+    ) -> Self {
+        Self { name, extension, about, holds, sink }
+    }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Ndjson => "ndjson",
-            Self::Json => "json",
-            Self::HdrLog => "hlog",
-            Self::Percentiles => "hgrm",
-            Self::Markdown => "markdown",
-            Self::OpenMetrics => "openmetrics",
-            Self::MemtierJson => "memtier-json",
-            Self::BenchmarkCsv => "redis-benchmark-csv",
-        }
+        self.name
     }
 
     /// What the names of its files end in.
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Csv | Self::BenchmarkCsv => "csv",
-            Self::Ndjson => "ndjson",
-            Self::Json | Self::MemtierJson => "json",
-            Self::HdrLog => "hlog",
-            Self::Percentiles => "hgrm",
-            Self::Markdown => "md",
-            Self::OpenMetrics => "prom",
-        }
-    }
-
-    /// Whether it has rows, of which [`Rows`] says what they are.
-    pub fn has_rows(self) -> bool {
-        matches!(self, Self::Csv | Self::Ndjson)
-    }
-
-    /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
-    pub fn tells_asides(self) -> bool {
-        matches!(self, Self::Csv | Self::Ndjson | Self::Json | Self::HdrLog)
+        self.extension
     }
 
     /// What it is, in a few words.
     pub fn about(self) -> &'static str {
-        match self {
-            Self::Csv => "a line a row, columns named as the figures",
-            Self::Ndjson => "the same rows, one JSON object a line",
-            Self::Json => "one JSON object: session, sums, operations, segments, probes, server",
-            Self::HdrLog => "HdrHistogram's interval log: nanoseconds, tags 'response' and one an operation",
-            Self::Percentiles => "HdrHistogram's percentile text, in milliseconds",
-            Self::Markdown => "tables for a ticket",
-            Self::OpenMetrics => "counters, gauges and histograms as they stand at the end",
-            Self::MemtierJson => "memtier_benchmark's JSON, an operation a row; null what no record tells",
-            Self::BenchmarkCsv => "redis-benchmark's --csv, an operation a test",
-        }
+        self.about
+    }
+
+    /// Whether it has rows, of which [`Rows`] says what they are.
+    pub fn has_rows(self) -> bool {
+        self.holds == Holds::Rows
+    }
+
+    /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
+    pub fn tells_asides(self) -> bool {
+        self.holds != Holds::Summary
     }
 
     /// What makes it; `rows` is what a row is of, where it has rows, and `tag` which distribution, where it has one.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
-        match self {
-            Self::Csv => Box::new(Csv::of(rows)),
-            Self::Ndjson => Box::new(Ndjson::of(rows)),
-            Self::Json => Box::new(Json::default()),
-            Self::HdrLog => Box::new(HdrLog::default()),
-            Self::Percentiles => Box::new(Percentiles::of(tag)),
-            Self::Markdown => Box::new(Markdown::default()),
-            Self::OpenMetrics => Box::new(Metrics::default()),
-            Self::MemtierJson => Box::new(MemtierJson::default()),
-            Self::BenchmarkCsv => Box::new(BenchmarkCsv::default()),
-        }
+        (self.sink)(rows, tag)
     }
 }
 

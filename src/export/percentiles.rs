@@ -1,11 +1,20 @@
 //! HdrHistogram's percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for
 //! the plotter of hdrhistogram.org and its like.
 
-use super::sheet::Sheet;
+use super::{Format, Holds, sheet::Sheet};
 use crate::{
     session::{Record, Sink},
     stats::{Latency, percentile_table},
 };
+
+/// HdrHistogram's percentile text, in milliseconds.
+pub const PERCENTILES: Format = Format::new(
+    "hgrm",
+    "hgrm",
+    "HdrHistogram's percentile text, in milliseconds",
+    Holds::Summary,
+    |_, tag| Box::new(Percentiles::of(tag)),
+);
 
 /// The table at the end.
 #[derive(Debug, Default)]

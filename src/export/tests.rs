@@ -66,7 +66,7 @@ fn made(format: Format, rows: Rows, tag: Option<&str>) -> String {
 }
 
 fn table(rows: Rows) -> Vec<Vec<String>> {
-    let text = made(Format::Csv, rows, None);
+    let text = made(csv::CSV, rows, None);
     let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect()
 }
@@ -81,7 +81,7 @@ fn every_figure_has_its_column_and_its_field_under_its_own_name() {
     let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name.to_owned()).collect();
     let columns: BTreeSet<_> = table(Rows::Intervals)[0].iter().cloned().collect();
     assert!(names.is_subset(&columns), "{:?}", names.difference(&columns));
-    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default(), None)).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&made(json::JSON, Rows::default(), None)).unwrap();
     for part in [&whole["summary"], &whole["segments"][0], &whole["operations"][0]] {
         let fields: BTreeSet<_> = part.as_object().unwrap().keys().cloned().collect();
         assert!(names.is_subset(&fields), "{:?}", names.difference(&fields));
@@ -107,23 +107,23 @@ fn what_is_measured_beside_the_load_has_rows_of_its_own_and_its_sums_in_the_obje
         let pieces: Vec<_> = records.iter().flat_map(|record| sink.push(record)).collect();
         pieces.concat() + &sink.finish().concat()
     };
-    let probes = made(Format::Csv, Rows::Probes);
+    let probes = made(csv::CSV, Rows::Probes);
     let lines: Vec<_> = probes.lines().collect();
     assert!(lines[0].starts_with("kind,t_s,length_s,samples,lost,min_us,mean_us,p50_us,"), "{probes}");
     let kinds: Vec<_> = lines[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(kinds, ["ping", "ping_kernel", "ping", "ping_kernel"]);
     assert!(lines[1].starts_with("ping,1,1,2000,2,100,"), "{probes}");
-    let server = made(Format::Csv, Rows::Server);
+    let server = made(csv::CSV, Rows::Server);
     let memory =
         server.lines().next().unwrap().split(',').position(|name| name == Gauge::UsedMemory.about().name);
     assert_eq!(server.lines().nth(1).unwrap().split(',').nth(memory.unwrap()), Some("1024"));
     let line: serde_json::Value =
-        serde_json::from_str(made(Format::Ndjson, Rows::Probes).lines().nth(1).unwrap()).unwrap();
+        serde_json::from_str(made(json::NDJSON, Rows::Probes).lines().nth(1).unwrap()).unwrap();
     assert_eq!(
         (&line["kind"], &line["max_us"]),
         (&"ping_kernel".into(), &(times(50).max_ns() as f64 / 1e3).into())
     );
-    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default())).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&made(json::JSON, Rows::default())).unwrap();
     assert_eq!((&whole["probes"][0]["samples"], &whole["probes"][0]["lost"]), (&4000.into(), &4.into()));
     assert_eq!(whole["probes"][0]["p99_us"], times(100).percentile(0.99).unwrap() as f64 / 1e3);
     assert_eq!(whole["server"][Gauge::UsedMemory.about().name], 1024);
@@ -146,7 +146,7 @@ fn rows_are_intervals_operations_or_segments() {
 #[test]
 fn the_same_row_has_the_same_values_in_every_form() {
     let csv = table(Rows::Intervals);
-    let ndjson = made(Format::Ndjson, Rows::Intervals, None);
+    let ndjson = made(json::NDJSON, Rows::Intervals, None);
     for (n, line) in ndjson.lines().enumerate() {
         let object: serde_json::Value = serde_json::from_str(line).unwrap();
         for name in &csv[0] {
@@ -163,7 +163,7 @@ fn the_same_row_has_the_same_values_in_every_form() {
 
 #[test]
 fn the_summary_leaves_the_warm_up_out() {
-    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default(), None)).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&made(json::JSON, Rows::default(), None)).unwrap();
     assert_eq!((&whole["summary"]["ops"], &whole["summary"]["errors"]), (&6000.into(), &4.into()));
     assert_eq!(whole["operations"][0]["ops"], 4000);
     assert_eq!(whole["segments"][0]["phase"], "warm-up");
@@ -171,7 +171,7 @@ fn the_summary_leaves_the_warm_up_out() {
 
 #[test]
 fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
-    let text = made(Format::HdrLog, Rows::default(), None);
+    let text = made(hdr_log::HDR_LOG, Rows::default(), None);
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with(['#', '"'])).collect();
     let tags: Vec<_> = lines
         .iter()
@@ -198,7 +198,7 @@ fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
 #[test]
 fn percentiles_are_those_of_the_tag() {
     let total = |tag| {
-        let text = made(Format::Percentiles, Rows::default(), tag);
+        let text = made(percentiles::PERCENTILES, Rows::default(), tag);
         let (_, count) = text.split_once("Total count    =").unwrap();
         (
             text.lines().nth(2).unwrap().split_whitespace().next().unwrap().to_owned(),
@@ -212,7 +212,7 @@ fn percentiles_are_those_of_the_tag() {
 
 #[test]
 fn no_text_of_the_session_is_markup_in_a_ticket() {
-    let text = made(Format::Markdown, Rows::default(), None);
+    let text = made(markdown::MARKDOWN, Rows::default(), None);
     assert!(text.contains("a, b\\|&lt;i&gt;"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
@@ -222,7 +222,7 @@ fn no_text_of_the_session_is_markup_in_a_ticket() {
 
 #[test]
 fn metrics_count_what_the_summary_counts() {
-    let text = made(Format::OpenMetrics, Rows::default(), None);
+    let text = made(metrics::OPEN_METRICS, Rows::default(), None);
     for line in [
         "redyno_ops_total{operation=\"GET\"} 4000",
         "redyno_errors_total{kind=\"OOM\"} 4",
@@ -238,7 +238,7 @@ fn metrics_count_what_the_summary_counts() {
 
 #[test]
 fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_tells() {
-    let text = made(Format::MemtierJson, Rows::default(), None);
+    let text = made(memtier::MEMTIER_JSON, Rows::default(), None);
     let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
     let stats = &whole["ALL STATS"];
     assert_eq!((&stats["Totals"]["Count"], &stats["Gets"]["Count"]), (&6000.into(), &4000.into()));
@@ -262,7 +262,7 @@ fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_tells() {
 
 #[test]
 fn no_two_fields_of_an_object_are_called_the_same() {
-    let mut sink = Format::MemtierJson.sink(Rows::default(), None);
+    let mut sink = memtier::MEMTIER_JSON.sink(Rows::default(), None);
     let commands =
         ["GET", "get", "Gets", "total"].map(|name| (name.to_owned(), OperationInterval::default()));
     sink.push(&segment(1, 0.0, false));
@@ -279,7 +279,7 @@ fn no_two_fields_of_an_object_are_called_the_same() {
 
 #[test]
 fn as_the_csv_of_redis_benchmark_each_operation_is_a_row_of_eight_quoted_cells() {
-    let text = made(Format::BenchmarkCsv, Rows::default(), None);
+    let text = made(benchmark_csv::BENCHMARK_CSV, Rows::default(), None);
     let mut rows = ::csv::Reader::from_reader(text.as_bytes());
     let cells: Vec<_> = rows.records().map(Result::unwrap).collect();
     let latency = &times(300);

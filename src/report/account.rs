@@ -7,7 +7,7 @@ use super::{
     course::{Course, Part},
 };
 use crate::{
-    export::{Format, Rows},
+    export::{JSON, Rows},
     gauge::Gauge,
     probe::Ping,
     server::Status,
@@ -74,7 +74,7 @@ impl Account {
             ping_errors: 0,
             server_cpu: Course::default(),
             config: Default::default(),
-            figures: Format::Json.sink(Rows::default(), None),
+            figures: JSON.sink(Rows::default(), None),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     events::EventKind,
-    export::{Format, Rows},
+    export::{JSON, NDJSON, Rows},
     knobs::Knobs,
     session::{
         Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
@@ -105,7 +105,7 @@ fn data(page: &str) -> Value {
 #[test]
 fn the_figures_of_a_page_are_those_of_the_json_export() {
     let records = session(30, 2000);
-    let mut json = Format::Json.sink(Rows::default(), None);
+    let mut json = JSON.sink(Rows::default(), None);
     records.iter().for_each(|record| drop(json.push(record)));
     let exported: Value = serde_json::from_str(&json.finish().concat()).unwrap();
     let page = made(Form::Html, &["s.jsonl"], &records);
@@ -135,7 +135,7 @@ fn a_later_file_of_a_recording_is_drawn_from_where_it_begins() {
 #[test]
 fn a_point_of_a_chart_is_the_interval_that_the_csv_export_tells_of() {
     let records = session(30, 2000);
-    let mut ndjson = Format::Ndjson.sink(Rows::Intervals, None);
+    let mut ndjson = NDJSON.sink(Rows::Intervals, None);
     let rows: Vec<String> = records.iter().flat_map(|record| ndjson.push(record)).collect();
     let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
     let session = &data(&made(Form::Html, &[], &records))["sessions"][0];

@@ -120,7 +120,7 @@ fn whole(path: &Path) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::{
-        export::{Format, Rows},
+        export::{CSV, Rows},
         knobs::Knobs,
         session::{Interval, Record, Segment, ServerIdentity, SessionStart, line},
     };
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn csv(segment: Option<u32>, to: Destination) -> Outgoing {
-        Outgoing { form: Form::Figures(Format::Csv, Rows::Segments), segment, to }
+        Outgoing { form: Form::Figures(CSV, Rows::Segments), segment, to }
     }
 
     #[test]

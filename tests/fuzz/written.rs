@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use redyno::{
-    export::{Format, Rows},
+    export::{BENCHMARK_CSV, CSV, Rows},
     server::Info,
     session::{Moment, Record, line},
 };
@@ -126,8 +126,8 @@ fn no_cell_of_an_export_begins_a_formula() {
     let mut cells = 0;
     for case in cases("cells of exports", 40) {
         let dice = &mut Dice::new(case);
-        let mut sinks: Vec<_> = Rows::ALL.iter().map(|rows| Format::Csv.sink(*rows, None)).collect();
-        sinks.push(Format::BenchmarkCsv.sink(Rows::ALL[0], None));
+        let mut sinks: Vec<_> = Rows::ALL.iter().map(|rows| CSV.sink(*rows, None)).collect();
+        sinks.push(BENCHMARK_CSV.sink(Rows::ALL[0], None));
         let mut lines = Vec::new();
         for _ in 0..4 {
             let mut value = sample.records[sample.pick(dice)].clone();

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Key, KeyCode, Msg, Screen, update},
-        export::{Format, Rows},
+        export::{CSV, Format, Rows},
         knobs::Knobs,
         report,
         session::{Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn csv(segment: Option<u32>, to: Destination) -> Effect {
-        Effect::Write(Outgoing { form: Form::Figures(Format::Csv, Rows::Intervals), segment, to })
+        Effect::Write(Outgoing { form: Form::Figures(CSV, Rows::Intervals), segment, to })
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod results;
 mod session;
 mod value;
 
-pub(super) use session::MemtierJson;
+pub(super) use session::MEMTIER_JSON;
 pub use {
     report::{PERCENTILES, STEPS, json, plural},
     results::{Part, Report, Results, Row, kib, ms},

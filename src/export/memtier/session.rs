@@ -8,7 +8,19 @@ use super::{
     results::{Report, Results, Row},
     value::{Json, truth},
 };
-use crate::session::{Interval, Record, SessionStart, Sink, Tally};
+use crate::{
+    export::{Format, Holds},
+    session::{Interval, Record, SessionStart, Sink, Tally},
+};
+
+/// The JSON of memtier_benchmark.
+pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
+    "memtier-json",
+    "json",
+    "memtier_benchmark's JSON, an operation a row; null what no record tells",
+    Holds::Summary,
+    |_, _| Box::new(MemtierJson::default()),
+);
 
 /// The object at the end.
 #[derive(Debug, Default)]
