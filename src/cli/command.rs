@@ -53,7 +53,7 @@ const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static 
 }
 
 /// All commands, in the order of the help.
-const COMMANDS: [Row; 16] = [
+const COMMANDS: &[Row] = &[
     row::<AbArgs>("ab", "Compare two settings in alternation, until it is clear which is better"),
     row::<VersusArgs>(
         "versus",
