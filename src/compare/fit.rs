@@ -1,7 +1,7 @@
 //! Why two runs are not of one kind.
 
 use super::Run;
-use crate::knobs::Knobs;
+use crate::knobs::{Adjustable, Knobs};
 
 /// What runs of `base` and `new` differ in that a comparison takes for equal, each in words; none where they may be compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
@@ -21,7 +21,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     let (a, b) = (&one.segment.start.knobs, &other.segment.start.knobs);
     let pair = |what: &str, a: String, b: String| (a != b).then(|| format!("{what}: {a} and {b}"));
     let workload = |knobs: &Knobs| knobs.workload.to_string();
-    let mut told: Vec<_> = [
+    let named = [
         pair("target", kind(one), kind(other)),
         pair("clients", a.clients.to_string(), b.clients.to_string()),
         pair("pipeline", a.pipeline.to_string(), b.pipeline.to_string()),
@@ -29,11 +29,11 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("workload", workload(a), workload(b)),
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
-        pair("reconnect", written(a.reconnect), written(b.reconnect)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
+    // The rate has the backlog beside it.
+    let alone = Adjustable::ALONE.into_iter().filter(|setting| *setting != Adjustable::Backlog);
+    let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
+    let mut told: Vec<_> = named.into_iter().chain(alone).flatten().collect();
     if told.is_empty() && a.workload != b.workload {
         told.push("workload: operations of the same names that ask for different things".to_owned());
     }
@@ -47,8 +47,4 @@ fn kind(run: &Run) -> String {
     let name = if target.built_in { "the built-in server" } else { name };
     let mode = if target.mode.is_empty() || target.mode == "standalone" { "" } else { target.mode.as_str() };
     format!("{name} {mode}").trim_end().to_owned()
-}
-
-fn written(count: Option<u32>) -> String {
-    count.map_or_else(|| "never".to_owned(), |count| count.to_string())
 }

@@ -25,10 +25,13 @@ pub enum Adjustable {
 }
 
 impl Adjustable {
+    /// Those beside the panel that have a field of the knobs to themselves.
+    pub const ALONE: [Self; 2] = [Self::Backlog, Self::Reconnect];
+
     /// All of them: the knobs in the order of the panel, then the others.
     pub fn all() -> impl Iterator<Item = Self> {
-        let others = [Self::Weight, Self::Backlog, Self::Reconnect, Self::Workload];
-        Knob::ALL.into_iter().map(Self::Knob).chain(others)
+        let knobs = Knob::ALL.into_iter().map(Self::Knob);
+        knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
     /// The setting that a query begins with, by its word or the beginning of one, and the value after it.

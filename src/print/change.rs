@@ -43,10 +43,12 @@ fn turned(base: &Knobs, now: &Knobs, is_told: impl Fn(Knob) -> bool) -> Vec<Stri
     let knobs = Knob::of(now).into_iter().filter(|knob| is_told(*knob) && differs(knob));
     let told = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
     let workload = is_other.then(|| format!("workload {}", now.workload));
-    let reconnect = Adjustable::Reconnect;
-    let reconnects =
-        (base.reconnect != now.reconnect).then(|| format!("{} {}", reconnect.word(), reconnect.value(now)));
-    workload.into_iter().chain(told).chain(reconnects).collect()
+    // A closed loop has nothing due, so that nothing waits or is shed.
+    let applies = |setting: &Adjustable| *setting != Adjustable::Backlog || now.rate.is_some();
+    let alone = Adjustable::ALONE.into_iter().filter(applies);
+    let alone = alone.filter(|setting| setting.value(base) != setting.value(now));
+    let alone = alone.map(|setting| format!("{} {}", setting.word(), setting.value(now)));
+    workload.into_iter().chain(told).chain(alone).collect()
 }
 
 /// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill
@@ -83,7 +85,10 @@ impl<'a> Tuned<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Operation, Workload, preset};
+    use crate::{
+        knobs::Backlog,
+        workload::{Operation, Workload, preset},
+    };
 
     #[test]
     fn a_segment_is_named_by_what_was_turned() {
@@ -100,6 +105,8 @@ mod tests {
         let anew = Knobs { reconnect: Some(100), ..more.clone() };
         assert_eq!(change(Some(&more), &anew), "reconnect 100");
         assert_eq!(change(Some(&anew), &more), "reconnect never");
+        let shed = Knobs { backlog: Backlog::Shed, ..more.clone() };
+        assert_eq!(change(Some(&more), &shed), "backlog shed");
     }
 
     #[test]
