@@ -13,7 +13,7 @@ use crate::{
     compat::redis_cli,
     diagnose,
     endpoint::{Address, DEFAULT_HOST, Target},
-    load::{self, FirstWords, LatencyTo, Requests, most_clients},
+    load::{self, FirstWords, LatencyTo, Requests},
     print::printer::Form,
     protocol::Dialect,
     runner::{Gate, Outputs, ProgramWords, Screen, SessionPlan, SessionRun, Shows, Text, ends},
@@ -111,25 +111,16 @@ pub(super) fn session_plan(
         requests: session.requests.map(Requests::InAll),
         length: session.duration,
     };
+    let keys = if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } };
     let commission = Commission {
-        plan,
         // A number of requests is a load, too.
         knobs: load.knobs(session.requests.is_some())?,
         warmup: session.warmup,
         redacts: session.redact,
-        run,
-        keys: if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } },
-        settings: Vec::new(),
-        danger: diagnose::danger,
         is_allowed: load.yes,
-        is_attended: false,
         keeps_going: load.keep_going,
-        most_clients: most_clients(threads, 1),
-        unreachable: None,
-        recording: None,
         recordings_in: recordings::directory(),
-        exports: Vec::new(),
-        notices: Vec::new(),
+        ..Commission::new(plan, run, keys, diagnose::danger)
     };
     Ok(SessionPlan {
         commission,

@@ -39,23 +39,10 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         length: None,
     };
     Commission {
-        plan,
         knobs,
-        redacts: false,
-        warmup: None,
-        run,
-        keys: Keys::OwnServers,
-        settings: Vec::new(),
-        danger: |_| None,
         is_allowed: true,
-        is_attended: false,
-        keeps_going: false,
         most_clients: 100,
-        unreachable: None,
-        recording: None,
-        recordings_in: ".".into(),
-        exports: Vec::new(),
-        notices: Vec::new(),
+        ..Commission::new(plan, run, Keys::OwnServers, |_| None)
     }
 }
 

@@ -54,24 +54,12 @@ pub fn plan(target: Target) -> Plan {
 /// What a session without a person is asked to do whom writing is allowed.
 pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
     let run = RunId::random();
+    let plan = Plan { names: KeyNames::of_run(run), ..plan };
     Commission {
-        plan: Plan { names: KeyNames::of_run(run), ..plan },
         knobs,
-        redacts: false,
-        warmup: None,
-        run,
-        keys: Keys::Runs { kept: false },
-        settings: Vec::new(),
-        danger: redyno::diagnose::danger,
         is_allowed: true,
-        is_attended: false,
-        keeps_going: false,
         most_clients: 1000,
-        unreachable: None,
-        recording: None,
-        recordings_in: ".".into(),
-        exports: Vec::new(),
-        notices: Vec::new(),
+        ..Commission::new(plan, run, Keys::Runs { kept: false }, redyno::diagnose::danger)
     }
 }
 

@@ -3,7 +3,12 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{Danger, Notice};
-use crate::{knobs::Knobs, load::Plan, session::Writer, workload::RunId};
+use crate::{
+    knobs::Knobs,
+    load::{Plan, most_clients},
+    session::Writer,
+    workload::RunId,
+};
 
 /// Whose keys a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,4 +61,30 @@ pub struct Commission {
     pub exports: Vec<Writer>,
     /// What its peers are told first.
     pub notices: Vec<Notice>,
+}
+
+impl Commission {
+    /// A session of `plan` under the usual knobs, which nobody watches, which writes nothing without asking, and which is
+    /// recorded nowhere.
+    pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
+        Self {
+            most_clients: most_clients(plan.threads, 1),
+            plan,
+            knobs: Knobs::default(),
+            warmup: None,
+            redacts: false,
+            run,
+            settings: Vec::new(),
+            danger,
+            keys,
+            is_allowed: false,
+            is_attended: false,
+            keeps_going: false,
+            unreachable: None,
+            recording: None,
+            recordings_in: ".".into(),
+            exports: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
 }

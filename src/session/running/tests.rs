@@ -36,23 +36,10 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
         length: None,
     };
     Commission {
-        plan,
         knobs: Knobs { load: true, clients: 1, ..Knobs::default() },
-        redacts: false,
-        warmup: None,
-        run,
-        keys,
-        settings: Vec::new(),
-        danger: |_| None,
         is_allowed: true,
-        is_attended: false,
-        keeps_going: false,
         most_clients: 100,
-        unreachable: None,
-        recording: None,
-        recordings_in: ".".into(),
-        exports: Vec::new(),
-        notices: Vec::new(),
+        ..Commission::new(plan, run, keys, |_| None)
     }
 }
 
