@@ -41,7 +41,7 @@ pub struct ExportArgs {
     /// Into a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What a row of csv and ndjson is: intervals (a second of one segment), operations, segments, probes or server
+    /// What a row is, in formats of rows: intervals (a second of one segment), operations, segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
     /// Whose times hgrm has: response, or an operation [default: the service times of all operations]
@@ -67,7 +67,7 @@ impl Arguments for ExportArgs {
     fn plan(self: Box<Self>, _: bool) -> Planned {
         let name = self.format.name();
         if self.rows.is_some() && !self.format.has_rows() {
-            let text = format!("--rows is for csv and ndjson; {name} has rows of its own");
+            let text = format!("--rows is for {}; {name} has rows of its own", Format::with_rows());
             return Err(UsageError::Line(text).into());
         }
         if self.tag.is_some() && self.format != PERCENTILES {

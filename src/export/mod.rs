@@ -100,6 +100,16 @@ impl Format {
         Self { name, extension, about, holds, sink }
     }
 
+    /// The names of those that have rows.
+    pub fn with_rows() -> String {
+        Self::ALL
+            .into_iter()
+            .filter(|format| format.has_rows())
+            .map(Self::name)
+            .collect::<Vec<_>>()
+            .join(" and ")
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         self.name

@@ -61,10 +61,11 @@ fn formats() -> String {
         let about = figure.about.trim().trim_end_matches('.');
         format!("  {:17} {about}{unit}\n", figure.name)
     };
+    let rows = Format::with_rows();
     let figures: String = FIGURES.iter().map(figure).collect();
     format!(
         "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
-         Rows of csv and ndjson, and the objects of json, have these fields. One that was not measured, or of which too little was, \
+         Rows of {rows}, and the objects of json, have these fields. One that was not measured, or of which too little was, \
          is empty, in JSON null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
          warm-up or prefill; empty of a summary\n  workload          what was asked, while the load was on\n  operation         \
          which; empty of all together\n{figures}\n\
