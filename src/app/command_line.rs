@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Effect, Mode, Model, Tone};
 use crate::{
-    knobs::{Arrivals, Backlog, Knobs},
+    knobs::{Adjustable, Arrivals, Knobs},
     print::Tuned,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},
@@ -66,12 +66,13 @@ fn options(knobs: &Knobs) -> Option<String> {
         if knobs.arrivals != Arrivals::default() {
             text += &format!(" --arrivals {}", knobs.arrivals);
         }
-        if knobs.backlog != Backlog::default() {
-            text += &format!(" --backlog {}", knobs.backlog);
-        }
     }
-    if let Some(after) = knobs.reconnect {
-        text += &format!(" --reconnect {after}");
+    let usual = Knobs::default();
+    for setting in Adjustable::ALONE.into_iter().filter(|setting| setting.applies(knobs)) {
+        let value = setting.value(knobs);
+        if value != setting.value(&usual) {
+            text += &format!(" --{} {value}", setting.word());
+        }
     }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))

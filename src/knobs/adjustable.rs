@@ -57,6 +57,11 @@ impl Adjustable {
         }
     }
 
+    /// Whether it changes anything in `knobs`: a closed loop has nothing due, so that nothing waits or is shed.
+    pub fn applies(self, knobs: &Knobs) -> bool {
+        self != Self::Backlog || knobs.rate.is_some()
+    }
+
     /// Its value in `knobs`.
     pub fn value(self, knobs: &Knobs) -> String {
         match self {

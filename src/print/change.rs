@@ -43,9 +43,7 @@ fn turned(base: &Knobs, now: &Knobs, is_told: impl Fn(Knob) -> bool) -> Vec<Stri
     let knobs = Knob::of(now).into_iter().filter(|knob| is_told(*knob) && differs(knob));
     let told = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
     let workload = is_other.then(|| format!("workload {}", now.workload));
-    // A closed loop has nothing due, so that nothing waits or is shed.
-    let applies = |setting: &Adjustable| *setting != Adjustable::Backlog || now.rate.is_some();
-    let alone = Adjustable::ALONE.into_iter().filter(applies);
+    let alone = Adjustable::ALONE.into_iter().filter(|setting| setting.applies(now));
     let alone = alone.filter(|setting| setting.value(base) != setting.value(now));
     let alone = alone.map(|setting| format!("{} {}", setting.word(), setting.value(now)));
     workload.into_iter().chain(told).chain(alone).collect()
