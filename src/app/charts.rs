@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Model, Spread, Subject, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
+use super::{Spread, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
 /// What the charts show, and the axes that they had in the last picture.
@@ -12,8 +12,8 @@ pub struct Charts {
     pub timed: Timed,
     /// How the values of the throughput are spread.
     pub spread: Spread,
-    latency: Option<ValueAxis>,
-    throughput: Option<ValueAxis>,
+    pub(super) latency: Option<ValueAxis>,
+    pub(super) throughput: Option<ValueAxis>,
 }
 
 /// This share of all p50 may lie below the axis.
@@ -77,49 +77,11 @@ fn known(column: &Quantiles, level: Level) -> Option<u64> {
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
 }
 
-impl Model {
-    /// Keeps the axes of the picture that is about to be drawn for the one after it.
-    pub(super) fn keep_axes(&mut self) {
-        let axis = self.axis(self.columns);
-        let window = axis.window(self.timeline(), self.ends_s());
-        let latency = match self.subject() {
-            Subject::Load => window.latency(self.charts.timed),
-            Subject::Server => window.levels_of_pings(),
-        };
-        let load = window.load();
-        let shown = self.shown();
-        let segments = shown.known_segments();
-        let latency = self.charts.latency_axis(&latency, &axis, segments);
-        let throughput = self.charts.throughput_axis(&load, &axis, segments, self.cursor_s());
-        drop(shown);
-        self.charts.latency = latency.or(self.charts.latency);
-        self.charts.throughput = throughput.or(self.charts.throughput);
-    }
-
-    /// Spreads the values of the throughput in equal steps, or in equal factors.
-    pub(super) fn turn_spread(&mut self) {
-        self.charts.spread = match self.charts.spread {
-            Spread::Linear => Spread::Log,
-            Spread::Log => Spread::Linear,
-        };
-        self.charts.refit();
-    }
-
-    /// Lets latencies count from when requests were due, or from their writing.
-    pub(super) fn turn_timed(&mut self) {
-        self.charts.timed = match self.charts.timed {
-            Timed::FromDue => Timed::FromWrite,
-            Timed::FromWrite => Timed::FromDue,
-        };
-        self.charts.refit();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        app::{Msg, update},
+        app::{Model, Msg, update},
         knobs::Knobs,
         session::{Interval, Record, TimelineOptions},
         stats::fixture::latency_of,

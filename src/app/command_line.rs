@@ -7,22 +7,13 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Mode, Model, Tone};
+use super::{Effect, Mode, Model, Program, Tone};
 use crate::{
     knobs::{Adjustable, Arrivals, Knobs},
     print::Tuned,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},
 };
-
-/// What all command lines of a session begin with.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
-    /// The program with its target, and what else is the same in all segments.
-    pub words: String,
-    /// Whether the server wants a password.
-    pub has_password: bool,
-}
 
 /// A word as a shell reads it.
 pub fn quoted(word: &str) -> String {

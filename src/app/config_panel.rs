@@ -1,43 +1,12 @@
 //! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
-use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Tone, list::turned, panel::Turned};
+use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
 use crate::{
     diagnose::setting_harm,
     experiment::Interruption,
     gauge::Gauge,
-    server::{PARAMETERS, Parameter, Values, value_words},
+    server::{Parameter, Values, value_words},
 };
-
-/// A parameter that a person wants to set, before and after the question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// Which.
-    pub parameter: &'static Parameter,
-    /// Its value as the server told it last.
-    pub from: String,
-    /// The value that is wanted.
-    pub to: String,
-    /// What that will do at once, if it does harm.
-    pub harm: Option<String>,
-}
-
-/// Which parameter is selected.
-#[derive(Debug, Clone, Default)]
-pub struct ConfigPanel {
-    selected: usize,
-}
-
-impl ConfigPanel {
-    /// The parameter that the arrows turn.
-    pub fn selected(&self) -> &'static Parameter {
-        &PARAMETERS[self.selected]
-    }
-
-    /// Selects the next parameter in `direction`, round the ends.
-    pub(super) fn select(&mut self, direction: Direction) {
-        self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
-    }
-}
 
 impl Model {
     /// Whether the server's parameters can be turned at all: not in a recording, and not those of a memcached.

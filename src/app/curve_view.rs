@@ -8,20 +8,6 @@ use crate::{
     experiment::{Ab, Curve, Dimension, Drawn, Limit, Points},
 };
 
-/// Which curve is shown.
-#[derive(Debug, Clone, Default)]
-pub struct CurveView {
-    /// What it lies over; while nothing was chosen, what an experiment is about, or what was turned most.
-    chosen: Option<Dimension>,
-}
-
-impl CurveView {
-    /// Lets the next picture be about what it is about by itself.
-    pub(super) fn forget(&mut self) {
-        self.chosen = None;
-    }
-}
-
 /// The values at which a search ended, or is now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
@@ -41,7 +27,7 @@ impl Model {
     /// The pairs to show instead of a curve.
     pub fn pairs_shown(&self) -> Option<&Ab> {
         match self.drawn() {
-            Drawn::Pairs(ab) if self.curve_view.chosen.is_none() => Some(ab),
+            Drawn::Pairs(ab) if self.curve_over.is_none() => Some(ab),
             _ => None,
         }
     }
@@ -74,7 +60,7 @@ impl Model {
             Drawn::Bounds(bounds) => Some(bounds.dimension),
             Drawn::Segments | Drawn::Pairs(_) => None,
         };
-        self.curve_view.chosen.or(of_experiment).or_else(|| self.turned_most())
+        self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }
 
     /// What has the most values in the segments, the first of equals; none where nothing was turned.
@@ -101,7 +87,7 @@ impl Model {
             Some(now) => turned(now, towards, all.len()),
             None => 0,
         };
-        self.curve_view.chosen = all.get(next).copied();
+        self.curve_over = all.get(next).copied();
     }
 
     /// The limit that is looked for over this dimension, or was last.

@@ -7,21 +7,13 @@
 
 use std::sync::Arc;
 
-use super::{Delivery, Mode, Model, Order, Question, Tone, value_words};
+use super::{Delivery, Mode, Model, Order, Question, Tone, model::Begun, value_words};
 use crate::{
     events::EventKind,
     experiment::{Asked, Ending, Experiment, Interruption},
     knobs::Knobs,
     session::{Record, Segment},
 };
-
-/// One that was begun.
-#[derive(Debug, Clone)]
-pub(super) struct Begun {
-    experiment: Box<dyn Experiment>,
-    /// The knobs before it.
-    before: Knobs,
-}
 
 impl Model {
     /// The same with an experiment that begins with the first record.
@@ -78,7 +70,8 @@ impl Model {
         let present = self.timeline().segments().current().map(|segment| segment.start.clone());
         let told = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = told.map_or_else(Vec::new, |told| experiment.take(&Delivery::Record(Arc::new(told))));
-        self.curve_view.forget();
+        // The next picture is about what it is about by itself.
+        self.curve_over = None;
         self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
         self.carry_on(orders);
     }

@@ -1,26 +1,7 @@
 //! Jumps of the cursor: to the worst moment, from event to event, from segment to segment.
 
-use super::{Model, View, axis::number_ending};
+use super::{Landmark, Model, View, axis::number_ending};
 use crate::session::timeline::{Measure, SegmentTotal};
-
-/// Where a jump goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Landmark {
-    /// The longest service time of the session; without load the longest ping.
-    Worst,
-    /// The next event or mark.
-    NextEvent,
-    /// The one before.
-    PreviousEvent,
-    /// The beginning of the next segment.
-    NextSegment,
-    /// That of the segment before.
-    PreviousSegment,
-    /// The beginning of the session.
-    Start,
-    /// Its latest moment.
-    End,
-}
 
 impl Model {
     /// Jumps; what to say when there is nothing of the kind.

@@ -1,6 +1,6 @@
 //! What keys do to what is shown: which screen and pane, which row, which moment.
 
-use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone};
+use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone, list::moved};
 
 impl Model {
     /// Shows a screen, with all its panes.
@@ -22,17 +22,19 @@ impl Model {
             Action::TurnDimension(direction) => self.turn_dimension(direction),
             Action::ReverseOrder => self.segment_table.reverse(),
             Action::PinBaseline => self.pin_baseline(),
-            Action::SelectRow(by) => {
-                if let Some(list) = self.screen.list() {
-                    (list.select)(self, by);
-                }
-            }
+            Action::SelectRow(by) => match self.screen {
+                Screen::Segments => self.select_segment(by),
+                Screen::Log => self.select_line(by),
+                _ => {}
+            },
             Action::TurnFilter(direction) => self.turn_filter(direction),
             Action::BeginSearch => self.begin_typing(Purpose::Search, Entry::sentence("")),
             Action::FindNext(direction) => self.find_next(direction),
             Action::GoToRow => {
-                if let Some(list) = self.screen.list() {
-                    (list.go)(self);
+                match self.screen {
+                    Screen::Segments => self.go_to_segment(),
+                    Screen::Log => self.go_to_line(),
+                    _ => {}
                 }
                 self.play_on();
             }
@@ -55,6 +57,17 @@ impl Model {
             Action::Faster | Action::Slower => self.change_speed(action == Action::Faster),
             _ => {}
         }
+    }
+
+    /// From which place on the operations are listed, as far as there are so many.
+    pub fn first_operation(&self) -> usize {
+        self.first_operation
+    }
+
+    /// Lists them from so many places further on, no further than to the last.
+    pub(super) fn scroll_operations(&mut self, rows: i16) {
+        let all = self.shown().segment().map_or(0, |segment| segment.total.commands.len());
+        self.first_operation = moved(self.first_operation, rows, all);
     }
 
     fn maximise(&mut self) {

@@ -1,94 +1,11 @@
 //! The log: what happened, in time order; which line is selected, what is looked for.
 
-use std::borrow::Cow;
-
 use super::{
-    Direction, Entry, Model, Purpose, Tone,
+    Direction, Entry, LogKind, LogLine, Model, Purpose, Tone,
     list::{moved, turned},
+    tables::FILTERS,
 };
 use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
-
-/// What a line of the log is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogKind {
-    /// Something that happened.
-    Event,
-    /// The first error of its kind, with how many there were.
-    Error,
-    /// A person's note.
-    Mark,
-    /// A knob was turned.
-    Segment,
-}
-
-/// A line of the log.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LogLine<'a> {
-    /// When, in seconds of the session.
-    pub t_s: f64,
-    /// What it is about.
-    pub kind: LogKind,
-    /// One word: the name of the event, the kind of the error.
-    pub name: Cow<'a, str>,
-    /// The rest.
-    pub text: Cow<'a, str>,
-    /// Whether something that was lost is back.
-    pub is_recovery: bool,
-}
-
-impl<'a> LogLine<'a> {
-    /// A line that tells of no recovery.
-    fn new(t_s: f64, kind: LogKind, name: impl Into<Cow<'a, str>>, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
-    }
-
-    /// Where `needle`, in lower case, stands in the words of this line, in characters of `name text`; none for an
-    /// empty one.
-    pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
-        let needle: Vec<char> = needle.chars().collect();
-        // One character for one, so that places are those on screen.
-        let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
-        let words: Vec<char> = self.words().chars().map(lower).collect();
-        let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
-        for at in 0..words.len() {
-            let is_free = hits.last().is_none_or(|last| last.end <= at);
-            if is_free && !needle.is_empty() && words[at..].starts_with(&needle) {
-                hits.push(at..at + needle.len());
-            }
-        }
-        hits
-    }
-
-    /// Its words as they stand on screen.
-    pub fn words(&self) -> String {
-        format!("{} {}", self.name, self.text)
-    }
-}
-
-/// What the log can be narrowed to; everything first.
-const FILTERS: [Option<LogKind>; 5] =
-    [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
-
-/// The state of the log.
-#[derive(Debug, Clone, Default)]
-pub struct LogView {
-    filter: usize,
-    /// `None` follows the newest line.
-    selected: Option<usize>,
-    needle: String,
-}
-
-impl LogView {
-    /// What it is narrowed to.
-    pub fn filter(&self) -> Option<LogKind> {
-        FILTERS[self.filter]
-    }
-
-    /// Whether the newest line stays selected.
-    pub fn follows(&self) -> bool {
-        self.selected.is_none()
-    }
-}
 
 impl Model {
     /// What is looked for in the log, in lower case, as far as it has been typed; may be empty.

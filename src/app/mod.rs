@@ -9,7 +9,6 @@
 
 mod axis;
 mod charts;
-mod closer;
 mod command_line;
 mod config_panel;
 mod curve_view;
@@ -17,25 +16,24 @@ mod entry;
 mod experiment;
 mod keys;
 mod landmark;
-mod latency_view;
 mod list;
 mod lists;
 mod log_view;
 mod mode;
 mod model;
-mod mouse;
+mod moment;
 mod occurrence;
 mod outgoing;
 mod palette;
-mod pane;
 mod panel;
 mod playback;
 mod proposal;
-mod screens;
+mod recording;
 mod segment_table;
 mod sharing;
 mod source;
 mod subject;
+mod tables;
 mod throughput_axis;
 mod track;
 mod update;
@@ -45,28 +43,23 @@ mod zoom;
 
 pub use axis::TimeAxis;
 pub use charts::Charts;
-pub use command_line::{Program, quoted};
-pub use config_panel::{ConfigPanel, Setting};
-pub use curve_view::{Bounds, CurveView};
+pub use command_line::quoted;
+pub use curve_view::Bounds;
 pub use entry::Entry;
-pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer};
-pub use landmark::Landmark;
-pub use latency_view::Stretch;
-pub use log_view::{LogKind, LogLine, LogView};
+pub use keys::{
+    Action, Binding, Context, Key, KeyCode, Landmark, Pane, Pattern, Screen, action, bindings, footer,
+};
 pub use mode::{Mode, Purpose, Question, Typing};
-pub use model::{Course, LoadState, Message, Model, Tone};
-pub use mouse::{Mouse, Spot};
+pub use model::{Course, LoadState, Message, Model, Program, Tone};
+pub use moment::{Stretch, View, Zoom};
 pub use occurrence::{Kind, Occurrence, turned};
-pub use outgoing::{Destination, Form, Outgoing, Written};
+pub use outgoing::{Destination, Form, Outgoing, Picture, Written};
 pub use palette::{Command, Offer};
-pub use pane::Pane;
-pub use panel::Panel;
+pub use panel::{ConfigPanel, Panel, Setting};
 pub use playback::Playback;
-pub use screens::Screen;
-pub use segment_table::{COLUMNS, SegmentTable};
-pub use sharing::Picture;
 pub use source::{Effect, Source};
 pub use subject::Subject;
+pub use tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
 
 pub use crate::{
     knobs::{Direction, Knob, PRESETS, Preset, TurnError},
@@ -74,7 +67,5 @@ pub use crate::{
     session::{Delivery, Notice, Order, RecordingState},
 };
 pub use track::{Reachability, Track};
-pub use update::{Msg, update};
+pub use update::{Mouse, Msg, Spot, update};
 pub use value_axis::{Spread, ValueAxis};
-pub use view::View;
-pub use zoom::Zoom;

@@ -1,6 +1,6 @@
 //! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
 
-use super::{Context, Entry, Model, Setting};
+use super::{Context, Entry, Setting};
 use crate::experiment::Asked;
 
 /// What takes the keys.
@@ -89,36 +89,6 @@ impl Mode {
             }
             Self::Typing(_) => Some(&[Context::Typing]),
             Self::CommandLine(_) => Some(&[Context::CommandLine]),
-        }
-    }
-}
-
-impl Model {
-    /// What is being typed for this purpose.
-    pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
-        match &self.mode {
-            Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
-            _ => None,
-        }
-    }
-
-    /// Begins to type.
-    pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: Entry) {
-        self.mode = Mode::Typing(Typing { purpose, entry });
-    }
-
-    /// Changes what is being typed, after which the best offer of the palette is chosen, and the help begins at its top.
-    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
-        if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
-            let before = entry.text();
-            change(entry);
-            if entry.text() != before {
-                match purpose {
-                    Purpose::Command { chosen } => *chosen = 0,
-                    Purpose::Help { scroll } => *scroll = 0,
-                    _ => {}
-                }
-            }
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Charts, ConfigPanel, CurveView, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
-    Reachability, RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun,
-    view::USUAL_COLUMNS,
+    Charts, ConfigPanel, Effect, Entry, LogView, Mode, Pane, Panel, Playback, Purpose, Question,
+    Reachability, RecordingState, Screen, SegmentTable, Stretch, Track, Typing, View, Zoom,
 };
 use crate::{
     diagnose::{Finding, of_segment},
+    experiment::{Dimension, Experiment},
     knobs::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
@@ -64,6 +64,26 @@ const MOST_TRACKS: usize = 16;
 /// How long a message stands, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
+/// An experiment that was begun.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    pub(super) experiment: Box<dyn Experiment>,
+    /// The knobs before it.
+    pub(super) before: Knobs,
+}
+
+/// What all command lines of a session begin with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The program with its target, and what else is the same in all segments.
+    pub words: String,
+    /// Whether the server wants a password.
+    pub has_password: bool,
+}
+
+/// Columns that are thought to be there until the screen has told.
+const USUAL_COLUMNS: u16 = 60;
+
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -91,8 +111,8 @@ pub struct Model {
     pub segment_table: SegmentTable,
     /// The log.
     pub log_view: LogView,
-    /// The curve over a knob.
-    pub curve_view: CurveView,
+    /// What the curve lies over; while nothing was chosen, what an experiment is about, or what was turned most.
+    pub(super) curve_over: Option<Dimension>,
     /// The knobs.
     pub panel: Panel,
     /// The parameters of the server.
@@ -138,7 +158,7 @@ impl Model {
             first_operation: 0,
             segment_table: SegmentTable::default(),
             log_view: LogView::default(),
-            curve_view: CurveView::default(),
+            curve_over: None,
             panel: Panel::new(knobs.clone()),
             config: ConfigPanel::default(),
             experiment: None,
@@ -315,52 +335,31 @@ impl Model {
         std::mem::take(&mut self.effects)
     }
 
-    /// Takes a notice of the source.
-    pub(super) fn take(&mut self, notice: Notice) {
-        match notice {
-            Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
-            Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
-            Notice::Unreachable { since_s, cause } => {
-                self.track_mut().reachability = Reachability::Down { since_s, cause };
-            }
-            Notice::Reachable => {
-                let since_s = self.timeline().now_s();
-                self.track_mut().reachability = Reachability::Up { since_s };
-            }
-            Notice::Info(text) => self.say(Tone::Info, text),
-            Notice::Recording(state) => {
-                if let Some(state) = &state {
-                    self.add_file(state.file.clone());
-                }
-                self.recording = state;
-            }
-            Notice::LoadStaysOff(cause) => {
-                let in_force = self.in_force().clone();
-                self.panel.follow(in_force);
-                self.say(Tone::Warning, format!("the load stays off: {cause}"));
-            }
-            Notice::LoadStopped(cause) => {
-                self.panel.set_load(false);
-                self.say(Tone::Warning, format!("the load is off: {cause}"));
-            }
-            Notice::Warning(text) => self.say(Tone::Warning, text),
-            Notice::Ended => {
-                self.course = Course::Ended;
-                if let Some(playback) = &mut self.playback {
-                    playback.read = None;
-                    self.freeze();
-                    self.follow_recording();
+    /// What is being typed for this purpose.
+    pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
+        match &self.mode {
+            Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
+            _ => None,
+        }
+    }
+
+    /// Begins to type.
+    pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: Entry) {
+        self.mode = Mode::Typing(Typing { purpose, entry });
+    }
+
+    /// Changes what is being typed, after which the best offer of the palette is chosen, and the help begins at its top.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
+        if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
+            let before = entry.text();
+            change(entry);
+            if entry.text() != before {
+                match purpose {
+                    Purpose::Command { chosen } => *chosen = 0,
+                    Purpose::Help { scroll } => *scroll = 0,
+                    _ => {}
                 }
             }
-            Notice::Read(share) => {
-                if let Some(playback) = &mut self.playback {
-                    playback.read = Some(share);
-                }
-            }
-            Notice::Played(to_s) => self.played_to(to_s),
-            Notice::Leave => self.course = Course::Over,
-            // The screen is gone by then; whoever had it tells.
-            Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }
 }

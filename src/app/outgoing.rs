@@ -1,13 +1,11 @@
 //! What can leave the screen for a file: the figures of the session or of one segment, in a form that other tools read, or a
-//! report for people.
+//! report for people; and pictures of the screen.
 
 use std::fmt;
 
-use super::{Effect, Model, Screen, Tone};
 use crate::{
     export::{Format, Rows},
     report,
-    session::file_name,
 };
 
 /// A file that is wanted.
@@ -102,35 +100,21 @@ pub struct Written {
     pub told: String,
 }
 
-impl Model {
-    /// The number of the segment that would be exported: on the list of the segments the selected one, else the one that is
-    /// shown.
-    pub(super) fn outgoing_segment(&self) -> Option<u32> {
-        let shown = || self.shown().segment().map(|segment| segment.start.segment);
-        if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
-    }
+/// A form of a picture of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picture {
+    /// A drawing that any browser shows.
+    Svg,
+    /// The characters alone.
+    Text,
+}
 
-    /// What files of this session are called, if nobody calls them otherwise, before their time.
-    pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
-        let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
-        let target = file_name(target);
-        segment.map_or_else(|| target.clone(), |segment| format!("{target}-segment-{segment}"))
-    }
-
-    /// Asks for the report of the whole session.
-    pub(super) fn report(&mut self) {
-        let to = Destination::Fresh(self.name_of_files(None));
-        self.ask(Effect::Write(Outgoing { form: Form::Report(report::Form::Html), segment: None, to }));
-    }
-
-    /// Takes in that a file was written, or why not.
-    pub(super) fn take_written(&mut self, written: Result<Written, String>) {
-        match written {
-            Ok(Written { path, told }) => {
-                self.say(Tone::Info, told);
-                self.add_file(path);
-            }
-            Err(why) => self.say(Tone::Warning, why),
+impl Picture {
+    /// The extension of its file.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Text => "txt",
         }
     }
 }

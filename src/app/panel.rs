@@ -1,7 +1,10 @@
-//! The knobs as a person wants them: which is selected, what to undo.
+//! The knobs and the parameters of the server as a person wants them: which is selected, what to undo.
 
 use super::{Direction, Knob, TurnError, list::turned};
-use crate::{knobs::Knobs, server::Parameter};
+use crate::{
+    knobs::Knobs,
+    server::{PARAMETERS, Parameter},
+};
 
 /// How many changes can be undone.
 const UNDO_DEPTH: usize = 100;
@@ -131,6 +134,37 @@ impl Panel {
         }
         self.wanted = knobs.clone();
         knobs
+    }
+}
+
+/// A parameter that a person wants to set, before and after the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Which.
+    pub parameter: &'static Parameter,
+    /// Its value as the server told it last.
+    pub from: String,
+    /// The value that is wanted.
+    pub to: String,
+    /// What that will do at once, if it does harm.
+    pub harm: Option<String>,
+}
+
+/// Which parameter is selected.
+#[derive(Debug, Clone, Default)]
+pub struct ConfigPanel {
+    selected: usize,
+}
+
+impl ConfigPanel {
+    /// The parameter that the arrows turn.
+    pub fn selected(&self) -> &'static Parameter {
+        &PARAMETERS[self.selected]
+    }
+
+    /// Selects the next parameter in `direction`, round the ends.
+    pub(super) fn select(&mut self, direction: Direction) {
+        self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }
 }
 

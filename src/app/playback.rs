@@ -1,6 +1,6 @@
 //! A recording that is played: whether time runs in it, and how fast.
 
-use super::{Model, Order, Tone, closer::Closer};
+use crate::session::timeline::Asked;
 
 /// How fast a recording plays, in seconds of it per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -36,54 +36,21 @@ impl Playback {
     pub fn speed(&self) -> f64 {
         SPEEDS[self.speed]
     }
-}
-
-impl Model {
-    /// Lets time run, or stops it. At the end it begins again from the start.
-    pub(super) fn toggle_play(&mut self) {
-        let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
-            let reading = "the recording is still being read; it can be played when that is done";
-            return self.say(Tone::Info, reading);
-        };
-        playback.is_playing = !playback.is_playing;
-        if !playback.is_playing {
-            return self.ask(Order::Pause);
-        }
-        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
-            self.put_cursor(0.0);
-        }
-        self.play_on();
-    }
-
-    /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
-    pub(super) fn play_on(&mut self) {
-        if let Some(playback) = self.playback.as_ref().filter(|playback| playback.is_playing) {
-            let (from_s, speed) = (self.cursor_s().unwrap_or_default(), playback.speed());
-            self.ask(Order::Play { from_s, speed });
-        }
-    }
 
     pub(super) fn change_speed(&mut self, faster: bool) {
-        let Some(playback) = &mut self.playback else { return };
-        let last = SPEEDS.len() - 1;
-        playback.speed =
-            if faster { (playback.speed + 1).min(last) } else { playback.speed.saturating_sub(1) };
-        self.play_on();
+        let next = if faster { self.speed + 1 } else { self.speed.saturating_sub(1) };
+        self.speed = next.min(SPEEDS.len() - 1);
     }
+}
 
-    /// Time has run to `t_s`.
-    pub(super) fn played_to(&mut self, t_s: f64) {
-        let now_s = self.timeline().now_s();
-        let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
-        playback.is_playing = t_s < now_s;
-        self.put_cursor(t_s);
-    }
-
-    /// The panel shows the knobs that held at the cursor of a recording.
-    pub(super) fn follow_recording(&mut self) {
-        if self.playback.is_some() {
-            let in_force = self.in_force().clone();
-            self.panel.follow(in_force);
-        }
-    }
+/// What has become of reading again.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Closer {
+    /// Nothing was asked for yet.
+    #[default]
+    Unasked,
+    /// This was asked for last; whether it is there yet, the timelines know.
+    Asked(Asked),
+    /// The recording cannot be read again.
+    Impossible,
 }

@@ -1,87 +1,7 @@
 //! The table of the segments: what it is sorted by, which row is selected, which segment is the baseline.
 
-use std::cmp::Ordering;
-
-use super::{
-    Direction, Model, Tone,
-    landmark::inside_s,
-    list::{moved, turned},
-};
-use crate::session::{
-    figures::{self, Figure, Row},
-    timeline::SegmentTotal,
-};
-
-/// The figures of the table, from left to right.
-pub const COLUMNS: [Figure; 18] = [
-    figures::SEGMENT,
-    figures::START,
-    figures::LENGTH,
-    figures::SHAPE,
-    figures::RATE,
-    figures::OPS_PER_S,
-    figures::SERVICE_P50,
-    figures::SERVICE_P90,
-    figures::SERVICE_P99,
-    figures::SERVICE_P999,
-    figures::SERVICE_MAX,
-    figures::RESPONSE_P50,
-    figures::RESPONSE_P99,
-    figures::RESPONSE_P999,
-    figures::SEND_LAG,
-    figures::SHED,
-    figures::ERRORS,
-    figures::SERVER_CPU,
-];
-
-/// The state of the table.
-#[derive(Debug, Clone)]
-pub struct SegmentTable {
-    sorted_by: usize,
-    descending: bool,
-    selected: Option<u32>,
-    baseline: Option<u32>,
-}
-
-impl Default for SegmentTable {
-    /// The newest first.
-    fn default() -> Self {
-        Self { sorted_by: 0, descending: true, selected: None, baseline: None }
-    }
-}
-
-impl SegmentTable {
-    /// Which column it is sorted by.
-    pub fn sorted_by(&self) -> Figure {
-        COLUMNS[self.sorted_by]
-    }
-
-    /// Whether the highest value stands first.
-    pub fn is_descending(&self) -> bool {
-        self.descending
-    }
-
-    /// Sorts by the next column to the left or right, round the ends.
-    pub(super) fn sort_by_next(&mut self, direction: Direction) {
-        self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
-    }
-
-    pub(super) fn reverse(&mut self) {
-        self.descending = !self.descending;
-    }
-
-    /// Puts segments into the order of the table. What has no value stands last either way; equals stand by number.
-    fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
-        let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
-        segments.sort_by(|a, b| match (value(a), value(b)) {
-            (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => Ordering::Equal,
-        });
-    }
-}
+use super::{Model, Tone, landmark::inside_s, list::moved};
+use crate::session::timeline::SegmentTotal;
 
 impl Model {
     /// All segments in the order of the table.
@@ -150,8 +70,9 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
+        app::{Direction, SegmentTable},
         knobs::Knobs,
-        session::{Interval, Record, Segment, TimelineOptions},
+        session::{Interval, Record, Segment, TimelineOptions, figures},
     };
 
     /// Four segments of 10 s; the first without load.

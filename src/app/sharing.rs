@@ -1,26 +1,10 @@
-//! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
+//! Keeping and passing on what is seen: marks, recordings, reports, exports.
 
-use super::{Entry, Model, Order, Purpose, Tone};
-use crate::session::Mark;
-
-/// A form of a picture of the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picture {
-    /// A drawing that any browser shows.
-    Svg,
-    /// The characters alone.
-    Text,
-}
-
-impl Picture {
-    /// The extension of its file.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Svg => "svg",
-            Self::Text => "txt",
-        }
-    }
-}
+use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
+use crate::{
+    report,
+    session::{Mark, file_name},
+};
 
 /// What a recording says to whoever wants to add to it.
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
@@ -51,13 +35,44 @@ impl Model {
         }
         self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
+
+    /// The number of the segment that would be exported: on the list of the segments the selected one, else the one that is
+    /// shown.
+    pub(super) fn outgoing_segment(&self) -> Option<u32> {
+        let shown = || self.shown().segment().map(|segment| segment.start.segment);
+        if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
+    }
+
+    /// What files of this session are called, if nobody calls them otherwise, before their time.
+    pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
+        let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
+        let target = file_name(target);
+        segment.map_or_else(|| target.clone(), |segment| format!("{target}-segment-{segment}"))
+    }
+
+    /// Asks for the report of the whole session.
+    pub(super) fn report(&mut self) {
+        let to = Destination::Fresh(self.name_of_files(None));
+        self.ask(Effect::Write(Outgoing { form: Form::Report(report::Form::Html), segment: None, to }));
+    }
+
+    /// Takes in that a file was written, or why not.
+    pub(super) fn take_written(&mut self, written: Result<Written, String>) {
+        match written {
+            Ok(Written { path, told }) => {
+                self.say(Tone::Info, told);
+                self.add_file(path);
+            }
+            Err(why) => self.say(Tone::Warning, why),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Notice, Playback, RecordingState, update},
+        app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Notice, Picture, Playback, RecordingState, update},
         knobs::Knobs,
         session::TimelineOptions,
     };

@@ -1,7 +1,7 @@
-//! What the Overview is about: the load, or without one the server and everybody's traffic.
+//! What the charts of the Overview are about: the load, or without one the server and everybody's traffic; and on which axes.
 
-use super::Model;
-use crate::session::timeline::SegmentTotal;
+use super::{Model, Spread};
+use crate::session::timeline::{SegmentTotal, Timed};
 
 /// What the charts of the Overview are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +33,42 @@ impl Model {
         };
         let loaded_s: f64 = segments.iter().filter(|segment| is_on(segment)).map(of_segment).sum();
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
+    }
+
+    /// Keeps the axes of the picture that is about to be drawn for the one after it.
+    pub(super) fn keep_axes(&mut self) {
+        let axis = self.axis(self.columns);
+        let window = axis.window(self.timeline(), self.ends_s());
+        let latency = match self.subject() {
+            Subject::Load => window.latency(self.charts.timed),
+            Subject::Server => window.levels_of_pings(),
+        };
+        let load = window.load();
+        let shown = self.shown();
+        let segments = shown.known_segments();
+        let latency = self.charts.latency_axis(&latency, &axis, segments);
+        let throughput = self.charts.throughput_axis(&load, &axis, segments, self.cursor_s());
+        drop(shown);
+        self.charts.latency = latency.or(self.charts.latency);
+        self.charts.throughput = throughput.or(self.charts.throughput);
+    }
+
+    /// Spreads the values of the throughput in equal steps, or in equal factors.
+    pub(super) fn turn_spread(&mut self) {
+        self.charts.spread = match self.charts.spread {
+            Spread::Linear => Spread::Log,
+            Spread::Log => Spread::Linear,
+        };
+        self.charts.refit();
+    }
+
+    /// Lets latencies count from when requests were due, or from their writing.
+    pub(super) fn turn_timed(&mut self) {
+        self.charts.timed = match self.charts.timed {
+            Timed::FromDue => Timed::FromWrite,
+            Timed::FromWrite => Timed::FromDue,
+        };
+        self.charts.refit();
     }
 }
 

@@ -1,10 +1,12 @@
 //! What each message does to the model, and what it asks to be done.
 
+mod mouse;
+
 use std::time::Duration;
 
 use super::{
-    Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
-    Setting, Tone, Typing, View, Written, action, closer::Closer,
+    Action, Context, Course, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Notice, Order, Purpose,
+    Question, Reachability, Setting, Tone, Typing, View, Written, action, playback::Closer,
 };
 use crate::{
     experiment::Interruption,
@@ -13,6 +15,8 @@ use crate::{
     session::{Record, Segment},
     workload::Chosen,
 };
+
+pub use mouse::{Mouse, Spot};
 
 /// The length of an intrinsic run unless another is typed, as text for the entry.
 const USUAL_INTRINSIC_S: &str = "10";
@@ -121,11 +125,68 @@ fn on_record(model: &mut Model, record: &Record) {
 }
 
 impl Model {
+    /// Takes a notice of the source.
+    fn take(&mut self, notice: Notice) {
+        match notice {
+            Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
+            Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
+            Notice::Unreachable { since_s, cause } => {
+                self.track_mut().reachability = Reachability::Down { since_s, cause };
+            }
+            Notice::Reachable => {
+                let since_s = self.timeline().now_s();
+                self.track_mut().reachability = Reachability::Up { since_s };
+            }
+            Notice::Info(text) => self.say(Tone::Info, text),
+            Notice::Recording(state) => {
+                if let Some(state) = &state {
+                    self.add_file(state.file.clone());
+                }
+                self.recording = state;
+            }
+            Notice::LoadStaysOff(cause) => {
+                let in_force = self.in_force().clone();
+                self.panel.follow(in_force);
+                self.say(Tone::Warning, format!("the load stays off: {cause}"));
+            }
+            Notice::LoadStopped(cause) => {
+                self.panel.set_load(false);
+                self.say(Tone::Warning, format!("the load is off: {cause}"));
+            }
+            Notice::Warning(text) => self.say(Tone::Warning, text),
+            Notice::Ended => {
+                self.course = Course::Ended;
+                if let Some(playback) = &mut self.playback {
+                    playback.read = None;
+                    self.freeze();
+                    self.follow_recording();
+                }
+            }
+            Notice::Read(share) => {
+                if let Some(playback) = &mut self.playback {
+                    playback.read = Some(share);
+                }
+            }
+            Notice::Played(to_s) => self.played_to(to_s),
+            Notice::Leave => self.course = Course::Over,
+            // The screen is gone by then; whoever had it tells.
+            Notice::Cleaning(_) | Notice::Undone(_) => {}
+        }
+    }
+
     /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
+    }
+
+    /// The part of the key table that is the screen's own, while that holds.
+    fn context_of_screen(&self) -> Option<Context> {
+        let screen = self.screen;
+        // A moment in the past is not to be turned.
+        let holds = !screen.turns_parameters() || self.has_parameters() && self.view == View::Live;
+        (holds && !screen.keys().is_empty()).then_some(Context::Screen(screen))
     }
 
     /// Whether something was typed already.
@@ -135,7 +196,7 @@ impl Model {
 
     /// Which parts hold on the screen, below what lies over it.
     pub fn contexts_here(&self) -> Vec<Context> {
-        let screen = self.screen.context(self);
+        let screen = self.context_of_screen();
         let time: &[_] = match (&self.playback, self.view) {
             (Some(_), _) => &[Context::Replay, Context::Time],
             (None, View::Live) => &[],

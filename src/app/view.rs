@@ -9,26 +9,8 @@
 //! ([`Latest`](crate::session::timeline::Latest)): everything that a frozen view shows is of the time up to that moment, until it
 //! is moved beyond.
 
-use super::{Model, TimeAxis, Track, Zoom, axis::number_ending};
+use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
-
-/// Which moment is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum View {
-    /// The latest.
-    #[default]
-    Live,
-    /// A moment of the past. The measurement goes on.
-    Frozen {
-        /// The moment that figures and tables show, in seconds of the session.
-        cursor_s: f64,
-        /// Where the axis ends.
-        to_s: f64,
-    },
-}
-
-/// Columns that are thought to be there until the screen has told.
-pub(super) const USUAL_COLUMNS: u16 = 60;
 
 impl Model {
     /// The instruments at the moment that is shown.

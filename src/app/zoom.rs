@@ -1,19 +1,6 @@
 //! How long a stretch of the session is shown: the last minutes, columns of one of the usual lengths, or the whole.
 
-use super::{Model, TimeAxis, View, axis::grown};
-
-/// How long a stretch the axis shows; never more than the session is long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Zoom {
-    /// The last minutes, so that what a knob does is seen soon: columns of two seconds, or so many that it is more than
-    /// a minute. A younger session is shown as a whole.
-    #[default]
-    Lately,
-    /// Columns of one of the usual lengths.
-    Step(usize),
-    /// The whole session.
-    Whole,
-}
+use super::{Model, TimeAxis, View, Zoom, axis::grown};
 
 /// Lengths of a column in seconds.
 const STEPS_S: [f64; 16] =

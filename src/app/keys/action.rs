@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::super::{
+use super::Screen;
+use crate::app::{
     Direction::{self, Down, Up},
-    Landmark, Picture, Screen,
+    Picture,
 };
 
 macro_rules! actions {
@@ -154,6 +155,25 @@ fn either(to: Direction, up: &'static str, down: &'static str) -> &'static str {
 /// `up by 10`
 fn by(steps: i32, back: &str, on: &str) -> String {
     format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
+}
+
+/// Where a jump goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landmark {
+    /// The longest service time of the session; without load the longest ping.
+    Worst,
+    /// The next event or mark.
+    NextEvent,
+    /// The one before.
+    PreviousEvent,
+    /// The beginning of the next segment.
+    NextSegment,
+    /// That of the segment before.
+    PreviousSegment,
+    /// The beginning of the session.
+    Start,
+    /// Its latest moment.
+    End,
 }
 
 /// Where a binding holds.

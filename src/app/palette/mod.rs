@@ -13,8 +13,160 @@ mod experiments;
 mod exports;
 mod fuzzy;
 mod offers;
-mod open;
 mod prefill;
 mod workloads;
 
 pub use offers::{Command, Offer};
+
+use crate::app::{Entry, Mode, Model, Order, Purpose, Question, Tone, Typing, list::moved, update::act};
+
+impl Model {
+    /// Opens the palette with something typed already.
+    pub(super) fn open_palette(&mut self, typed: &str) {
+        self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
+    }
+
+    /// What is typed, what the palette offers for it, best first, and which of that is chosen; `None` when it is closed.
+    pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
+        let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
+            return None;
+        };
+        let offers = self.offers(&entry.text());
+        let chosen = (*chosen).min(offers.len().saturating_sub(1));
+        Some((entry, offers, chosen))
+    }
+
+    /// Chooses another offer, so many further down. It stops at the ends.
+    pub(super) fn choose(&mut self, by: i16) {
+        let Some((_, offers, now)) = self.palette() else { return };
+        let then = moved(now, by, offers.len());
+        if let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }) = &mut self.mode {
+            *chosen = then;
+        }
+    }
+
+    /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
+    pub(super) fn accept_offer(&mut self) {
+        let Some((_, mut offers, chosen)) = self.palette() else { return };
+        if offers.is_empty() {
+            return self.say(Tone::Warning, "no match; Esc closes, ? lists all keys");
+        }
+        let Offer { title, command, .. } = offers.swap_remove(chosen);
+        if !matches!(command, Command::Refuse(_)) {
+            *self.used.entry(title).or_default() += 1;
+            self.mode = Mode::Screen;
+        }
+        match command {
+            Command::Type(text) => self.open_palette(&text),
+            Command::Refuse(why) => self.say(Tone::Warning, why),
+            Command::Do(action) => act(self, action),
+            Command::Set(knobs) if knobs == *self.panel.wanted() => {
+                self.say(Tone::Info, "no change: the knobs are set to this already");
+            }
+            Command::Set(knobs) => self.propose(knobs),
+            Command::Prefill(knobs) => self.put_in_force(Order::Prefill(knobs)),
+            Command::Begin(asked) => self.propose_experiment(asked),
+            Command::Want(effect) => self.ask(effect),
+            Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        app::{Effect, Key, KeyCode, Mode, Model, Msg, Order, Playback, Screen, update},
+        knobs::{Backlog, Knobs},
+        session::TimelineOptions,
+        workload::{Workload, preset},
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            '\x08' => KeyCode::Backspace,
+            'v' => KeyCode::Down,
+            c => KeyCode::Char(c),
+        };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn model() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["mono"])
+    }
+
+    #[test]
+    fn what_is_typed_is_carried_out() {
+        let knobs = Knobs::default();
+        for (typed, effects) in [
+            ("clients 200", vec![Effect::Order(Order::SetKnobs(Knobs { clients: 200, ..knobs.clone() }))]),
+            ("rate 5k", vec![Effect::Order(Order::SetKnobs(Knobs { rate: Some(5000), ..knobs.clone() }))]),
+            (
+                "backlog shed",
+                vec![Effect::Order(Order::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs.clone() }))],
+            ),
+            (
+                "workload get",
+                vec![Effect::Order(Order::SetKnobs(Knobs { workload: preset("get").unwrap(), ..knobs }))],
+            ),
+            ("quit", vec![Effect::Quit]),
+            ("theme mono", vec![Effect::Theme("mono")]),
+            ("load on", vec![Effect::Order(Order::SetKnobs(Knobs { load: true, ..knobs }))]),
+        ] {
+            let mut model = model();
+            assert_eq!(press(&mut model, &format!(":{typed}\n")), effects, "{typed}");
+            assert_eq!(model.mode, Mode::Screen, "{typed}");
+        }
+        let mut model = model();
+        press(&mut model, ":screen log\n");
+        assert_eq!(model.screen, Screen::Log);
+    }
+
+    #[test]
+    fn a_setting_without_a_value_goes_on_being_typed_and_a_bad_one_is_said() {
+        let mut model = model();
+        assert_eq!(press(&mut model, ":clients\n0\n"), []);
+        assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 0");
+        assert_eq!(model.palette().unwrap().0.text(), "clients 0");
+        assert_eq!(press(&mut model, "\x087\n").len(), 1);
+        assert_eq!(press(&mut model, ":xyzzy\n"), []);
+        assert!(model.message().unwrap().text.starts_with("no match"));
+        press(&mut model, "\x1b");
+        assert_eq!(model.mode, Mode::Screen);
+    }
+
+    #[test]
+    fn enter_on_an_empty_palette_does_nothing_unless_something_was_chosen() {
+        let mut model = model();
+        assert_eq!(press(&mut model, ":\n \n"), []);
+        assert!(model.palette().is_some());
+        press(&mut model, "\x1b:");
+        let second = model.palette().unwrap().1[1].title.clone();
+        model.choose(1);
+        press(&mut model, "\n");
+        let is_empty = model.palette().is_some_and(|(entry, ..)| entry.text().is_empty());
+        assert!(!is_empty, "'{second}' was chosen and not carried out");
+    }
+
+    #[test]
+    fn presets_are_chosen_from_a_list_and_undone_as_one() {
+        let mut model = model();
+        press(&mut model, "pvv");
+        let (_, offers, chosen) = model.palette().unwrap();
+        assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
+        let effects = press(&mut model, "\n");
+        assert!(
+            matches!(&effects[..], [Effect::Order(Order::SetKnobs(knobs))] if knobs.workload == Workload::ratio(9, 1)),
+            "{effects:?}"
+        );
+        assert_eq!(press(&mut model, "u"), [Effect::Order(Order::SetKnobs(Knobs::default()))]);
+    }
+
+    #[test]
+    fn in_a_recording_the_palette_opens_and_does_what_is_possible() {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        press(&mut model, ":faster\n");
+        assert_eq!(model.playback.as_ref().map(Playback::speed), Some(2.0));
+    }
+}

@@ -1,8 +1,7 @@
 //! What keys do where a screen does not have them to itself: in time that is travelled, while something is typed, in what
 //! lies over the screen, and everywhere.
 
-use super::{Action, Binding, Context, KeyCode, Pattern, ZOOM, key, on};
-use crate::app::Landmark;
+use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, ZOOM, key, on};
 
 /// All bindings of these places.
 pub(super) const KEYS: &[Binding] = key_table! {

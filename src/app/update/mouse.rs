@@ -1,8 +1,7 @@
 //! What the mouse does. It never does what no key can.
 
-use super::{
-    Action, Direction, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act,
-};
+use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
+use crate::app::{Direction, Knob, Screen};
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +77,7 @@ impl Model {
             return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
         }
         let arrow = Key::plain(if up { KeyCode::Up } else { KeyCode::Down });
-        let own = self.screen.context(self);
+        let own = self.context_of_screen();
         if let Some(action) = own.and_then(|own| action(&[own], arrow)) {
             act(self, action);
         }

@@ -1,4 +1,4 @@
-//! A recording that is shown closer than its timeline knows it is read again there.
+//! What can be done in a recording: it is played, and where it is shown closer than its timeline knows it, read again there.
 //!
 //! ```text
 //!   columns finer than the cells ─► Order::Refine ─► the recording, off the screen's thread
@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Model, Order};
+use super::{Model, Order, Tone, playback::Closer};
 use crate::session::timeline::{Reread, Stretch};
 
 /// Figures at the cursor are of so much before it.
@@ -16,18 +16,6 @@ const MINUTE_S: f64 = 60.0;
 const BEYOND: f64 = 0.5;
 /// So near to the end of what was read the next is asked for.
 const NEAR: f64 = 0.25;
-
-/// What has become of reading again.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) enum Closer {
-    /// Nothing was asked for yet.
-    #[default]
-    Unasked,
-    /// This was asked for last; whether it is there yet, the timelines know.
-    Asked(Reread),
-    /// The recording cannot be read again.
-    Impossible,
-}
 
 impl Model {
     /// Asks for the stretch that is shown, where its columns are finer than what is known of it.
@@ -73,6 +61,54 @@ impl Model {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;
         ((axis.from_s() - MINUTE_S - beside_s).max(0.0), (axis.to_s() + beside_s).min(self.known_s()))
+    }
+}
+
+impl Model {
+    /// Lets time run, or stops it. At the end it begins again from the start.
+    pub(super) fn toggle_play(&mut self) {
+        let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
+            let reading = "the recording is still being read; it can be played when that is done";
+            return self.say(Tone::Info, reading);
+        };
+        playback.is_playing = !playback.is_playing;
+        if !playback.is_playing {
+            return self.ask(Order::Pause);
+        }
+        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
+            self.put_cursor(0.0);
+        }
+        self.play_on();
+    }
+
+    /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
+    pub(super) fn play_on(&mut self) {
+        if let Some(playback) = self.playback.as_ref().filter(|playback| playback.is_playing) {
+            let (from_s, speed) = (self.cursor_s().unwrap_or_default(), playback.speed());
+            self.ask(Order::Play { from_s, speed });
+        }
+    }
+
+    pub(super) fn change_speed(&mut self, faster: bool) {
+        let Some(playback) = &mut self.playback else { return };
+        playback.change_speed(faster);
+        self.play_on();
+    }
+
+    /// Time has run to `t_s`.
+    pub(super) fn played_to(&mut self, t_s: f64) {
+        let now_s = self.timeline().now_s();
+        let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
+        playback.is_playing = t_s < now_s;
+        self.put_cursor(t_s);
+    }
+
+    /// The panel shows the knobs that held at the cursor of a recording.
+    pub(super) fn follow_recording(&mut self) {
+        if self.playback.is_some() {
+            let in_force = self.in_force().clone();
+            self.panel.follow(in_force);
+        }
     }
 }
 

@@ -2,14 +2,10 @@
 //! terminal's table.
 //!
 //! Another screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in either table.
-//! Keys, help, footer, palette, manual and mouse read the tables; a state of its own is a field of the [`Model`].
+//! Keys, help, footer, palette, manual and mouse read the tables; a state of its own is a field of the model.
 
-use super::{
-    Binding, Context,
-    Direction::{Down, Up},
-    Model, Pane, View,
-    keys::{Action, KeyCode, ROWS, ROWS_WRITTEN, key, key_table, on},
-};
+use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
+use crate::app::Direction::{Down, Up};
 
 /// The screens, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,33 +26,22 @@ pub enum Screen {
 }
 
 /// A row of the table.
-pub(super) struct ScreenRow {
+struct ScreenRow {
     /// Its name.
     name: &'static str,
     /// The key that shows it.
     key: char,
     /// What keys do on it alone.
     keys: &'static [Binding],
-    /// Whether they do that now.
-    work: fn(&Model) -> bool,
+    /// Whether these turn the parameters of the server, which can be done now and not in the past.
+    turns_parameters: bool,
     /// What of it can be shown alone.
     panes: &'static [Pane],
-    /// How one goes through its rows, if it has some.
-    list: Option<List>,
-}
-
-/// What the keys of a list do.
-#[derive(Clone, Copy)]
-pub(super) struct List {
-    /// Moves the selection by so many rows.
-    pub select: fn(&mut Model, i16),
-    /// Puts the cursor to the moment of the selected row.
-    pub go: fn(&mut Model),
 }
 
 impl ScreenRow {
     /// A screen without keys, panes and rows of its own.
-    const PLAIN: Self = Self { name: "", key: ' ', keys: &[], work: |_| true, panes: &[], list: None };
+    const PLAIN: Self = Self { name: "", key: ' ', keys: &[], turns_parameters: false, panes: &[] };
 }
 
 /// The Overview: load, latency, probes and server on one time axis, beside the knobs, which its arrows turn.
@@ -108,8 +93,7 @@ const SERVER: ScreenRow = ScreenRow {
         &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
             "Type a value for it: 100mb, 1.5 GiB, 5ms; of words, choose one of the list.";
     },
-    // A moment in the past is not to be turned.
-    work: |model| model.has_parameters() && model.view == View::Live,
+    turns_parameters: true,
     ..ScreenRow::PLAIN
 };
 
@@ -132,7 +116,6 @@ const SEGMENTS: ScreenRow = ScreenRow {
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view in the selected segment.";
     },
-    list: Some(List { select: Model::select_segment, go: Model::go_to_segment }),
     ..ScreenRow::PLAIN
 };
 
@@ -154,7 +137,6 @@ const LOG: ScreenRow = ScreenRow {
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view at the moment of the selected line.";
     },
-    list: Some(List { select: Model::select_line, go: Model::go_to_line }),
     ..ScreenRow::PLAIN
 };
 
@@ -214,23 +196,47 @@ impl Screen {
     }
 
     /// What keys do on it alone.
-    pub(super) fn keys(self) -> &'static [Binding] {
+    pub(in crate::app) fn keys(self) -> &'static [Binding] {
         self.row().keys
     }
 
-    /// The part of the key table that is its own, while that holds.
-    pub(super) fn context(self, model: &Model) -> Option<Context> {
-        (!self.keys().is_empty() && (self.row().work)(model)).then_some(Context::Screen(self))
-    }
-
-    /// How one goes through its rows.
-    pub(super) fn list(self) -> Option<List> {
-        self.row().list
+    /// Whether its keys turn the parameters of the server.
+    pub(in crate::app) fn turns_parameters(self) -> bool {
+        self.row().turns_parameters
     }
 
     /// The one so many further, round the end.
-    pub(super) fn turned(self, by: usize) -> Self {
+    pub(in crate::app) fn turned(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
+    }
+}
+
+/// A pane of a screen that can be shown alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    /// The throughput over time.
+    Throughput,
+    /// The latency over time.
+    Latency,
+    /// The lanes of probes and server.
+    Probes,
+    /// The knobs and the tables below them.
+    Panel,
+    /// The curve of the percentiles.
+    Curve,
+    /// Their table.
+    Percentiles,
+    /// The distribution as bars.
+    Distribution,
+}
+
+impl Pane {
+    /// What is shown after `shown`: the first pane, then each, then the whole screen again.
+    pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
+        let panes = screen.panes();
+        let next =
+            shown.and_then(|shown| panes.iter().position(|pane| *pane == shown)).map_or(0, |at| at + 1);
+        panes.get(next).copied()
     }
 }
 
@@ -243,6 +249,18 @@ mod tests {
         for (n, screen) in Screen::ALL.into_iter().enumerate() {
             assert_eq!((screen as usize, screen.turned(Screen::ALL.len())), (n, screen));
             assert!(screen.keys().iter().all(|binding| binding.context == Context::Screen(screen)));
+        }
+    }
+
+    #[test]
+    fn each_pane_comes_once_and_then_the_whole_screen() {
+        for screen in Screen::ALL {
+            let mut shown = Pane::after(screen, None);
+            for pane in screen.panes() {
+                assert_eq!(shown, Some(*pane));
+                shown = Pane::after(screen, shown);
+            }
+            assert_eq!(shown, None);
         }
     }
 }

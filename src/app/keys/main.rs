@@ -1,9 +1,9 @@
 //! What keys do on every screen, with nothing over it.
 
-use super::{Action, Binding, Context, KeyCode, Pattern, ZOOM, key, on};
+use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
 use crate::app::{
     Direction::{Down, Up},
-    Landmark, Picture, Screen,
+    Picture,
 };
 
 /// To leave, to look and to turn: screens, load, knobs, time, the intrinsic probe.

@@ -1,0 +1,167 @@
+//! The state of the tables: how that of the segments is sorted, which row is selected, what the log is narrowed to.
+
+use std::{borrow::Cow, cmp::Ordering};
+
+use super::{Direction, list::turned};
+use crate::session::{
+    figures::{self, Figure, Row},
+    timeline::SegmentTotal,
+};
+
+/// The figures of the segments, from left to right.
+pub const COLUMNS: [Figure; 18] = [
+    figures::SEGMENT,
+    figures::START,
+    figures::LENGTH,
+    figures::SHAPE,
+    figures::RATE,
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P90,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::SERVICE_MAX,
+    figures::RESPONSE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
+    figures::SEND_LAG,
+    figures::SHED,
+    figures::ERRORS,
+    figures::SERVER_CPU,
+];
+
+/// The state of the table of the segments.
+#[derive(Debug, Clone)]
+pub struct SegmentTable {
+    sorted_by: usize,
+    descending: bool,
+    pub(super) selected: Option<u32>,
+    pub(super) baseline: Option<u32>,
+}
+
+impl Default for SegmentTable {
+    /// The newest first.
+    fn default() -> Self {
+        Self { sorted_by: 0, descending: true, selected: None, baseline: None }
+    }
+}
+
+impl SegmentTable {
+    /// Which column it is sorted by.
+    pub fn sorted_by(&self) -> Figure {
+        COLUMNS[self.sorted_by]
+    }
+
+    /// Whether the highest value stands first.
+    pub fn is_descending(&self) -> bool {
+        self.descending
+    }
+
+    /// Sorts by the next column to the left or right, round the ends.
+    pub(super) fn sort_by_next(&mut self, direction: Direction) {
+        self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.descending = !self.descending;
+    }
+
+    /// Puts segments into the order of the table. What has no value stands last either way; equals stand by number.
+    pub(super) fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
+        let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
+        segments.sort_by(|a, b| match (value(a), value(b)) {
+            (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        });
+    }
+}
+
+/// What a line of the log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Something that happened.
+    Event,
+    /// The first error of its kind, with how many there were.
+    Error,
+    /// A person's note.
+    Mark,
+    /// A knob was turned.
+    Segment,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogLine<'a> {
+    /// When, in seconds of the session.
+    pub t_s: f64,
+    /// What it is about.
+    pub kind: LogKind,
+    /// One word: the name of the event, the kind of the error.
+    pub name: Cow<'a, str>,
+    /// The rest.
+    pub text: Cow<'a, str>,
+    /// Whether something that was lost is back.
+    pub is_recovery: bool,
+}
+
+impl<'a> LogLine<'a> {
+    /// A line that tells of no recovery.
+    pub(super) fn new(
+        t_s: f64,
+        kind: LogKind,
+        name: impl Into<Cow<'a, str>>,
+        text: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
+    }
+
+    /// Where `needle`, in lower case, stands in the words of this line, in characters of `name text`; none for an
+    /// empty one.
+    pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
+        let needle: Vec<char> = needle.chars().collect();
+        // One character for one, so that places are those on screen.
+        let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+        let words: Vec<char> = self.words().chars().map(lower).collect();
+        let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
+        for at in 0..words.len() {
+            let is_free = hits.last().is_none_or(|last| last.end <= at);
+            if is_free && !needle.is_empty() && words[at..].starts_with(&needle) {
+                hits.push(at..at + needle.len());
+            }
+        }
+        hits
+    }
+
+    /// Its words as they stand on screen.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.name, self.text)
+    }
+}
+
+/// What the log can be narrowed to; everything first.
+pub(super) const FILTERS: [Option<LogKind>; 5] =
+    [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
+
+/// The state of the log.
+#[derive(Debug, Clone, Default)]
+pub struct LogView {
+    pub(super) filter: usize,
+    /// `None` follows the newest line.
+    pub(super) selected: Option<usize>,
+    pub(super) needle: String,
+}
+
+impl LogView {
+    /// What it is narrowed to.
+    pub fn filter(&self) -> Option<LogKind> {
+        FILTERS[self.filter]
+    }
+
+    /// Whether the newest line stays selected.
+    pub fn follows(&self) -> bool {
+        self.selected.is_none()
+    }
+}
