@@ -59,11 +59,6 @@ impl Model {
         }
     }
 
-    /// From which place on the operations are listed, as far as there are so many.
-    pub fn first_operation(&self) -> usize {
-        self.first_operation
-    }
-
     /// Lists them from so many places further on, no further than to the last.
     pub(super) fn scroll_operations(&mut self, rows: i16) {
         let all = self.shown().segment().map_or(0, |segment| segment.total.commands.len());

@@ -88,7 +88,7 @@ const USUAL_COLUMNS: u16 = 60;
 #[derive(Debug, Clone)]
 pub struct Model {
     /// What is shown, one beside the other; figures and tables are of the first, which is always there.
-    tracks: Vec<Track>,
+    pub(super) tracks: Vec<Track>,
     /// Which moment of them is shown.
     pub view: View,
     /// How long a stretch of them.
@@ -106,7 +106,7 @@ pub struct Model {
     /// Which stretch the Latency screen shows.
     pub stretch: Stretch,
     /// From which place on it lists the operations.
-    pub(super) first_operation: usize,
+    pub first_operation: usize,
     /// The table of the segments.
     pub segment_table: SegmentTable,
     /// The log.
@@ -138,7 +138,8 @@ pub struct Model {
     pub(super) message: Option<Message>,
     /// What the message that is being taken in asks to be done.
     effects: Vec<Effect>,
-    initial: Knobs,
+    /// The knobs that the session began with.
+    pub(super) initial: Knobs,
     options: TimelineOptions,
 }
 
@@ -213,14 +214,6 @@ impl Model {
         &self.tracks[0]
     }
 
-    pub(super) fn track_mut(&mut self) -> &mut Track {
-        &mut self.tracks[0]
-    }
-
-    pub(super) fn tracks_mut(&mut self) -> &mut [Track] {
-        &mut self.tracks
-    }
-
     /// Its session so far.
     pub fn timeline(&self) -> &Timeline {
         self.track().timeline()
@@ -259,11 +252,6 @@ impl Model {
             None => segments.current(),
         };
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
-    }
-
-    /// The knobs that the session began with.
-    pub(super) fn initial(&self) -> &Knobs {
-        &self.initial
     }
 
     /// What the load does, or is about to do.

@@ -44,7 +44,7 @@ impl Model {
         let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
         if is_last || asked.holds(from_s, to_s) {
-            (0..).zip(self.tracks_mut()).for_each(|(target, track)| track.refine(stretch, target));
+            (0..).zip(&mut self.tracks).for_each(|(target, track)| track.refine(stretch, target));
             self.charts.refit();
         }
     }

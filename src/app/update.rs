@@ -131,11 +131,11 @@ impl Model {
             Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
             Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
             Notice::Unreachable { since_s, cause } => {
-                self.track_mut().reachability = Reachability::Down { since_s, cause };
+                self.tracks[0].reachability = Reachability::Down { since_s, cause };
             }
             Notice::Reachable => {
                 let since_s = self.timeline().now_s();
-                self.track_mut().reachability = Reachability::Up { since_s };
+                self.tracks[0].reachability = Reachability::Up { since_s };
             }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Recording(state) => {

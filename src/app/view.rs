@@ -84,14 +84,14 @@ impl Model {
     /// Keeps the latest moment of live sessions. A recording does not go on.
     fn hold(&mut self) {
         if self.playback.is_none() {
-            self.tracks_mut().iter_mut().for_each(Track::hold);
+            self.tracks.iter_mut().for_each(Track::hold);
         }
     }
 
     /// Shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
-        self.tracks_mut().iter_mut().for_each(Track::release);
+        self.tracks.iter_mut().for_each(Track::release);
     }
 
     /// Moves the cursor by so many columns.

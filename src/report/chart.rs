@@ -1,6 +1,6 @@
 //! A chart: what is drawn over what, for the script of the page and for the picture that stands there without it.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::heat_map::HeatMap;
 use crate::units;
@@ -49,7 +49,7 @@ impl Quantity {
 }
 
 /// How a line looks: a name that the style sheet has a colour and dashes for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Ink(pub(super) &'static str);
 
 /// Inks of lines that are of one kind, each told from the next.
@@ -59,12 +59,6 @@ impl Ink {
     /// That of the `n`th of several lines of one kind.
     pub(super) fn of_series(n: usize) -> Self {
         Self(SERIES[n % SERIES.len()])
-    }
-}
-
-impl Serialize for Ink {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0)
     }
 }
 

@@ -36,10 +36,11 @@ impl<T> Point<T> {
 /// The points in their order.
 #[derive(Debug)]
 pub(super) struct Course<T> {
-    step_s: f64,
-    points: Vec<Point<T>>,
+    /// About so many seconds long is a point at the most.
+    pub(super) step_s: f64,
+    pub(super) points: Vec<Point<T>>,
     /// How many records are in them.
-    records: u64,
+    pub(super) records: u64,
 }
 
 impl<T> Default for Course<T> {
@@ -63,21 +64,6 @@ impl<T: Part> Course<T> {
             let points = std::mem::take(&mut self.points);
             points.into_iter().for_each(|point| add(&mut self.points, point, self.step_s));
         }
-    }
-
-    /// The points, in the order of time.
-    pub(super) fn points(&self) -> &[Point<T>] {
-        &self.points
-    }
-
-    /// How many records are in them.
-    pub(super) fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// About so many seconds long is a point at the most.
-    pub(super) fn step_s(&self) -> f64 {
-        self.step_s
     }
 }
 
@@ -124,18 +110,18 @@ mod tests {
     #[test]
     fn a_long_session_has_a_bounded_number_of_points_and_loses_nothing() {
         let course = course(10_000, |n| n / 777);
-        assert!(course.points().len() <= MOST && course.points().len() > MOST / 3);
-        assert_eq!(course.points().iter().map(|point| point.part).sum::<u64>(), 10_000);
-        assert_eq!((course.step_s(), course.records()), (8.0, 10_000));
-        assert!(course.points().windows(2).all(|pair| pair[0].to_s <= pair[1].from_s));
+        assert!(course.points.len() <= MOST && course.points.len() > MOST / 3);
+        assert_eq!(course.points.iter().map(|point| point.part).sum::<u64>(), 10_000);
+        assert_eq!((course.step_s, course.records), (8.0, 10_000));
+        assert!(course.points.windows(2).all(|pair| pair[0].to_s <= pair[1].from_s));
     }
 
     #[test]
     fn seconds_are_points_of_their_own_while_there_is_room_and_ticks_are_not() {
-        assert_eq!(course(600, |_| 1).points().len(), 600);
+        assert_eq!(course(600, |_| 1).points.len(), 600);
         let mut ticks = Course::default();
         (1..=40).for_each(|n| ticks.push(1, f64::from(n) / 4.0, 0.25, 1));
-        assert_eq!(ticks.points().iter().map(|point| point.part).collect::<Vec<_>>(), [4; 10]);
+        assert_eq!(ticks.points.iter().map(|point| point.part).collect::<Vec<_>>(), [4; 10]);
     }
 
     #[test]
@@ -146,8 +132,8 @@ mod tests {
         {
             course.push(segment, t_s, length_s, 1);
         }
-        assert_eq!(course.points().iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 3]);
-        assert_eq!((course.points()[2].from_s, course.points()[2].to_s), (1.996, 3.01));
+        assert_eq!(course.points.iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 3]);
+        assert_eq!((course.points[2].from_s, course.points[2].to_s), (1.996, 3.01));
     }
 
     #[test]
@@ -156,15 +142,15 @@ mod tests {
         for (segment, t_s, length_s) in [(1, 1.0, 1.0), (2, 2.5, 0.9), (1, 1.6, 0.6), (2, 3.5, 1.0)] {
             course.push(segment, t_s, length_s, 1);
         }
-        assert!(course.points().is_sorted_by_key(Point::middle_s), "{:?}", course.points());
-        assert_eq!(course.points().iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 1, 1]);
+        assert!(course.points.is_sorted_by_key(Point::middle_s), "{:?}", course.points);
+        assert_eq!(course.points.iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 1, 1]);
     }
 
     #[test]
     fn no_point_has_two_settings_and_late_replies_belong_to_the_one_that_asked() {
         let mut many = course(3 * MOST as u32, |n| n);
-        assert_eq!(many.points().len(), 3 * MOST, "a point a setting");
+        assert_eq!(many.points.len(), 3 * MOST, "a point a setting");
         many.push(17, 9e9, 0.0, 100);
-        assert_eq!(many.points()[17].part, 101);
+        assert_eq!(many.points[17].part, 101);
     }
 }

@@ -87,7 +87,7 @@ mod tests {
         let mut course = super::super::course::Course::default();
         let part = Interval { service: latency_of(ns), ..Interval::default() };
         course.push(1, f64::from(n) + 1.0, 1.0, part);
-        course.points()[0].clone()
+        course.points[0].clone()
     }
 
     #[test]

@@ -32,12 +32,14 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod ticket;
 
 use std::path::Path;
 
-use self::account::Account;
-use crate::session::{Record, Sink};
+use self::{account::Account, comparison::Comparison, table::Table};
+use crate::{
+    export::markdown_text,
+    session::{Record, Sink},
+};
 
 /// What a report is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +119,30 @@ impl Sink for Report {
     fn finish(&mut self) -> Vec<String> {
         vec![match self.form {
             Form::Html => page::page(&mut self.accounts),
-            Form::Markdown => ticket::ticket(&self.accounts),
+            Form::Markdown => ticket(&self.accounts),
         }]
     }
+}
+
+/// A report as Markdown: the tables, without pictures.
+fn ticket(accounts: &[Account]) -> String {
+    let mut text = String::new();
+    if let Some(comparison) = Comparison::of(accounts) {
+        text += "## Comparison\n\n";
+        text.extend(comparison.tables.iter().map(Table::markdown));
+        text.extend(
+            comparison.left_out.iter().map(|why| format!("Not compared: {}.\n\n", markdown_text(why))),
+        );
+    }
+    accounts.iter().for_each(|account| text += &of_account(account));
+    text
+}
+
+fn of_account(account: &Account) -> String {
+    let mut text = format!("## {}\n\n", markdown_text(&account.name()));
+    for chart in knob_curve::charts(account, "").iter().filter(|chart| !chart.note.is_empty()) {
+        text += &format!("{}\n\n", markdown_text(&chart.note));
+    }
+    text.extend(tables::all(account).iter().map(Table::markdown));
+    text
 }

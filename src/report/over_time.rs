@@ -86,7 +86,7 @@ fn latency(account: &Account, prefix: &str) -> Chart {
 }
 
 fn heat(account: &Account, prefix: &str) -> Option<Chart> {
-    let heat = HeatMap::of(account.load.points())?;
+    let heat = HeatMap::of(&account.load.points)?;
     let (_, mut lines) = levels(account);
     lines.retain(|line| ["p50", "p99"].contains(&line.ink.0));
     let title = "How many requests took how long";
@@ -126,7 +126,7 @@ fn processors(account: &Account, prefix: &str) -> Chart {
 /// The middles of the points, with a place between two that something lies between.
 fn times<T: Part>(course: &Course<T>) -> Vec<f64> {
     let mut times = Vec::new();
-    for (n, point) in course.points().iter().enumerate() {
+    for (n, point) in course.points.iter().enumerate() {
         if let Some(gap_s) = gap_before(course, n) {
             times.push(gap_s);
         }
@@ -138,7 +138,7 @@ fn times<T: Part>(course: &Course<T>) -> Vec<f64> {
 /// A value of each point, and none in the places between.
 fn over_gaps<T: Part>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
     let mut values = Vec::new();
-    for (n, point) in course.points().iter().enumerate() {
+    for (n, point) in course.points.iter().enumerate() {
         values.extend(gap_before(course, n).map(|_| None));
         values.push(value(point));
     }
@@ -147,9 +147,9 @@ fn over_gaps<T: Part>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f6
 
 /// The middle of the stretch before point `n` in which nothing was measured, if it is longer than a point.
 fn gap_before<T: Part>(course: &Course<T>, n: usize) -> Option<f64> {
-    let [before, after] = [course.points().get(n.checked_sub(1)?)?, course.points().get(n)?];
+    let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
-    (gap.1 - gap.0 > 1.5 * course.step_s()).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
+    (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
 }
 
 /// Two lines over the times of both.
@@ -177,12 +177,12 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
 
 /// What a point is.
 fn exactness(course: &Course<Interval>) -> String {
-    let (points, records) = (course.points().len() as u64, course.records());
+    let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
         "{} in {}, each of about {} at the most and of one setting: an exact sum, whose percentiles come from its own distribution.",
         units::counted(records, "record"),
         units::counted(points, "point"),
-        units::counted(course.step_s() as u64, "second"),
+        units::counted(course.step_s as u64, "second"),
     );
     what + " A percentile that fewer than ten requests lie above is not drawn."
 }

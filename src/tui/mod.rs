@@ -17,7 +17,6 @@ pub mod pace;
 pub mod paint;
 pub mod run;
 pub mod scale;
-mod scene;
 pub mod screens;
 pub mod share;
 mod spots;
@@ -32,7 +31,19 @@ use self::{
     dots::Dots,
     paint::{Paint, cut, from_column, row, wrapped},
     scale::{LogScale, linear_top},
-    scene::Scene,
     theme::{Glyphs, Ink},
 };
 pub use run::{Finished, Options, Outcome, run};
+
+use self::layout::Plan;
+use crate::{app::Model, session::timeline::Reading};
+
+/// What a screen draws from.
+pub struct Scene<'a> {
+    /// What is shown.
+    pub model: &'a Model,
+    /// The moment of it.
+    pub reading: &'a Reading<'a>,
+    /// Where everything goes.
+    pub plan: &'a Plan,
+}

@@ -60,10 +60,10 @@ impl<'a> Paint<'a> {
     }
 
     /// Writes `parts` one after another; what does not fit is cut. The column after the last.
-    pub fn parts(&mut self, area: Rect, parts: &[(&str, Ink)]) -> u16 {
+    pub fn parts<S: AsRef<str>>(&mut self, area: Rect, parts: &[(S, Ink)]) -> u16 {
         let mut rest = area;
         for (text, ink) in parts {
-            let x = self.text(rest, text, *ink);
+            let x = self.text(rest, text.as_ref(), *ink);
             rest = from_column(area, x);
         }
         rest.x

@@ -23,7 +23,7 @@ impl Model {
 
     /// The workload that the session began with, its keys and its values, where it is none of the presets.
     pub(super) fn first_workload(&self) -> Option<Offer> {
-        let Knobs { workload, value_size, keyspace, .. } = self.initial();
+        let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
             return None;
         }

@@ -27,7 +27,7 @@ use crate::{
             command_table,
             curve::{self, Series},
             figures::{clock, figure, ping_figure},
-            knob_line, operations, percentiles, spectrum,
+            knobs, operations, percentiles, spectrum,
             table::{Column, Table},
         },
     },
@@ -52,14 +52,14 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             let below = Rect { y: body.bottom() - rows, width, height: rows, ..body };
             all(paint, Rect { height: body.height - rows, ..body }, model, &series);
             match model.subject() {
-                Subject::Load => operations::draw_from(paint, below, reading, model.first_operation()),
+                Subject::Load => operations::draw_from(paint, below, reading, model.first_operation),
                 Subject::Server => {
                     command_table::draw(paint, below, &reading.commands_minute(), reading.words(), |_| None);
                 }
             }
         }
     }
-    knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
+    knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
 /// The rows of the commands' times, a third at the most; under load none where a column of each operation tells as much.
@@ -276,7 +276,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 /// Where rows or columns run out, the least telling go.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
-    knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
+    knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {

@@ -12,7 +12,7 @@ use crate::{
     app::{LogKind, LogLine, Model, Purpose},
     tui::{
         Ink, Paint, Scene, from_column, row,
-        widgets::{figures::clock, input, scroll},
+        widgets::{dialog::input, figures::clock, table::around},
         wrapped,
     },
     units::counted,
@@ -63,7 +63,7 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
         paint.text(padded(row(area, 0)), "nothing of this kind happened yet", Ink::Faint);
         return;
     };
-    let shown = scroll::around(selected, lines.len(), area.height);
+    let shown = around(selected, lines.len(), area.height);
     let needle = model.needle();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
@@ -103,7 +103,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     let words = from_column(place, place.x + WORDS);
     let name = if look.is_selected { Ink::Selected } else { Ink::Strong };
     let text = format!(" {}", line.text);
-    let end = paint.parts(words, &[(&line.name, quiet(name)), (&text, quiet(Ink::Text))]);
+    let end = paint.parts(words, &[(line.name.as_ref(), quiet(name)), (&text, quiet(Ink::Text))]);
     for hit in line.hits(look.needle) {
         let shown: String = line.words().chars().skip(hit.start).take(hit.len()).collect();
         let x = words.x.saturating_add(hit.start as u16);
@@ -137,7 +137,7 @@ fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) 
     let place = padded(place);
     let rest = from_column(place, paint.text(place, "/", Ink::Strong));
     let x = match model.entry(Purpose::Search) {
-        Some(entry) => input::draw(paint, rest, entry),
+        Some(entry) => input(paint, rest, entry),
         None => paint.text(rest, &needle, Ink::Strong),
     };
     if !needle.is_empty() {

@@ -9,8 +9,8 @@ use crate::{
         Paint, Scene,
         layout::{Plan, Tier},
         widgets::{
-            Lanes, command_chart, command_table, cursor, knob_line, latency_chart, panel, probes,
-            server_figures, throughput, time_axis,
+            Lanes, command_chart, command_table, cursor, knobs, latency_chart, panel, probes, server_figures,
+            throughput, time_axis,
         },
     },
 };
@@ -22,7 +22,7 @@ pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Sce
         Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
         Subject::Server => {
             command_chart::draw(paint, plan.throughput, &lanes);
-            command_table::draw(paint, plan.commands, lanes.commands_minute(), reading.words(), |name| {
+            command_table::draw(paint, plan.commands, &lanes.commands_minute, reading.words(), |name| {
                 command_chart::ink(&lanes, name)
             });
         }
@@ -45,7 +45,7 @@ fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
         (_, Some(_)) => cursor::draw(paint, plan.news, plan.knob_line, lanes),
         (_, None) => {
             cursor::news(paint, plan.news, lanes);
-            knob_line::draw(paint, plan.knob_line, model);
+            knobs::line(paint, plan.knob_line, model);
             server_figures::line(paint, plan.server, lanes.reading);
         }
     }

@@ -11,8 +11,8 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    document::sheet,
     elements::{Layer, elements},
+    sheet,
 };
 use crate::tui::theme::{Theme, paper::Paper};
 

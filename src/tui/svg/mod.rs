@@ -4,9 +4,123 @@
 //! drawn as shapes, so that they join without gaps.
 
 mod animation;
-mod document;
 mod elements;
 mod shapes;
 
 pub use animation::Animation;
-pub use document::{render, text};
+
+use std::fmt::{Display, Write as _};
+
+use ratatui::{
+    buffer::{Buffer, Cell},
+    layout::Rect,
+};
+
+use self::{
+    elements::{Layer, elements, hex},
+    shapes::{HEIGHT, WIDTH},
+};
+use crate::tui::theme::{Theme, paper::Paper};
+
+/// Around the screen, in pixels.
+const MARGIN: f64 = 12.0;
+/// The first that a viewer has is taken.
+const FONTS: &str = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono',Menlo,Consolas,'DejaVu Sans Mono',\
+                     'Liberation Mono',monospace";
+
+/// `buffer` as an SVG document.
+pub fn render(buffer: &Buffer, theme: Theme) -> String {
+    let paper = theme.paper();
+    let elements = elements(buffer, &paper);
+    let layer = |layer| elements.iter().filter(move |(of, _)| *of == layer).map(|(_, element)| element);
+    sheet(buffer.area, &paper, Layer::ALL.into_iter().flat_map(layer))
+}
+
+/// `buffer` as its characters alone, without blanks at the ends of lines.
+pub fn text(buffer: &Buffer) -> String {
+    let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
+    rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n").collect()
+}
+
+/// A document of a screen of `area`'s size on which `drawn` is, one line each.
+fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
+    let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
+    let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
+    let mut document = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.1}\" height=\"{height:.1}\" \
+         viewBox=\"0 0 {width:.1} {height:.1}\" font-family=\"{FONTS}\" font-size=\"14\">\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{}\"/>\n\
+         <g transform=\"translate({MARGIN} {MARGIN})\">\n",
+        hex(paper.ground)
+    );
+    for element in drawn {
+        // Writing to a String does not fail.
+        let _ = writeln!(document, "{element}");
+    }
+    document + "</g>\n</svg>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::{Modifier, Style};
+
+    use super::*;
+    use crate::tui::theme::{Colours, GlyphSet};
+
+    fn picture(lines: &[&str]) -> (String, String) {
+        let width = lines.iter().map(|line| line.chars().count()).max().unwrap() as u16;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, lines.len() as u16));
+        for (y, line) in lines.iter().enumerate() {
+            buffer.set_string(0, y as u16, line, Style::new());
+        }
+        (render(&buffer, Theme::new(Colours::Dark, GlyphSet::Unicode)), text(&buffer))
+    }
+
+    #[test]
+    fn it_is_xml_that_holds_the_words_and_draws_lines_blocks_and_dots() {
+        let line = "\u{250c}\u{2500}\u{2500} \u{28ff} \u{2584} a<b&c \u{b5}s";
+        let (svg, text) = picture(&[line, "  end  "]);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let words: Vec<_> =
+            document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
+        assert_eq!(words, ["a<b&c", "\u{b5}s", "end"]);
+        let paths = document.descendants().filter_map(|n| n.attribute("d"));
+        // Two arms of a corner, a rule in one piece, eight dots, half a block.
+        assert_eq!(paths.map(|path| path.matches('z').count()).sum::<usize>(), 2 + 1 + 8 + 1);
+        assert_eq!(text, format!("{line}\n  end\n"));
+    }
+
+    #[test]
+    fn it_holds_no_character_that_xml_forbids() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+        for c in ('\0'..'\u{3000}').chain('\u{e000}'..='\u{ffff}').chain('\u{1f000}'..'\u{1f010}') {
+            buffer[(0, 0)].set_char(c);
+            let svg = render(&buffer, Theme::new(Colours::Dark, GlyphSet::Unicode));
+            // XML 1.0, 2.2: #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
+            let is_fine = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+            assert!(svg.chars().all(is_fine), "{c:?}");
+            assert!(roxmltree::Document::parse(&svg).is_ok(), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn letters_stand_in_the_grid_whatever_the_font() {
+        let (svg, _) = picture(&["   ab"]);
+        let place = format!("x=\"{:.2}\" y=\"13.50\" textLength=\"{:.2}\"", 3.0 * WIDTH, 2.0 * WIDTH);
+        assert!(svg.contains(&place), "{svg}");
+    }
+
+    #[test]
+    fn a_reversed_cell_has_the_ground_of_its_ink() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+        buffer.set_string(0, 0, "x", Style::new().add_modifier(Modifier::REVERSED));
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
+        let svg = render(&buffer, theme);
+        let paper = theme.paper();
+        assert!(
+            svg.contains(&format!("<path fill=\"{}\" d=\"M0 0h8.4v18h-8.4z\"/>", hex(paper.text))),
+            "{svg}"
+        );
+        assert!(svg.contains(&format!("fill=\"{}\">x<", hex(paper.ground))), "{svg}");
+    }
+}

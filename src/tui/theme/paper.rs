@@ -14,47 +14,19 @@ pub struct Paper {
     pub ground: Rgb,
     /// The text.
     pub text: Rgb,
-    sixteen: &'static [Rgb; 16],
+    sixteen: &'static [u32; 16],
 }
 
-/// A terminal's sixteen colours that can be read on a dark ground.
-const ON_DARK: [Rgb; 16] = [
-    (40, 44, 52),
-    (240, 113, 120),
-    (126, 198, 128),
-    (229, 192, 107),
-    (108, 160, 232),
-    (198, 140, 222),
-    (86, 190, 200),
-    (190, 196, 206),
-    (124, 132, 146),
-    (255, 140, 140),
-    (152, 220, 150),
-    (245, 215, 130),
-    (140, 180, 250),
-    (222, 165, 240),
-    (120, 215, 222),
-    (240, 243, 248),
+/// A terminal's sixteen colours that can be read on a dark ground, red, green and blue in two hexadecimal digits each.
+const ON_DARK: [u32; 16] = [
+    0x28_2c_34, 0xf0_71_78, 0x7e_c6_80, 0xe5_c0_6b, 0x6c_a0_e8, 0xc6_8c_de, 0x56_be_c8, 0xbe_c4_ce,
+    0x7c_84_92, 0xff_8c_8c, 0x98_dc_96, 0xf5_d7_82, 0x8c_b4_fa, 0xde_a5_f0, 0x78_d7_de, 0xf0_f3_f8,
 ];
 
 /// The same for a light one.
-const ON_LIGHT: [Rgb; 16] = [
-    (36, 40, 46),
-    (178, 30, 20),
-    (0, 106, 50),
-    (132, 88, 0),
-    (30, 80, 180),
-    (130, 40, 150),
-    (0, 100, 120),
-    (90, 94, 100),
-    (110, 114, 120),
-    (200, 50, 40),
-    (20, 120, 60),
-    (150, 100, 0),
-    (50, 95, 200),
-    (150, 50, 165),
-    (0, 115, 135),
-    (20, 22, 26),
+const ON_LIGHT: [u32; 16] = [
+    0x24_28_2e, 0xb2_1e_14, 0x00_6a_32, 0x84_58_00, 0x1e_50_b4, 0x82_28_96, 0x00_64_78, 0x5a_5e_64,
+    0x6e_72_78, 0xc8_32_28, 0x14_78_3c, 0x96_64_00, 0x32_5f_c8, 0x96_32_a5, 0x00_73_87, 0x14_16_1a,
 ];
 
 impl Theme {
@@ -98,7 +70,10 @@ impl Paper {
     fn indexed(&self, index: u8) -> Rgb {
         let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
         match index {
-            0..=15 => self.sixteen[usize::from(index)],
+            0..=15 => {
+                let [_, red, green, blue] = self.sixteen[usize::from(index)].to_be_bytes();
+                (red, green, blue)
+            }
             16..=231 => {
                 let cube = index - 16;
                 (level(cube / 36), level(cube / 6 % 6), level(cube % 6))

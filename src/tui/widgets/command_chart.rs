@@ -31,7 +31,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     lanes.heading_of_figures(paint, row(area, 0), "commands of everybody, calls/s");
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    let cells = lanes.commands();
+    let cells = &lanes.commands;
     let values =
         |name: Option<&str>| cells.iter().map(move |cell| per_s(cell.as_ref()?, name)).collect::<Vec<_>>();
     let all = values(None);
@@ -76,7 +76,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandL
         mark: marks.then_some(*mark),
         ink: *ink,
         row: None,
-        values: [written(now(*name)), written(per_s(lanes.commands_minute(), *name)), String::new()],
+        values: [written(now(*name)), written(per_s(&lanes.commands_minute, *name)), String::new()],
     });
     legend::draw(paint, chart, lanes, &entries.collect::<Vec<_>>());
 }
@@ -89,7 +89,7 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
 /// looks with its place.
 pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
-    for (name, stat) in lanes.commands().iter().flatten().flat_map(|cell| &cell.stats) {
+    for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
         match calls.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) => *sum = sum.saturating_add(stat.calls),
             None => calls.push((name, stat.calls)),

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::NONE, input, scroll};
+use super::{dialog::input, figures::NONE, table::around};
 use crate::{
     app::{Model, Purpose, View, value_words},
     server::{PARAMETERS, Status},
@@ -25,7 +25,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let can_turn = can_turn(model);
     let selected = model.config.selected();
     let at = PARAMETERS.iter().position(|parameter| parameter == selected).unwrap_or(0);
-    for (y, n) in scroll::around(at, PARAMETERS.len(), area.height).enumerate() {
+    for (y, n) in around(at, PARAMETERS.len(), area.height).enumerate() {
         let (line, parameter) = (row(area, y as u16), &PARAMETERS[n]);
         let is_selected = can_turn && n == at;
         let ink = if is_selected { Ink::Selected } else { Ink::Text };
@@ -36,7 +36,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
         paint.text(names, parameter.name, ink);
         let values = from_column(line, line.x + NAME);
         match model.entry(Purpose::Parameter).filter(|_| is_selected) {
-            Some(entry) => drop(input::draw(paint, values, entry)),
+            Some(entry) => drop(input(paint, values, entry)),
             None => {
                 let value = status.config.get(parameter.name);
                 let ink = if value.is_some() { ink } else { Ink::Faint };
@@ -82,7 +82,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let name = format!("{} {} ", glyphs.pointer, selected.name);
     let rest = from_column(area, paint.text(area, &name, Ink::Selected));
     match model.entry(Purpose::Parameter) {
-        Some(entry) => input::draw(paint, rest, entry),
+        Some(entry) => input(paint, rest, entry),
         None => paint.text(rest, &format!("{value} {} {}", glyphs.less, glyphs.more), Ink::Selected),
     };
 }

@@ -113,7 +113,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     let mut pieces = vec![(clock(reading.now_s()), Ink::Strong)];
     let mut begins = false;
     if let Some(cursor) = lanes.cursor() {
-        let here = lanes.occurrences().iter().filter(|(column, _)| *column == cursor);
+        let here = lanes.occurrences.iter().filter(|(column, _)| *column == cursor);
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
         begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);

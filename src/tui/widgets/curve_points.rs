@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{
     figures::{NONE, figure},
     knob_curve::{LEVELS, Over},
-    scroll,
+    table::around,
 };
 use crate::{
     session::timeline::Level,
@@ -38,7 +38,7 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
     let best = over.best_under_limit().or_else(|| over.best());
     let at =
         points.iter().position(|point| best.is_some_and(|best| best.segments == point.segments)).unwrap_or(0);
-    for (n, point) in (1..).zip(&points[scroll::around(at, points.len(), list.height - 1)]) {
+    for (n, point) in (1..).zip(&points[around(at, points.len(), list.height - 1)]) {
         let place = row(list, n);
         let (mark, ink) = over.mark(point, glyphs);
         paint.dot(place.x + 2, place.y, mark, ink);

@@ -1,11 +1,10 @@
-//! A box over a screen: how large it is, where it stands, and one with lines of text.
+//! A box over a screen: how large it is, where it stands, and one with lines of text; and what is typed there, or elsewhere.
 
 use ratatui::layout::Rect;
 
-use super::input;
 use crate::{
     app::Entry,
-    tui::{Ink, Paint, row, wrapped},
+    tui::{Glyphs, Ink, Paint, row, wrapped},
 };
 
 /// Wide enough to read at ease, narrow enough for 80 columns.
@@ -42,7 +41,7 @@ pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
         paint.text(padded(row(inner, n as u16)), text, Ink::Text);
     }
     if let Some(entry) = entry {
-        input::draw(paint, padded(row(inner, typed)), entry);
+        input(paint, padded(row(inner, typed)), entry);
     }
     paint.text(padded(row(inner, last)), keys, Ink::Strong);
 }
@@ -56,4 +55,35 @@ pub fn padded(area: Rect) -> Rect {
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+}
+
+/// The pieces of a line in which `entry` is typed and `room` characters have a place: where it is longer, what lies
+/// around the caret.
+fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
+    let (before, after) = entry.around_caret();
+    let hidden = (before.chars().count() + 1).saturating_sub(room.into());
+    let before = before.chars().skip(hidden).collect();
+    [(before, Ink::Strong), (glyphs.caret.to_string(), Ink::Selected), (after.to_owned(), Ink::Strong)]
+}
+
+/// Draws `entry` with its caret from the left of `area`: one look for all that is typed. The column after it.
+pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
+    let pieces = pieces(entry, paint.glyphs(), area.width);
+    paint.parts(area, &pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::GlyphSet;
+
+    #[test]
+    fn the_caret_is_always_in_sight() {
+        let entry = Entry::sentence("a long text");
+        let shown = |room| pieces(&entry, GlyphSet::Ascii.glyphs(), room).map(|(text, _)| text).concat();
+        assert_eq!(
+            (shown(20).as_str(), shown(5).as_str(), shown(0).as_str()),
+            ("a long text_", "text_", "_")
+        );
+    }
 }

@@ -16,8 +16,7 @@ use crate::{
 
 /// Draws those of the lanes' occurrences that `shown` lets pass into one row.
 pub fn draw(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
-    let placed: Vec<_> =
-        lanes.occurrences().iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
+    let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
     let row = laid(plot.width.into(), &placed, paint.glyphs());
     for (x, cell) in (plot.left()..plot.right()).zip(row) {
         if let Some((character, ink)) = cell {

@@ -13,7 +13,7 @@ use crate::{
 /// Draws it behind all that stands in `plot`.
 pub fn draw(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let cells = |heat: &Option<Heat>| heat.as_ref().map(|heat| rows(heat, axis, plot.height));
-    let cells: Vec<_> = lanes.heat().iter().map(cells).collect();
+    let cells: Vec<_> = lanes.heat.iter().map(cells).collect();
     let top = round_top(cells.iter().flatten().flatten().copied().max().unwrap_or(0));
     for (x, column) in (plot.left()..plot.right()).zip(&cells) {
         for (y, count) in (plot.top()..plot.bottom()).rev().zip(column.iter().flatten()) {

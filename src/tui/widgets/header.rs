@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::clock, status};
+use super::{figures::clock, status, table::fitting};
 use crate::{
     app::{LoadState, Model, Playback, Reachability, RecordingState},
     diagnose::Severity,
@@ -21,9 +21,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         // The address says more than our own name.
         parts[0].0 = " ".to_owned();
     }
-    let fitting = fit(&parts, left.width.into());
-    paint.parts(left, &fitting);
-    let right: Vec<_> = right.iter().map(|(text, ink, _)| (text.as_str(), *ink)).collect();
+    let shown = fitting(left.width, parts.iter().map(|(text, _)| text.chars().count() as u16));
+    paint.parts(left, &parts[..shown]);
+    let right: Vec<_> = right.into_iter().map(|(text, ink, _)| (text, ink)).collect();
     paint.parts(from_column(area, right_x), &right);
 }
 
@@ -68,19 +68,6 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
         }
     }
     parts
-}
-
-/// As many parts as fit whole.
-fn fit(parts: &[(String, Ink)], width: usize) -> Vec<(&str, Ink)> {
-    let mut used = 0;
-    parts
-        .iter()
-        .take_while(|(text, _)| {
-            used += text.chars().count();
-            used <= width
-        })
-        .map(|(text, ink)| (text.as_str(), *ink))
-        .collect()
 }
 
 /// From this width on there is room for how long the connection has been as it is.

@@ -12,9 +12,10 @@
 use ratatui::layout::Rect;
 
 use super::{
-    dialog::{centred, padded, text_width},
+    dialog::{centred, input, padded, text_width},
     figures::NONE,
-    input, probes, scroll,
+    probes,
+    table::from,
 };
 use crate::{
     app::{Binding, Context, Entry, Model, bindings},
@@ -34,12 +35,12 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolle
     let inner = paint.frame(place, &format!("redyno {}: help", env!("CARGO_PKG_VERSION")));
     let line = padded(row(inner, 0));
     let x = paint.text(line, "find: ", Ink::Faint);
-    input::draw(paint, from_column(line, x), entry);
+    input(paint, from_column(line, x), entry);
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if lines.is_empty() {
         paint.text(padded(row(list, 0)), "no match", Ink::Warn);
     }
-    let shown = scroll::from(scrolled.into(), lines.len(), list.height);
+    let shown = from(scrolled.into(), lines.len(), list.height);
     let below = lines.len() - shown.end;
     for (n, (text, ink)) in lines[shown].iter().enumerate() {
         paint.text(padded(row(list, n as u16)), text, *ink);

@@ -144,9 +144,8 @@ fn legend(paint: &mut Paint, line: Rect) {
         |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
     let entries = LEVELS.map(entry);
     let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
-    let parts = entries.each_ref().map(|(text, ink)| (text.as_str(), *ink));
     let x = line.right().saturating_sub(length as u16 + 1).max(line.x + line.width / 2);
-    paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &parts);
+    paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
 }
 
 /// The column of dots of a value.

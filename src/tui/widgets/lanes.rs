@@ -47,15 +47,22 @@ pub struct Lanes<'a> {
     pub spread: Spread,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
-    cursor_s: Option<f64>,
-    latency: Vec<Option<Quantiles>>,
-    heat: Vec<Option<Heat>>,
+    /// The moment that is shown while the view is frozen, in seconds of the session.
+    pub cursor_s: Option<f64>,
+    /// The latencies of the load in each column, as the chart counts them; or those of the pings.
+    pub latency: Vec<Option<Quantiles>>,
+    /// How many of them took how long in each column.
+    pub heat: Vec<Option<Heat>>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
-    load: Vec<Option<LoadCell>>,
+    /// What the load did in each column.
+    pub load: Vec<Option<LoadCell>>,
     pings: Vec<Option<PingCell>>,
-    commands: Vec<Option<CommandCell>>,
-    commands_minute: CommandCell,
-    occurrences: Vec<(u16, Occurrence)>,
+    /// What the server's commands did in each column; only while the charts are about the server.
+    pub commands: Vec<Option<CommandCell>>,
+    /// What they did in the last minute.
+    pub commands_minute: CommandCell,
+    /// What happened in the stretch that is shown, each with its column.
+    pub occurrences: Vec<(u16, Occurrence)>,
 }
 
 impl<'a> Lanes<'a> {
@@ -133,39 +140,9 @@ impl<'a> Lanes<'a> {
         waits::of_load(&mut self.latency, &self.load, counts_lag);
     }
 
-    /// What happened in the stretch that is shown, each with its column.
-    pub fn occurrences(&self) -> &[(u16, Occurrence)] {
-        &self.occurrences
-    }
-
     /// The levels of `measure` in each column.
     pub fn levels(&self, measure: Measure) -> &[Option<Quantiles>] {
         &self.levels[measure as usize]
-    }
-
-    /// What the load did in each column.
-    pub fn load(&self) -> &[Option<LoadCell>] {
-        &self.load
-    }
-
-    /// What the server's commands did in each column; only while the charts are about the server.
-    pub fn commands(&self) -> &[Option<CommandCell>] {
-        &self.commands
-    }
-
-    /// What they did in the last minute.
-    pub fn commands_minute(&self) -> &CommandCell {
-        &self.commands_minute
-    }
-
-    /// The latencies of the load in each column, as the chart counts them; or those of the pings.
-    pub fn latency(&self) -> &[Option<Quantiles>] {
-        &self.latency
-    }
-
-    /// How many of them took how long in each column.
-    pub fn heat(&self) -> &[Option<Heat>] {
-        &self.heat
     }
 
     /// Whether a rate was asked for in some column, so that response time is more than service time.
@@ -264,17 +241,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Whether a past moment is shown.
-    pub fn is_past(&self) -> bool {
-        self.cursor_s.is_some()
-    }
-
-    /// A heading over lanes or a chart.
-    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str) {
-        paint.rule(area, title);
-    }
-
-    /// The same, with the names of the figures.
+    /// A heading over a chart, with the names of the figures.
     pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
         let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
         self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);

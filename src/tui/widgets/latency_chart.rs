@@ -85,7 +85,7 @@ fn title(lanes: &Lanes) -> String {
 
 /// A level of each column.
 fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
-    lanes.latency().iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
+    lanes.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
 }
 
 /// Marks what lies above or below the axis.

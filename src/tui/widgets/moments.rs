@@ -73,8 +73,8 @@ impl Lanes<'_> {
         let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
         let lined = |occurrence: &Occurrence| !matches!(occurrence.kind, Kind::Segment | Kind::Stall);
         let events: BTreeSet<u16> =
-            self.occurrences().iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
-        let borders = self.occurrences().iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
+            self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
+        let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
         let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
         if events.len() <= usize::from(plot.width / FEW_LINES) {
             lines.extend(events.into_iter().map(|column| (column, glyphs.event_line)));
@@ -87,18 +87,11 @@ impl Lanes<'_> {
         }
     }
 
-    /// Whether the load had no connection for a while in the second of a column.
-    fn has_outage(&self, column: usize) -> bool {
-        let step_s = (self.axis.to_s() - self.axis.from_s()) / f64::from(self.axis.columns.max(1));
-        let from_s = self.axis.from_s() + step_s * column as f64;
-        self.reading.timeline().outages().touch(from_s, from_s + step_s)
-    }
-
     /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.
     pub fn outages(&self, paint: &mut Paint, plot: Rect) {
+        let (outages, glyph) = (self.reading.timeline().outages(), paint.glyphs().outage);
         for column in 0..plot.width.min(self.axis.columns) {
-            if self.has_outage(column.into()) {
-                let glyph = paint.glyphs().outage;
+            if outages.touch(self.axis.start_s(column), self.axis.start_s(column + 1)) {
                 (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));
             }
         }

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 
 use super::{
     results::{Key, cell, table},
-    scroll,
+    table::from,
 };
 use crate::{
     session::{OperationInterval, figures::Row, timeline::Reading},
@@ -85,7 +85,7 @@ fn rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
 /// Those of `all` that have a row of their own below the heading; the last row is that of the others where not all have.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
-    if all <= room.into() { 0..all } else { scroll::from(first, all, room.saturating_sub(1)) }
+    if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }
 }
 
 /// How many operations the current segment has sent.

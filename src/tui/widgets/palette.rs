@@ -12,8 +12,8 @@
 use ratatui::layout::Rect;
 
 use super::{
-    dialog::{centred, padded, text_width},
-    input, scroll,
+    dialog::{centred, input, padded, text_width},
+    table::around,
 };
 use crate::{
     app::{Command, Model, Offer, Spot},
@@ -34,9 +34,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let inner = paint.frame(place, "commands");
     let line = padded(row(inner, 0));
     let x = paint.text(line, ": ", Ink::Faint);
-    input::draw(paint, from_column(line, x), entry);
+    input(paint, from_column(line, x), entry);
     let list = list(inner);
-    for (y, n) in scroll::around(chosen, offers.len(), list.height).enumerate() {
+    for (y, n) in around(chosen, offers.len(), list.height).enumerate() {
         let line = row(list, y as u16);
         draw_offer(paint, line, &offers[n], n == chosen);
         paint.spot(line, Spot::Offer(n));

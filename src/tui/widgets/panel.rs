@@ -9,7 +9,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{openings, operations, panel_knobs, ping_parts, results, spectrum, tables};
+use super::{knobs, openings, operations, ping_parts, results, spectrum, tables};
 use crate::{
     app::{Model, Subject},
     experiment::Experiment,
@@ -27,7 +27,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         paint.dot(area.x, y, glyphs.vertical, Ink::Faint);
     }
     let mut rest = area;
-    panel_knobs::draw(paint, &mut rest, model);
+    knobs::draw(paint, &mut rest, model);
     if let Some(segment) = reading.segment()
         && let Some(after) = segment.start.knobs.reconnect
     {

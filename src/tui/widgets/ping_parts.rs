@@ -76,6 +76,5 @@ fn figures(paint: &mut Paint, line: Rect, named: &[(&str, &str)]) {
         parts.push((format!("{gap}{name} "), Ink::Faint));
         parts.push((format!("{value:>7}"), Ink::Text));
     }
-    let parts: Vec<_> = parts.iter().map(|(text, ink)| (text.as_str(), *ink)).collect();
     paint.parts(line, &parts);
 }

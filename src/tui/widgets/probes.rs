@@ -114,7 +114,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
             }
             Subject::Server => "server".to_owned(),
         };
-        lanes.heading(paint, row(area, 0), &title);
+        paint.rule(row(area, 0), &title);
         area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     }
     let rows = plan.probe_rows;
@@ -185,7 +185,7 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
         }
     };
     let now = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
-    let cells = lanes.load().iter().enumerate().map(cell).collect();
+    let cells = lanes.load.iter().enumerate().map(cell).collect();
     Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 

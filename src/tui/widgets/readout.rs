@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{
     Lanes, cursor,
     figures::{NONE, about, about_count, figure, ping_figure},
-    footer, header, knob_line,
+    footer, header, knobs,
     sparkline::Sparkline,
     status,
 };
@@ -98,7 +98,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     for (y, line) in (y..area.height.saturating_sub(2)).zip(wrapped(&text, width)) {
         paint.text(row(area, y), &format!(" {line}"), ink);
     }
-    knob_line::draw(paint, row(area, area.height - 2), model);
+    knobs::line(paint, row(area, area.height - 2), model);
     footer::draw(paint, row(area, area.height - 1), model);
 }
 
@@ -109,9 +109,9 @@ fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
     let rate = |cell: &Option<LoadCell>| cell.as_ref().and_then(LoadCell::ops_per_s);
     let of_server = |cell: &Option<CommandCell>| cell.as_ref().and_then(CommandCell::all_per_s);
     let (now, values) = match lanes.subject {
-        Subject::Load => (throughput(lanes.reading), lanes.load().iter().map(rate).collect()),
+        Subject::Load => (throughput(lanes.reading), lanes.load.iter().map(rate).collect()),
         Subject::Server => {
-            let values: Vec<_> = lanes.commands().iter().map(of_server).collect();
+            let values: Vec<_> = lanes.commands.iter().map(of_server).collect();
             let now = values.get(lanes.column_shown()).copied().flatten();
             (now.map_or_else(|| NONE.to_owned(), units::rate), values)
         }
@@ -128,7 +128,7 @@ fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
 }
 
 fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now: &str) {
-    let values = lanes.latency().iter().map(|column| Some(column.as_ref()?.get(level)? as f64));
+    let values = lanes.latency.iter().map(|column| Some(column.as_ref()?.get(level)? as f64));
     let sparkline = Sparkline {
         label: &match (lanes.subject, level) {
             (Subject::Server, Level::P50) => format!(" ping {now}"),

@@ -12,8 +12,7 @@ use ratatui::layout::Rect;
 use super::{
     figures::{NONE, written},
     results::fitted,
-    scroll,
-    table::{Column, Table, fitting},
+    table::{Column, Table, around, fitting},
 };
 use crate::{
     app::{COLUMNS, Model},
@@ -89,7 +88,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     heading(paint, &table, model);
     let selected = model.selected_segment();
     let at = rows.iter().position(|segment| Some(segment.start.segment) == selected).unwrap_or(0);
-    let shown = scroll::around(at, rows.len(), area.height.saturating_sub(1));
+    let shown = around(at, rows.len(), area.height.saturating_sub(1));
     for (n, segment) in rows[shown].iter().enumerate() {
         line(paint, &table, n as u16 + 1, model, segment);
     }

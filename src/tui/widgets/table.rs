@@ -1,10 +1,12 @@
-//! Where the columns of a table stand: one arithmetic for all of them.
+//! Where the columns of a table stand, and which rows of a list are shown where not all fit: one arithmetic for all of them.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
 //! A column is named by a key, so that a row is a key's text in each place. Pure arithmetic but for the writing.
+
+use std::ops::Range;
 
 use ratatui::layout::Rect;
 
@@ -122,6 +124,19 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     widths.into_iter().take_while(fits).count()
 }
 
+/// The rows of a list of `len` rows that are shown in `height`: row `at` stands in the middle as long as there are rows
+/// on both sides.
+pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
+    from(at.saturating_sub(usize::from(height) / 2), len, height)
+}
+
+/// Those from row `first` on, no further than to the end of the list.
+pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
+    let height = usize::from(height);
+    let first = first.min(len.saturating_sub(height));
+    first..(first + height).min(len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +167,17 @@ mod tests {
     fn the_most_needed_fit_and_none_after_the_first_that_does_not() {
         assert_eq!([30, 15, 14, 3].map(|room| fitting(room, [7, 8, 8])), [3, 2, 1, 0]);
         assert_eq!(fitting(10, [7, 8, 1]), 1);
+    }
+
+    #[test]
+    fn the_selected_row_stands_in_the_middle_but_at_the_ends() {
+        let shown = |at| around(at, 10, 4);
+        assert_eq!([0, 2, 3, 5, 8, 9].map(shown), [0..4, 0..4, 1..5, 3..7, 6..10, 6..10]);
+        assert_eq!((around(2, 3, 8), around(0, 0, 8), around(1, 3, 0)), (0..3, 0..0, 1..1));
+    }
+
+    #[test]
+    fn nothing_scrolls_beyond_the_end() {
+        assert_eq!((from(3, 10, 4), from(99, 10, 4), from(99, 3, 4)), (3..7, 6..10, 0..3));
     }
 }

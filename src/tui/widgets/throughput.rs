@@ -37,7 +37,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         Spread::Linear => "throughput, replies/s; L: log axis",
         Spread::Log => "throughput, replies/s, log axis; L: linear",
     };
-    lanes.heading(paint, row(area, 0), title);
+    paint.rule(row(area, 0), title);
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
@@ -68,7 +68,7 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
     let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
     // The heading of the chart below says when that was.
-    let now = if lanes.is_past() { "then" } else { "now" };
+    let now = if lanes.cursor_s.is_some() { "then" } else { "now" };
     let mut figures = vec![rate(now, reading.ops_per_s())];
     if let Some(due) = lanes.rate_due() {
         let lag = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
@@ -142,7 +142,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
             let tick = || cell.extremes().map(extreme).filter(is);
             cell.ops_per_s().filter(is).or_else(tick).map(|rate| rate as u64)
         };
-        lanes.load().iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
+        lanes.load.iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
     };
     // A column in which a segment begins holds ticks of two.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);

@@ -11,7 +11,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{input, panel::section, scroll};
+use super::{dialog::input, panel::section, table::around};
 use crate::{
     app::{Knob, Model, Purpose, Spot},
     tui::{Ink, Paint, cut, from_column, row},
@@ -34,7 +34,7 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let most = (rest.height / 2).max(LEAST_ROWS);
     let rows = (1 + knobs.len() as u16).min(most);
     let selected = knobs.iter().position(|knob| *knob == model.panel.selected()).unwrap_or(0);
-    let shown = scroll::around(selected, knobs.len(), rows - 1);
+    let shown = around(selected, knobs.len(), rows - 1);
     let title = match shown.len() {
         all if all == knobs.len() => "knobs".to_owned(),
         _ => format!("knobs {} to {} of {}", shown.start + 1, shown.end, knobs.len()),
@@ -91,7 +91,7 @@ impl Line {
         if let Some(entry) = model.entry(Purpose::Knob).filter(|_| selected) {
             let from = NAME.max(POINTER + name.chars().count() as u16);
             paint.text(line, &format!("{pointer} {name}"), ink);
-            input::draw(paint, from_column(line, line.x + from + 1), entry);
+            input(paint, from_column(line, line.x + from + 1), entry);
             return;
         }
         let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
@@ -105,6 +105,25 @@ impl Line {
             paint.text(after, &format!(" {}{}", glyphs.less, glyphs.more), Ink::Selected);
         }
     }
+}
+
+/// Draws the knobs in one line, for screens without a panel: the selected one in full, its neighbours by name.
+pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
+    let glyphs = paint.glyphs();
+    let selected = model.panel.selected();
+    let wanted = model.panel.wanted();
+    let name = format!(" {} {}", glyphs.pointer, selected.called(wanted));
+    let rest = from_column(area, paint.text(area, &name, Ink::Selected) + 1);
+    let x = match model.entry(Purpose::Knob) {
+        Some(entry) => input(paint, rest, entry),
+        None => {
+            let value = selected.value(wanted);
+            paint.text(rest, &format!("{value} {} {} ", glyphs.less, glyphs.more), Ink::Selected)
+        }
+    };
+    let others = model.panel.knobs().into_iter().filter(|knob| *knob != selected);
+    let text = |knob: Knob| (format!("  {} {}", knob.called(wanted), knob.value(wanted)), Ink::Faint);
+    paint.parts(from_column(rest, x), &others.map(text).collect::<Vec<_>>());
 }
 
 #[cfg(test)]
