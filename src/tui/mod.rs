@@ -8,23 +8,23 @@
 //! characters; one function, [`layout::plan`], knows sizes.
 
 mod dots;
-pub mod events;
+mod events;
 #[cfg(test)]
 mod fixture;
-pub mod layout;
-pub mod outgoing;
-pub mod pace;
-pub mod paint;
-pub mod run;
-pub mod scale;
+mod layout;
+mod outgoing;
+mod pace;
+mod paint;
+mod run;
+mod scale;
 pub mod screens;
-pub mod share;
+pub(crate) mod share;
 mod spots;
-pub mod svg;
-pub mod terminal;
+pub(crate) mod svg;
+mod terminal;
 pub mod theme;
 mod widgets;
-pub mod wire;
+mod wire;
 
 // What all that draws needs.
 use self::{

@@ -149,7 +149,6 @@ pub struct Canvas<W> {
     /// The frame that was sent last, and how much of it was taken.
     bytes: Vec<u8>,
     taken: usize,
-    sent: u64,
     /// Whether the terminal tells of the mouse.
     mouse: bool,
     /// What goes out with the next frame, beside it.
@@ -166,7 +165,6 @@ impl<W: Write> Canvas<W> {
             repaint: true,
             bytes: Vec::new(),
             taken: 0,
-            sent: 0,
             mouse: false,
             aside: Vec::new(),
         }
@@ -218,10 +216,7 @@ impl<W: Write> Canvas<W> {
         while self.taken < self.bytes.len() {
             match self.out.write(&self.bytes[self.taken..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(taken) => {
-                    self.taken += taken;
-                    self.sent += taken as u64;
-                }
+                Ok(taken) => self.taken += taken,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -229,11 +224,6 @@ impl<W: Write> Canvas<W> {
         }
         self.out.flush()?;
         Ok(true)
-    }
-
-    /// Bytes that the terminal has taken so far.
-    pub fn sent(&self) -> u64 {
-        self.sent
     }
 
     /// Paints a frame and sends what changed; nothing while the last frame is still on its way. Whether the terminal
@@ -310,7 +300,6 @@ mod tests {
             assert!(text.starts_with("\x1b[?2026h") && text.ends_with("\x1b[?2026l"), "{text:?}");
             assert!(!text.contains("\x1b[6n"), "the cursor was asked for");
         }
-        assert_eq!(canvas.sent(), canvas.out.0.iter().map(|w| w.len() as u64).sum::<u64>());
     }
 
     #[test]
@@ -364,7 +353,6 @@ mod tests {
         canvas.out.room = 1000;
         assert!(canvas.push().unwrap() && draw(&mut canvas, "three"));
         assert_eq!(painted, ["one", "three"]);
-        assert_eq!(canvas.sent(), canvas.out.seen.len() as u64);
         let text = String::from_utf8(canvas.out.seen).unwrap();
         let frames: Vec<&str> = text.split_inclusive("\x1b[?2026l").collect();
         assert!(frames.len() == 2 && frames[0].contains("one") && frames[1].contains("three"), "{text:?}");
