@@ -67,5 +67,5 @@ pub use crate::{
     session::{Delivery, Notice, Order, RecordingState},
 };
 pub use track::{Reachability, Track};
-pub use update::{Mouse, Msg, Spot, update};
+pub use update::{Gesture, Mouse, Msg, Spot, update};
 pub use value_axis::{Spread, ValueAxis};

@@ -16,7 +16,7 @@ use crate::{
     workload::Chosen,
 };
 
-pub use mouse::{Mouse, Spot};
+pub use mouse::{Gesture, Mouse, Spot};
 
 /// The length of an intrinsic run unless another is typed, as text for the entry.
 const USUAL_INTRINSIC_S: &str = "10";

@@ -12,7 +12,7 @@ use rustix::{
     termios::isatty,
 };
 
-use crate::app::{Key, KeyCode};
+use crate::app::{Gesture, Key, KeyCode};
 
 /// Something the terminal told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +25,6 @@ pub enum Event {
     Paste(String),
     /// The terminal has another size.
     Resize,
-}
-
-/// What the mouse did, wherever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gesture {
-    /// Its first button was pressed.
-    Click,
-    /// The wheel was turned away from the person.
-    WheelUp,
-    /// It was turned towards the person.
-    WheelDown,
 }
 
 /// Where events come from: the terminal, or a script in a test.
@@ -111,8 +100,8 @@ fn decode(raw: &Raw) -> Option<Event> {
         Raw::Mouse(mouse) => {
             let gesture = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => Gesture::Click,
-                MouseEventKind::ScrollUp => Gesture::WheelUp,
-                MouseEventKind::ScrollDown => Gesture::WheelDown,
+                MouseEventKind::ScrollUp => Gesture::Wheel { up: true },
+                MouseEventKind::ScrollDown => Gesture::Wheel { up: false },
                 _ => return None,
             };
             Some(Event::Mouse(gesture, mouse.column, mouse.row))

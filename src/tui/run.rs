@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
-    events::{Event, Events, Gesture, TerminalEvents},
+    events::{Event, Events, TerminalEvents},
     outgoing::Files,
     pace::Pace,
     screens, share,
@@ -211,7 +211,9 @@ impl<W: Write, E: Events> Loop<W, E> {
             }
             Event::Key(key) => update(model, Msg::Key(key)),
             Event::Paste(text) => update(model, Msg::Paste(text)),
-            Event::Mouse(gesture, x, y) => self.on_mouse(gesture, (x, y), model),
+            Event::Mouse(gesture, x, y) => {
+                update(model, Msg::Mouse(Mouse { gesture, spot: self.spots.at(x, y) }))
+            }
         };
         self.carry_out(effects, model, source)
     }
@@ -289,16 +291,6 @@ impl<W: Write, E: Events> Loop<W, E> {
             due = Due::Now;
         }
         due
-    }
-
-    fn on_mouse(&self, gesture: Gesture, (x, y): (u16, u16), model: &mut Model) -> Vec<Effect> {
-        let spot = self.spots.at(x, y);
-        let mouse = match gesture {
-            Gesture::Click => Mouse::Click(spot),
-            Gesture::WheelUp => Mouse::Wheel { spot, up: true },
-            Gesture::WheelDown => Mouse::Wheel { spot, up: false },
-        };
-        update(model, Msg::Mouse(mouse))
     }
 
     fn copy(&mut self, model: &mut Model, what: &str, text: &str) {

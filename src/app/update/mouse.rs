@@ -21,35 +21,39 @@ pub enum Spot {
     Elsewhere,
 }
 
-/// What the mouse did.
+/// What the mouse did, wherever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mouse {
-    /// Its first button was pressed here.
-    Click(Spot),
-    /// The wheel was turned here, away from the person if `up`.
+pub enum Gesture {
+    /// Its first button was pressed.
+    Click,
+    /// The wheel was turned.
     Wheel {
-        /// Where.
-        spot: Spot,
-        /// Which way.
+        /// Whether away from the person.
         up: bool,
     },
 }
 
+/// What the mouse did, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    /// What.
+    pub gesture: Gesture,
+    /// Where.
+    pub spot: Spot,
+}
+
 impl Model {
     /// Takes in what the mouse did. While a question or an entry waits, it does nothing.
-    pub(super) fn on_mouse(&mut self, mouse: Mouse) {
-        match (&mut self.mode, mouse) {
-            (Mode::Screen, Mouse::Click(spot)) => self.click(spot),
-            (Mode::Screen, Mouse::Wheel { spot, up }) => self.wheel(spot, up),
-            (
-                Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }),
-                Mouse::Click(Spot::Offer(offer)),
-            ) => {
+    pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
+        match (&mut self.mode, gesture, spot) {
+            (Mode::Screen, Gesture::Click, _) => self.click(spot),
+            (Mode::Screen, Gesture::Wheel { up }, _) => self.wheel(spot, up),
+            (Mode::Typing(_), Gesture::Wheel { up }, _) => {
+                act(self, Action::Scroll(if up { -1 } else { 1 }));
+            }
+            (Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }), _, Spot::Offer(offer)) => {
                 *chosen = offer;
                 self.accept_offer();
-            }
-            (Mode::Typing(_), Mouse::Wheel { up, .. }) => {
-                act(self, Action::Scroll(if up { -1 } else { 1 }));
             }
             _ => {}
         }
@@ -100,7 +104,7 @@ mod tests {
     }
 
     fn click(model: &mut Model, spot: Spot) -> Vec<Effect> {
-        update(model, Msg::Mouse(Mouse::Click(spot)))
+        update(model, Msg::Mouse(Mouse { gesture: Gesture::Click, spot }))
     }
 
     #[test]
@@ -121,7 +125,7 @@ mod tests {
     fn the_wheel_goes_through_the_knobs_where_it_lies_over_them() {
         let mut model = model();
         let wheel = |model: &mut Model, up| {
-            update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Knob(Knob::Keys), up }));
+            update(model, Msg::Mouse(Mouse { gesture: Gesture::Wheel { up }, spot: Spot::Knob(Knob::Keys) }));
             model.panel.selected()
         };
         assert_eq!(
@@ -136,7 +140,10 @@ mod tests {
         model.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
         let before = model.zoom;
         let wheel = |model: &mut Model, up| {
-            update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Chart { column: 3 }, up }))
+            update(
+                model,
+                Msg::Mouse(Mouse { gesture: Gesture::Wheel { up }, spot: Spot::Chart { column: 3 } }),
+            )
         };
         wheel(&mut model, true);
         assert_ne!(model.zoom, before);

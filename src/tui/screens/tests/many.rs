@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    app::{Mouse, Screen, Spot},
+    app::{Gesture, Mouse, Screen, Spot},
     session::OperationInterval,
     stats::{Latency, Recorder},
     workload::{Chosen, Settings},
@@ -84,7 +84,7 @@ fn the_wheel_and_a_click_reach_every_weight() {
     let mut model = model();
     let last = *model.panel.knobs().last().unwrap();
     let spot = Spot::Knob(model.panel.selected());
-    update(&mut model, Msg::Mouse(Mouse::Wheel { spot, up: true }));
+    update(&mut model, Msg::Mouse(Mouse { gesture: Gesture::Wheel { up: true }, spot }));
     assert_eq!(model.panel.selected(), last, "round the end");
     assert!(shown(&model, 80, 24).contains("queue-take"));
 }
