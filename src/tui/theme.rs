@@ -8,12 +8,12 @@
 //! [`ground`]'s: `Theme::ground(step)` for `step` in `0..ground::STEPS`. The characters are those of a [`GlyphSet`].
 
 pub mod choice;
-pub mod colours;
+mod colours;
 #[cfg(test)]
 mod fixture;
 mod glyphs;
-pub mod ground;
-pub mod paper;
+pub(super) mod ground;
+pub(super) mod paper;
 
 use ratatui::{
     buffer::Buffer,
@@ -21,10 +21,7 @@ use ratatui::{
 };
 
 pub use self::glyphs::{GlyphSet, Glyphs};
-use self::{
-    choice::{Choice, Environment},
-    ground::Ground,
-};
+use self::{choice::Choice, ground::Ground};
 use crate::{print::words::in_ascii, session::timeline::Level};
 
 /// Which colours may be used.
@@ -42,12 +39,6 @@ pub enum Colours {
     Light,
     /// None; bold, faint and reverse only.
     Mono,
-}
-
-impl Colours {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
 }
 
 /// What a piece of text or drawing means; the theme decides how that looks.
@@ -97,17 +88,11 @@ impl Theme {
     /// The theme that `choice` means on the terminal that the environment describes; `ascii` forgoes all other
     /// characters, and so does a locale without UTF-8.
     pub fn from_env(choice: Choice, ascii: bool) -> Self {
-        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
         let glyphs =
             if ascii || !Self::is_utf8(locale.as_deref()) { GlyphSet::Ascii } else { GlyphSet::Unicode };
-        let [no_color, term, colorterm] = ["NO_COLOR", "TERM", "COLORTERM"].map(variable);
-        let environment = Environment {
-            no_color: no_color.as_deref(),
-            term: term.as_deref(),
-            colorterm: colorterm.as_deref(),
-        };
-        Self::new(choice.palette(environment), glyphs)
+        Self::new(choice.palette(variable), glyphs)
     }
 
     /// Whether a locale (`en_US.UTF-8`) writes UTF-8. One that is not set says nothing; nearly all terminals do.

@@ -55,23 +55,13 @@ impl FromStr for Choice {
     }
 }
 
-/// What the environment says of the terminal.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Environment<'a> {
-    /// `NO_COLOR`: no colours, when it is set to anything but nothing.
-    pub no_color: Option<&'a str>,
-    /// `TERM`.
-    pub term: Option<&'a str>,
-    /// `COLORTERM`: `truecolor` or `24bit` where the terminal has them.
-    pub colorterm: Option<&'a str>,
-}
-
 impl Choice {
-    /// The palette. A name that was given wins over all that the environment says.
-    pub fn palette(self, environment: Environment<'_>) -> Colours {
-        let no_color = environment.no_color.is_some_and(|set| !set.is_empty());
-        let term = environment.term.unwrap_or_default();
-        match (self, environment.colorterm) {
+    /// The palette on a terminal that these variables of the environment describe. A name that was given wins over all that they
+    /// say.
+    pub fn palette(self, variable: impl Fn(&str) -> Option<String>) -> Colours {
+        let no_color = variable("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let term = variable("TERM").unwrap_or_default();
+        match (self, variable("COLORTERM").as_deref()) {
             (Self::Fixed(palette), _) => palette,
             _ if no_color || term == "dumb" => Colours::Mono,
             (Self::Auto, Some("truecolor" | "24bit")) => Colours::Neutral,
@@ -95,8 +85,10 @@ mod tests {
 
     #[test]
     fn auto_takes_what_the_terminal_has_and_colours_only_where_they_are_wanted() {
-        let auto = |no_color, term, colorterm| {
-            Choice::Auto.palette(Environment { no_color, term: Some(term), colorterm })
+        let auto = |no_color: Option<&str>, term: &str, colorterm: Option<&str>| {
+            let variables = [("NO_COLOR", no_color), ("TERM", Some(term)), ("COLORTERM", colorterm)];
+            let variable = |asked: &str| variables.iter().find(|(name, _)| *name == asked)?.1;
+            Choice::Auto.palette(|name| variable(name).map(str::to_owned))
         };
         assert_eq!(auto(None, "xterm", None), Colours::Ansi16);
         assert_eq!(auto(None, "linux", Some("yes")), Colours::Ansi16);
@@ -110,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_name_wins_over_no_color() {
-        let environment = Environment { no_color: Some("1"), term: Some("dumb"), colorterm: None };
-        assert_eq!(Choice::Fixed(Colours::Dark).palette(environment), Colours::Dark);
+        let no_color = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
+        assert_eq!(Choice::Fixed(Colours::Dark).palette(no_color), Colours::Dark);
     }
 }

@@ -2,8 +2,14 @@
 
 use ratatui::style::Color;
 
-use super::Ink;
+use super::{Colours, Ink};
 use crate::session::timeline::Level;
+
+impl Colours {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
+}
 
 impl Ink {
     /// All of them.
