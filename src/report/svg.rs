@@ -167,7 +167,7 @@ fn moments(plot: &Plot, stage: &Stage) -> Markup {
 fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
     let mut paths = vec![String::new(); TONES];
     for column in &heat.columns {
-        let (from, to) = (plot.x(column.from_s), plot.x(column.to_s));
+        let (from, to) = (tenth(plot.x(column.from_s)), tenth(plot.x(column.to_s)));
         let tone = |n: usize| column.counts.get(n).filter(|count| **count > 0).map(|count| heat.tone(*count));
         let mut start = 0;
         for n in 1..=column.counts.len() {
@@ -175,17 +175,9 @@ fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
                 continue;
             }
             if let Some(tone) = tone(start) {
-                let [low, high] = [start, n].map(|bin| plot.y(heat.borders[column.first + bin]));
+                let [low, high] = [start, n].map(|bin| tenth(plot.y(heat.borders[column.first + bin])));
                 // Writing to a string cannot fail.
-                let _ = write!(
-                    paths[tone - 1],
-                    "M{} {}H{}V{}H{}z",
-                    tenth(from),
-                    tenth(low),
-                    tenth(to),
-                    tenth(high),
-                    tenth(from)
-                );
+                let _ = write!(paths[tone - 1], "M{from} {low}H{to}V{high}H{from}z");
             }
             start = n;
         }

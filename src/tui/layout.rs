@@ -16,6 +16,7 @@
 
 use ratatui::layout::Rect;
 
+use super::paint::row;
 use crate::app::{Pane, Subject};
 
 /// How much fits.
@@ -134,7 +135,7 @@ fn of_all(area: Rect, subject: Subject) -> Plan {
     match tier {
         Tier::Panel | Tier::Compact => charts(area, tier, subject),
         Tier::Numbers => Plan { area, tier, columns: columns_of_numbers(w), ..Plan::default() },
-        Tier::Line => Plan { area, header: line(area, 0), ..Plan::default() },
+        Tier::Line => Plan { area, header: row(area, 0), ..Plan::default() },
     }
 }
 
@@ -263,8 +264,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     Plan {
         area,
         tier,
-        header: line(area, 0),
-        status: line(area, 1),
+        header: row(area, 0),
+        status: row(area, 1),
         body: Rect { y: area.y + 2, height: h - 3, ..area },
         throughput,
         commands,
@@ -277,7 +278,7 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
         knob_line,
         news,
         server,
-        footer: line(area, h - 1),
+        footer: row(area, h - 1),
         columns: columns(main, subject),
     }
 }
@@ -346,10 +347,6 @@ const ROOM_FOR_RANGES: u16 = 36;
 fn columns_of_numbers(w: u16) -> Columns {
     let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
     Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }
-}
-
-fn line(area: Rect, n: u16) -> Rect {
-    Rect { y: area.y + n, height: area.height.min(1), ..area }
 }
 
 #[cfg(test)]

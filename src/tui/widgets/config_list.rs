@@ -38,13 +38,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
         match model.entry(Purpose::Parameter).filter(|_| is_selected) {
             Some(entry) => drop(input(paint, values, entry)),
             None => {
-                let value = status.config.get(parameter.name);
-                let ink = if value.is_some() { ink } else { Ink::Faint };
-                paint.text(
-                    values,
-                    &value.map_or(NONE.to_owned(), |value| written(parameter.name, value)),
-                    ink,
-                );
+                let value = value(status, parameter.name);
+                let ink = if value == NONE { Ink::Faint } else { ink };
+                paint.text(values, &value, ink);
             }
         }
     }
@@ -73,8 +69,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     }
     let glyphs = paint.glyphs();
     let selected = model.config.selected();
-    let value = status.config.get(selected.name).map(|value| written(selected.name, value));
-    let value = value.unwrap_or_else(|| NONE.to_owned());
+    let value = value(status, selected.name);
     if !can_turn(model) {
         paint.parts(area, &[(selected.name, Ink::Faint), (" ", Ink::Text), (&value, Ink::Text)]);
         return;
@@ -91,8 +86,9 @@ fn can_turn(model: &Model) -> bool {
     model.has_parameters() && model.view == View::Live
 }
 
-/// Bytes in the units that a person thinks in.
-fn written(name: &str, value: &str) -> String {
+/// A parameter as the server told it, bytes in the units that a person thinks in.
+fn value(status: &Status, name: &str) -> String {
+    let Some(value) = status.config.get(name) else { return NONE.to_owned() };
     match value.parse::<u64>() {
         Ok(bytes) if name == "maxmemory" && bytes > 0 => units::bytes(bytes),
         _ => value_words(value).to_owned(),

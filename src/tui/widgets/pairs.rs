@@ -47,11 +47,8 @@ fn wrapped_line(line: &str, width: usize) -> Vec<String> {
 fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
     let course = ab.course();
     if course.is_empty() || area.width < LABEL + FIGURE + 10 || area.height < 2 {
-        paint.text(
-            row(area, area.height / 2),
-            "  no pair yet; each takes some seconds of either setting",
-            Ink::Faint,
-        );
+        let text = "  no pair yet; each takes some seconds of either setting";
+        paint.text(row(area, area.height / 2), text, Ink::Faint);
         return;
     }
     let glyphs = paint.glyphs();

@@ -51,17 +51,10 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
         if figures.is_empty() && !status.dialect().has_config() {
-            let place = row(area, y);
-            paint.text(
-                Rect { x: place.x + NAME.min(place.width), width, ..place },
-                "memcached has none",
-                Ink::Faint,
-            );
+            paint.text(from_column(row(area, y), area.x + NAME), "memcached has none", Ink::Faint);
         }
         for line in flow(figures, width).into_iter().take(most.into()) {
-            let place = row(area, y);
-            let place = Rect { x: place.x + NAME.min(place.width), width, ..place };
-            paint_line(paint, place, &figures[line]);
+            paint_line(paint, from_column(row(area, y), area.x + NAME), &figures[line]);
             y += 1;
         }
     }

@@ -22,10 +22,8 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
         let text = match threshold.and_then(|us| us.parse::<i64>().ok()) {
             Some(us) if us < 0 => "off (slowlog-log-slower-than -1)".to_owned(),
             Some(us) => {
-                format!(
-                    "no command took longer than {} in the session",
-                    units::latency(us.unsigned_abs().saturating_mul(1000))
-                )
+                let longest = units::latency(us.unsigned_abs().saturating_mul(1000));
+                format!("no command took longer than {longest} in the session")
             }
             None => "nothing in the session".to_owned(),
         };

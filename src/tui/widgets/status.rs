@@ -90,8 +90,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let knobs = model.in_force();
     if knobs.load {
-        let long = load(knobs);
-        return (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text);
+        return (load(knobs, width), Ink::Text);
     }
     let last = model.timeline().segments().last_busy();
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
@@ -122,8 +121,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if !knobs.load {
         return ("load off in this part of the recording".to_owned(), Ink::Text);
     }
-    let long = load(knobs);
-    (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text)
+    (load(knobs, width), Ink::Text)
 }
 
 /// Every connection of the load is lost, though the target answers otherwise or has not told yet that it does not.
@@ -156,8 +154,8 @@ fn idle(model: &Model) -> String {
     format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
 }
 
-/// What the load does, in the words of the trade.
-fn load(knobs: &Knobs) -> String {
+/// What the load does, in the words of the trade, in fewer where `width` asks for that.
+fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
     let pace = match knobs.rate {
@@ -165,10 +163,11 @@ fn load(knobs: &Knobs) -> String {
         None => "as fast as the server answers".to_owned(),
     };
     let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
-    format!(
+    let long = format!(
         "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys}",
         knobs.workload
-    )
+    );
+    if long.chars().count() <= width { long } else { load_in_short(knobs) }
 }
 
 /// The same in fewer words.
