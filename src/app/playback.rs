@@ -1,6 +1,6 @@
 //! A recording that is played: whether time runs in it, and how fast.
 
-use crate::session::timeline::Asked;
+use crate::session::timeline::Reread;
 
 /// How fast a recording plays, in seconds of it per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -50,7 +50,7 @@ pub(super) enum Closer {
     #[default]
     Unasked,
     /// This was asked for last; whether it is there yet, the timelines know.
-    Asked(Asked),
+    Asked(Reread),
     /// The recording cannot be read again.
     Impossible,
 }
