@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Direction, Model, list::turned};
 use crate::{
     events::{EventKind, Found},
-    experiment::{Ab, Curve, Dimension, Drawn, Limit, Points},
+    experiment::{Curve, Dimension, Drawn, Limit, Pairs, Points},
 };
 
 /// The values at which a search ended, or is now.
@@ -25,11 +25,8 @@ impl Model {
     }
 
     /// The pairs to show instead of a curve.
-    pub fn pairs_shown(&self) -> Option<&Ab> {
-        match self.drawn() {
-            Drawn::Pairs(ab) if self.curve_over.is_none() => Some(ab),
-            _ => None,
-        }
+    pub fn pairs_shown(&self) -> Option<Pairs> {
+        self.experiment().filter(|_| self.curve_over.is_none())?.pairs()
     }
 
     /// The curve to show; `None` where nothing was turned.
@@ -58,7 +55,7 @@ impl Model {
         let of_experiment = match self.drawn() {
             Drawn::Points(points) => Some(points.curve.dimension()),
             Drawn::Bounds(bounds) => Some(bounds.dimension),
-            Drawn::Segments | Drawn::Pairs(_) => None,
+            Drawn::Segments => None,
         };
         self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }

@@ -33,7 +33,7 @@ pub use ab::{Ab, Pair, Plan, Side};
 pub use asked::{Asked, AskedError};
 pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};
-pub use drawn::{Bounds, Drawn, Points};
+pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};
 pub use find::{Find, Tried};
 pub use limit::{Limit, LimitError};
 pub use range::RangeError;
@@ -78,6 +78,11 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     /// What it has to be drawn by.
     fn drawn(&self) -> Drawn<'_> {
         Drawn::Segments
+    }
+
+    /// Its pairs, if it compares two sides.
+    fn pairs(&self) -> Option<Pairs> {
+        None
     }
 
     /// Another one that is as far as this.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     compare::{Difference, Table},
     experiment::{
-        Drawn, Ending, Experiment, Interruption, Setting,
+        AfterPair, Ending, Experiment, Interruption, Pairs, Setting,
         stand::{Seen, Stand},
         t_s,
     },
@@ -132,19 +132,15 @@ impl Ab {
     }
 
     /// How much more B was by what decides after each pair that counts: of that pair, in logarithms, and of all until then.
-    pub fn course(&self) -> Vec<(&Pair, Option<f64>, Difference)> {
+    fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
-        let mut course = Vec::new();
-        for pair in self.counted() {
-            let difference = pair.difference(None, decides);
-            differences.extend(difference);
-            course.push((
-                pair,
-                difference,
-                Difference::of_pairs(None, decides, [None; 2], &differences, false),
-            ));
-        }
-        course
+        let after = |pair: &Pair| {
+            let of_pair = pair.difference(None, decides);
+            differences.extend(of_pair);
+            let so_far = Difference::of_pairs(None, decides, [None; 2], &differences, false);
+            AfterPair { pair: pair.pair, of_pair, so_far }
+        };
+        self.counted().map(after).collect()
     }
 
     /// Takes what a session delivered, that of both settings or of one target; what both are to do now. Nothing any more when it
@@ -297,8 +293,11 @@ impl Experiment for Ab {
         format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
     }
 
-    fn drawn(&self) -> Drawn<'_> {
-        Drawn::Pairs(self)
+    fn pairs(&self) -> Option<Pairs> {
+        let [a, b] = self.settings();
+        let title = format!("{} of B, {}, against A, {}", self.verdict().name(), b.words, a.words);
+        let text = if self.is_over() { self.report() } else { self.table().text() };
+        Some(Pairs { title, text, course: self.course() })
     }
 
     fn copied(&self) -> Box<dyn Experiment> {

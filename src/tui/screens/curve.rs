@@ -29,8 +29,8 @@ const LEAST_CHARTS: u16 = 8;
 
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
-    if let Some(ab) = model.pairs_shown() {
-        return pairs::draw(paint, area, ab);
+    if let Some(pairs) = model.pairs_shown() {
+        return pairs::draw(paint, area, &pairs);
     }
     let Some(curve) = model.curve().filter(|curve| !curve.points().is_empty()) else {
         return nothing(paint, area, model);

@@ -10,8 +10,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    compare::Difference,
-    experiment::{Ab, Experiment},
+    experiment::{AfterPair, Pairs},
     tui::{Ink, Paint, row, wrapped},
     units,
 };
@@ -24,16 +23,13 @@ const FIGURE: u16 = 9;
 const LEAST: f64 = 0.02;
 
 /// Draws what decides as intervals, the newest last, and what is known of all figures below.
-pub fn draw(paint: &mut Paint, area: Rect, ab: &Ab) {
-    let [a, b] = ab.settings();
-    let title = format!("{} of B, {}, against A, {}", ab.verdict().name(), b.words, a.words);
-    paint.rule(row(area, 0), &title);
-    let told = if ab.is_over() { ab.report() } else { ab.table().text() };
-    let lines: Vec<_> =
-        told.lines().flat_map(|line| wrapped_line(line, area.width.saturating_sub(2).into())).collect();
+pub fn draw(paint: &mut Paint, area: Rect, pairs: &Pairs) {
+    paint.rule(row(area, 0), &pairs.title);
+    let width = area.width.saturating_sub(2).into();
+    let lines: Vec<_> = pairs.text.lines().flat_map(|line| wrapped_line(line, width)).collect();
     let said = (lines.len() as u16).min(area.height / 2);
     let plot = Rect { y: area.y + 1, height: area.height.saturating_sub(2 + said), ..area };
-    intervals(paint, plot, ab);
+    intervals(paint, plot, &pairs.course);
     for (n, text) in (0..said).zip(&lines) {
         paint.text(row(area, area.height - said + n), &format!(" {text}"), Ink::Text);
     }
@@ -44,8 +40,7 @@ fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
 
-fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
-    let course = ab.course();
+fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     if course.is_empty() || area.width < LABEL + FIGURE + 10 || area.height < 2 {
         let text = "  no pair yet; each takes some seconds of either setting";
         paint.text(row(area, area.height / 2), text, Ink::Faint);
@@ -57,7 +52,7 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
     let shown = &course[first..];
     let (low, high) = shown
         .iter()
-        .flat_map(|(_, of_pair, so_far)| values(*of_pair, so_far))
+        .flat_map(values)
         .fold((-LEAST, LEAST), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
     let plot = Rect { x: area.x + LABEL, width: area.width - LABEL - FIGURE, y: area.y + 1, height: rows };
     let column = |value: f64| {
@@ -75,11 +70,11 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
         }
     }
     (plot.top()..plot.bottom()).for_each(|y| paint.dot(column(0.0), y, glyphs.event_line, Ink::Faint));
-    for (n, (pair, of_pair, so_far)) in (0..rows).zip(shown) {
+    for (n, AfterPair { pair, of_pair, so_far }) in (0..rows).zip(shown) {
         let line = row(plot, n);
         let is_last = usize::from(n) + 1 == shown.len();
         let ink = if is_last { Ink::Strong } else { Ink::Text };
-        paint.text(Rect { x: area.x + 1, width: LABEL - 1, ..line }, &format!("pair {:>2}", pair.pair), ink);
+        paint.text(Rect { x: area.x + 1, width: LABEL - 1, ..line }, &format!("pair {pair:>2}"), ink);
         if let Some((low, high)) = so_far.interval {
             let (low, high) = (column(low.ln_1p()), column(high.ln_1p()));
             (low..=high).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Throughput));
@@ -97,7 +92,7 @@ fn intervals(paint: &mut Paint, area: Rect, ab: &Ab) {
 }
 
 /// All that a row shows, in logarithms.
-fn values(of_pair: Option<f64>, so_far: &Difference) -> impl Iterator<Item = f64> {
+fn values(AfterPair { of_pair, so_far, .. }: &AfterPair) -> impl Iterator<Item = f64> {
     let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
-    of_pair.into_iter().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))
+    of_pair.iter().copied().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))
 }
