@@ -12,7 +12,7 @@ use crate::support::{
 };
 use clap::Parser;
 use redyno::{
-    cli::clean::{CleanArgs, CleanError, run},
+    cli::clean::{CleanArgs, run},
     clock::Clock,
     endpoint::{Address, Target},
     knobs::Knobs,
@@ -68,7 +68,7 @@ struct Line {
     clean: CleanArgs,
 }
 
-fn run_clean(args: &[&str]) -> (Result<(), CleanError>, String) {
+fn run_clean(args: &[&str]) -> (Result<(), Failure>, String) {
     let args = Line::parse_from([&["redyno"], args].concat()).clean;
     let mut out = Vec::new();
     let result = run(&args, &mut out);

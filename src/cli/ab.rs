@@ -5,18 +5,17 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    UsageError,
-    command::{Arguments, Planned},
+    command::{Arguments, Invocation, Planned},
     load_args::LoadArgs,
-    session::session_plan,
     session_args::SessionArgs,
+    session_plan::session_plan,
     target_args::TargetArgs,
     values::seconds,
 };
 use crate::{
     experiment::{Ab, Plan, Setting},
     print::printer::Form,
-    runner::AbRun,
+    runner::{AbRun, UsageError},
 };
 
 const AFTER: &str = "\
@@ -57,7 +56,7 @@ pub struct AbArgs {
 }
 
 impl Arguments for AbArgs {
-    fn plan(mut self: Box<Self>, _: bool) -> Planned {
+    fn plan(mut self: Box<Self>, _: Invocation) -> Planned {
         if self.load.no_load {
             return Err(
                 UsageError::of("--no-load has no effect with ab, which is a load; leave it out").into()

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use clap::{ArgMatches, Parser};
+use clap::Parser;
 
 use super::{
-    UsageError,
-    command::{Given, Planned},
-    experiment_args::ExperimentArgs,
-    load_args::LoadArgs,
-    session,
-    session_args::SessionArgs,
+    commands::Given, experiment_args::ExperimentArgs, load_args::LoadArgs, session_args::SessionArgs,
     target_args::TargetArgs,
 };
 use crate::{
     compat::redis_cli::OneshotArgs,
+    runner::UsageError,
     workload::{Suggested, Workload},
 };
 
@@ -83,17 +79,6 @@ impl CommandLine {
     /// Whether what people read has ASCII characters only.
     pub(super) fn is_ascii(&self) -> bool {
         self.command.as_ref().map_or(self.session.look.ascii, |command| command.0.is_ascii())
-    }
-
-    /// The plan that it becomes; `has_terminal` is whether stdout is one.
-    ///
-    /// # Errors
-    /// Names the first argument that is wrong.
-    pub(super) fn plan(mut self, given: &ArgMatches, has_terminal: bool) -> Planned {
-        match self.command.take() {
-            Some(command) => command.0.plan(has_terminal),
-            None => session::plan(self, given, has_terminal),
-        }
     }
 
     /// Reads what workload it names or is; the load that this suggests.

@@ -7,21 +7,21 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{anyhow, bail};
 use clap::Args;
-use thiserror::Error;
 
 use super::{
-    Failure, UsageError,
-    command::{Arguments, Planned},
-    target_args::{TargetArgs, TargetArgsError},
-    words::Words,
+    command::{Arguments, Invocation, Planned},
+    target_args::TargetArgs,
 };
 use crate::{
     clock::Clock,
-    endpoint::{Address, Target},
+    endpoint::Target,
+    print::words::Words,
+    runner::{Failure, UsageError},
     server::{
-        Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, Obstacle, ServerError, Strange, Survey,
-        Tuned, clean_command, value_words,
+        Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, ServerError, Strange, Survey, Tuned,
+        clean_command, value_words,
     },
     session::running::{delete, set_back},
     units::counted,
@@ -48,60 +48,10 @@ pub struct CleanArgs {
     pub target: TargetArgs,
 }
 
-/// Why what was left was not undone, or not all of it.
-#[derive(Debug, Error)]
-pub enum CleanError {
-    /// Bad usage.
-    #[error(transparent)]
-    Target(#[from] TargetArgsError),
-    /// The server, or the way to it.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// What was left there cannot be found.
-    #[error(
-        "{0} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, or \
-         flush_all removes them with all others"
-    )]
-    Unlisted(Address),
-    /// The system.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Nothing could be removed there.
-    #[error("{0}")]
-    Obstacle(Obstacle),
-    /// Somebody else's keys would go: `50 connections`.
-    #[error(
-        "another redyno puts load on {0} ({1}), and its keys would be removed under it; stop it first, or say --yes"
-    )]
-    InUse(Address, String),
-    /// Somebody else's parameters would be set back, or what they made deleted: `set hz, maxmemory`.
-    #[error("another redyno is connected to {0}, and may be the one that {1}; stop it first, or say --yes")]
-    Changed(Address, String),
-    /// Parameters are to be set, or what setups made is to be deleted, a line each, and nobody is there to be asked.
-    #[error("{0}.\nSay --yes to do that and remove the keys.")]
-    NeedsYes(String),
-    /// Not everything could be set back or deleted; the marker stays.
-    #[error("{0}")]
-    NotUndone(String),
-    /// It broke off, after `500 keys`.
-    #[error("{0}; {1} removed before that, how many are left is not known")]
-    BrokenOff(ServerError, String),
-}
-
-impl From<CleanError> for Failure {
-    fn from(error: CleanError) -> Self {
-        match error {
-            CleanError::Target(error) => UsageError::from(error).into(),
-            error @ CleanError::NeedsYes(_) => UsageError::NeedsYes(error.to_string()).into(),
-            error => Self::Failed(error.into()),
-        }
-    }
-}
-
 impl Arguments for CleanArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         self.target.target()?;
-        Ok(Box::new(move || Ok(run(&self, &mut Words::stdout())?)))
+        Ok(Box::new(move || run(&self, &mut Words::stdout())))
     }
 }
 
@@ -111,15 +61,20 @@ impl Arguments for CleanArgs {
 /// # Errors
 /// When the server cannot be reached or refuses, when another session is at work, when something of what was left stays, or
 /// when `out` cannot be written.
-pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
+pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let target = args.target.target()?;
     if !target.dialect.lists_keys() {
-        return Err(CleanError::Unlisted(target.address));
+        return Err(anyhow!(
+            "{} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, \
+             or flush_all removes them with all others",
+            target.address
+        )
+        .into());
     }
     let control = start(&target)?;
     let survey = within(&control.survey())?;
     if let Some(obstacle) = survey.obstacle() {
-        return Err(CleanError::Obstacle(obstacle));
+        return Err(anyhow!("{obstacle}").into());
     }
     let elsewhere = within(&control.find_elsewhere())?;
     let all: Vec<_> = survey.runs.iter().chain(&elsewhere).collect();
@@ -159,7 +114,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
         let cleaned = finish(&control.clean(runs))?;
         writeln!(out, "{} db {}: {cleaned}", target.address, target.db)?;
     }
-    if stays.is_empty() { Ok(()) } else { Err(CleanError::NotUndone(stays.join("\n"))) }
+    if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
 }
 
 /// Where a marker stands.
@@ -168,9 +123,9 @@ fn place(target: &Target, marker: &Marker) -> String {
 }
 
 /// Waits for what the server is asked.
-fn within<T>(answer: &Answer<T>) -> Result<T, ServerError> {
+fn within<T>(answer: &Answer<T>) -> anyhow::Result<T> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
-    answer.wait(SURVEY_LIMIT).unwrap_or_else(late)
+    Ok(answer.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
 /// Sets back what a run set and deletes what its setups made, if that may be; what stays is told with what to do.
@@ -180,7 +135,7 @@ fn undo(
     target: &Target,
     may_undo: bool,
     (out, stays): (&mut dyn Write, &mut Vec<String>),
-) -> Result<(), CleanError> {
+) -> Result<(), Failure> {
     let marker = ledger.marker();
     let place = place(target, &marker);
     for Strange { of, field, note } in &marker.strange {
@@ -232,7 +187,7 @@ fn names<T: ToString>(all: &[T]) -> String {
 
 /// Whether the parameters of `runs` are to be set back, and what setups made deleted: what a marker says may come from
 /// anybody, so a person sees it first. If not, that stays in their markers, and the keys go all the same.
-fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, CleanError> {
+fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
         format!("{} would be set back from {now} to {}", tuned.name, value_words(&tuned.from))
@@ -244,7 +199,8 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, CleanError> {
     }
     let what = lines.join("\n");
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(CleanError::NeedsYes(what));
+        let text = format!("{what}.\nSay --yes to do that and remove the keys.");
+        return Err(UsageError::NeedsYes(text).into());
     }
     let mut err = Words::stderr();
     write!(err, "{what}\nDo that? [y/N] ")?;
@@ -261,8 +217,8 @@ fn start(target: &Target) -> io::Result<Control> {
     Control::start(target.clone(), Clock::start(), NEVER, news)
 }
 
-fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> Result<(), CleanError> {
-    let neighbours = &survey.neighbours;
+fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result<()> {
+    let (neighbours, address) = (&survey.neighbours, &survey.address);
     let tuned: Vec<_> =
         runs.iter().flat_map(|marker| &marker.tuned).map(|tuned| tuned.name.as_str()).collect();
     let made: Vec<_> = runs.iter().flat_map(|marker| &marker.made).collect();
@@ -272,23 +228,30 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> Result<(), Cle
     match (neighbours.load, neighbours.sessions) {
         _ if yes || runs.is_empty() => Ok(()),
         (Some(n @ 1..), _) if !survey.runs.is_empty() => {
-            Err(CleanError::InUse(survey.address.clone(), counted(n, "connection")))
+            let connections = counted(n, "connection");
+            bail!(
+                "another redyno puts load on {address} ({connections}), and its keys would be removed under it; stop it \
+                 first, or say --yes"
+            )
         }
         (_, Some(1..)) if !deeds.is_empty() => {
-            Err(CleanError::Changed(survey.address.clone(), deeds.join(" and ")))
+            let deeds = deeds.join(" and ");
+            bail!(
+                "another redyno is connected to {address}, and may be the one that {deeds}; stop it first, or say --yes"
+            )
         }
         _ => Ok(()),
     }
 }
 
-fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
+fn finish(cleaning: &Cleaning) -> anyhow::Result<Cleaned> {
     let mut err = Words::stderr();
     loop {
         match cleaning.wait(PROGRESS_EVERY) {
             Some(Ok(cleaned)) => return Ok(cleaned),
             Some(Err(cause)) => {
                 let removed = counted(cleaning.progress().removed, "key");
-                return Err(CleanError::BrokenOff(cause, removed));
+                bail!("{cause}; {removed} removed before that, how many are left is not known");
             }
             None if err.is_terminal() => {
                 let now = cleaning.progress();

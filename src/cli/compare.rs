@@ -2,14 +2,11 @@
 
 use clap::Args;
 
-use super::{
-    Failure, UsageError,
-    command::{Arguments, Planned},
-};
+use super::command::{Arguments, Invocation, Planned};
 use crate::{
     compare::{Compared, Condition},
     print::compare::Told,
-    runner::{Plan as _, Text, add_to_job_summary, end_gate, read, refuse},
+    runner::{Failure, Plan as _, Text, UsageError, add_to_job_summary, end_gate, read, refuse},
 };
 
 const AFTER: &str = "\
@@ -52,7 +49,7 @@ pub struct CompareArgs {
 }
 
 impl Arguments for CompareArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         self.sides().map_err(UsageError::Line)?;
         Ok(Box::new(move || self.run()))
     }

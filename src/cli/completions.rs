@@ -1,14 +1,13 @@
 //! `redyno completions SHELL`: what a shell completes, made of the command line itself.
 
 use clap::{
-    Arg, Args, Command, CommandFactory,
+    Arg, Args, Command,
     builder::{PossibleValue, PossibleValuesParser},
 };
 use clap_complete::{Generator, Shell};
 
 use super::{
-    args::CommandLine,
-    command::{Arguments, Planned},
+    command::{Arguments, Invocation, Planned},
     topics::TOPICS,
 };
 use crate::{
@@ -68,9 +67,8 @@ fn names(argument: &str, commands: &[String]) -> Option<Vec<String>> {
     })
 }
 
-/// The command line, whose arguments know the names of their values.
-fn with_names() -> Command {
-    let line = CommandLine::command();
+/// The command line `line`, whose arguments know the names of their values.
+fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
         command.mut_args(|argument| match names(argument.get_id().as_str(), &commands) {
@@ -119,8 +117,8 @@ fn fish(script: &str, line: &Command) -> String {
 }
 
 /// The script for this shell.
-fn script(shell: Shell) -> String {
-    let mut command = with_names();
+fn script(shell: Shell, line: Command) -> String {
+    let mut command = with_names(line);
     command.set_bin_name("redyno");
     command.build();
     let mut script = Vec::new();
@@ -134,8 +132,8 @@ fn script(shell: Shell) -> String {
 }
 
 impl Arguments for CompletionsArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
-        Ok(Box::new(Text(script(self.shell))))
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+        Ok(Box::new(Text(script(self.shell, (given.line)()))))
     }
 }
 
@@ -143,14 +141,15 @@ impl Arguments for CompletionsArgs {
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::error::ErrorKind;
+    use clap::{CommandFactory, error::ErrorKind};
 
     use super::*;
+    use crate::cli::args::CommandLine;
 
     /// Names that are completed and then refused would be a trap.
     #[test]
     fn every_name_that_is_completed_is_taken() {
-        let (line, named) = (CommandLine::command(), with_names());
+        let (line, named) = (CommandLine::command(), with_names(CommandLine::command()));
         let mut found = BTreeSet::new();
         for command in std::iter::once(&named).chain(named.get_subcommands()) {
             for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
@@ -191,10 +190,10 @@ mod tests {
 
     #[test]
     fn the_scripts_have_what_their_generators_leave_out() {
-        let zsh = script(Shell::Zsh);
+        let zsh = script(Shell::Zsh, CommandLine::command());
         assert_eq!(zsh.matches(":{compadd -- cache ").count(), 3, "redyno, ab, versus: {zsh}");
         assert_eq!(zsh.matches(":{compadd -- redis-io ").count(), 1, "series: {zsh}");
-        let fish = script(Shell::Fish);
+        let fish = script(Shell::Fish, CommandLine::command());
         assert!(fish.contains("\n    or return 0\n") && !fish.contains("or return\n"), "{fish}");
         assert!(fish.contains("using_subcommand help\" -f -a \"formats records\"\n"), "{fish}");
         assert!(fish.contains("using_subcommand series\" -a \"redis-io "), "{fish}");

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::command::{Arguments, Planned};
-use super::words::Words;
-use crate::demo::{Error, Fault, Handle, Options, Server};
-use crate::endpoint::Password;
-use crate::runner::ends;
-use crate::signals::Signal;
-use crate::untrusted;
+use super::command::{Arguments, Invocation, Planned};
+use crate::{
+    demo::{Error, Fault, Handle, Options, Server},
+    endpoint::Password,
+    print::words::Words,
+    runner::ends,
+    signals::Signal,
+    untrusted,
+};
 
 /// How often it is seen whether the server still runs.
 const WATCH: Duration = Duration::from_millis(500);
@@ -41,7 +43,7 @@ pub struct DemoArgs {
 }
 
 impl Arguments for DemoArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         Ok(Box::new(move || Ok(run(&self, &ends()?, &mut Words::stdout())?)))
     }
 }

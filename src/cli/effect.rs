@@ -12,8 +12,8 @@ use std::fmt;
 
 use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 
-use super::{UsageError, args::CommandLine};
-use crate::{compat::redis_cli, knobs::Knobs};
+use super::args::CommandLine;
+use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
 
 /// What the program does when no other command is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

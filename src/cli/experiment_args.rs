@@ -4,10 +4,10 @@ use std::{path::Path, time::Duration};
 
 use clap::Args;
 
-use super::UsageError;
 use crate::{
     experiment::{Experiment, Find, Limit, Script, Setting, Sweep, SweepPlan},
     knobs::Knobs,
+    runner::UsageError,
     workload::text_of,
 };
 

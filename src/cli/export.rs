@@ -5,15 +5,13 @@ use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
 use clap::Args;
 
 use super::{
-    Failure, UsageError,
-    command::{Arguments, Planned},
-    headless::Printer,
-    outlet::Outlet,
+    command::{Arguments, Invocation, Planned},
     reading::{print_all, records, tell_lost, write_all},
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
-    runner::ends,
+    print::{outlet::Outlet, printer::Printer},
+    runner::{Failure, UsageError, ends},
     session::Record,
     signals::Signal,
 };
@@ -64,7 +62,7 @@ fn rows(name: &str) -> Result<Rows, String> {
 }
 
 impl Arguments for ExportArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         let name = self.format.name();
         if self.rows.is_some() && !self.format.has_rows() {
             let text = format!("--rows is for {}; {name} has rows of its own", Format::with_rows());

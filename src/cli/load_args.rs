@@ -4,13 +4,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{
-    UsageError,
-    values::{bytes, count, prefix, requests, seconds, threads},
-};
+use super::values::{bytes, count, prefix, requests, seconds, threads};
 use crate::{
     knobs::{Arrivals, Backlog, KnobError, Knobs},
     load::most_workers,
+    runner::UsageError,
     units::parse_count,
     workload::{Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload, WorkloadError},
 };

@@ -4,6 +4,7 @@ mod ab;
 pub mod args;
 pub mod clean;
 mod command;
+mod commands;
 mod compare;
 mod completions;
 mod demo;
@@ -23,6 +24,7 @@ mod series;
 mod series_plan;
 mod session;
 mod session_args;
+mod session_plan;
 mod target_args;
 mod tls_args;
 mod topics;
@@ -32,8 +34,3 @@ mod versus;
 mod workloads;
 
 pub use run::{refusal, run};
-
-use crate::{
-    print::{outlet, printer as headless, words},
-    runner::{Failure, UsageError},
-};

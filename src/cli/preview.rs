@@ -1,10 +1,9 @@
 //! `--plan`: what a session would send, printed without a connection.
 
-use super::UsageError;
 use crate::{
     knobs::Knobs,
     protocol::Dialect,
-    runner::SessionPlan,
+    runner::{SessionPlan, UsageError},
     session::running::Keys,
     units::{bytes, counted, percent},
     untrusted,

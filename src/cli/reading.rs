@@ -12,8 +12,9 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{Failure, headless::Printer, outlet::is_broken_pipe, words::Words};
 use crate::{
+    print::{outlet::is_broken_pipe, printer::Printer, words::Words},
+    runner::Failure,
     session::{ReadError, Reader, Record, Sink, Writer},
     signals::Signal,
 };

@@ -11,12 +11,9 @@ use clap::Args;
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::{
-    Failure,
-    command::{Arguments, Planned},
-};
+use super::command::{Arguments, Invocation, Planned};
 use crate::{
-    runner::{Plan as _, Text},
+    runner::{Failure, Plan as _, Text},
     session::{Glance, SessionStart},
     units, untrusted,
 };
@@ -55,7 +52,7 @@ struct Row {
 }
 
 impl Arguments for SessionsArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         Ok(Box::new(move || Box::new(Text(self.list()?)).run()))
     }
 }

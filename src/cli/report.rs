@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{
-    Failure, UsageError,
-    command::{Arguments, Planned},
+    command::{Arguments, Invocation, Planned},
     reading::{records, tell_lost, write_all},
 };
 use crate::{
     report::{Form, Report, Source},
-    runner::{ends, named},
+    runner::{Failure, UsageError, ends, named},
     untrusted,
 };
 
@@ -44,7 +43,7 @@ pub struct ReportArgs {
 }
 
 impl Arguments for ReportArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         let Some(output) = self.output else {
             let text =
                 "report writes a file: name it with -o, report.html for a page or report.md for a ticket";

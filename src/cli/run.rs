@@ -12,14 +12,17 @@ use clap::{
 };
 
 use super::{
-    Failure, UsageError,
     args::CommandLine,
-    outlet::{Outlet, PATIENCE},
-    words::{Words, choose_characters},
+    command::{Invocation, Planned},
+    session,
 };
 use crate::{
     compat::stand_in,
-    runner::Plan,
+    print::{
+        outlet::{Outlet, PATIENCE},
+        words::{Words, choose_characters},
+    },
+    runner::{Failure, Plan, UsageError},
     tui::theme::{Theme, choice::Choice},
     units::were,
     untrusted,
@@ -39,7 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Ok((line, given)) => {
             choose_characters(is_ascii(line.is_ascii()));
-            end(line.plan(&given, has_terminal).and_then(Plan::run), &args)
+            end(plan(line, &given, has_terminal).and_then(Plan::run), &args)
         }
         Err(error) if is_answer(&error) => {
             // A help that cannot be written has no other place to go.
@@ -51,6 +54,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     // Nobody is left to be told what was lost there.
     let _ = Outlet::stderr().end_within(PATIENCE);
     code
+}
+
+/// The plan of a command line; `has_terminal` is whether stdout is a terminal.
+fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool) -> Planned {
+    match line.command.take() {
+        Some(command) => command.0.plan(Invocation { line: CommandLine::command, has_terminal }),
+        None => session::plan(line, given, has_terminal),
+    }
 }
 
 /// Whether there are ASCII characters only: that `is_asked` for, or the locale has no others.
@@ -90,7 +101,7 @@ fn end_output() -> Result<(), Failure> {
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match parse(args) {
-        Ok((line, given)) => line.plan(&given, has_terminal).err()?,
+        Ok((line, given)) => plan(line, &given, has_terminal).err()?,
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    UsageError,
-    command::{Arguments, Planned},
+    command::{Arguments, Invocation, Planned},
     load_args::LoadArgs,
     series_plan,
-    session::session_plan,
     session_args::SessionArgs,
+    session_plan::session_plan,
     target_args::TargetArgs,
     values::{requests, threads},
 };
@@ -18,7 +17,7 @@ use crate::{
     endpoint::Target,
     experiment::series::{Cell, Scale, Series},
     print::series::Lines,
-    runner::{SeriesRun, SessionPlan, Text},
+    runner::{SeriesRun, SessionPlan, Text, UsageError},
     workload::Setting,
 };
 
@@ -82,7 +81,7 @@ pub struct SeriesArgs {
 }
 
 impl Arguments for SeriesArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         let target = self.target.target()?;
         let series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
         let mut cells = Vec::new();

@@ -1,11 +1,11 @@
 //! `--plan` of a series: what each of its cells would be.
 
-use super::{UsageError, preview::preview};
+use super::preview::preview;
 use crate::{
     experiment::series::{Cell, Series},
     load::Requests,
     print::series::Lines,
-    runner::SessionPlan,
+    runner::{SessionPlan, UsageError},
     units::{counted, percent},
     untrusted,
 };

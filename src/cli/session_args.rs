@@ -5,14 +5,13 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    UsageError,
     load_args::LoadArgs,
     look_args::LookArgs,
     values::{requests, rotation, seconds},
 };
 use crate::{
     compare::Condition,
-    runner::{Export, metrics},
+    runner::{Export, UsageError, metrics},
     workload::Suggested,
 };
 

@@ -5,12 +5,11 @@
 use std::{env, env::VarError, path::PathBuf};
 
 use clap::{Args, value_parser};
-use thiserror::Error;
 
-use super::UsageError;
-use super::tls_args::{TlsArgs, TlsArgsError};
-use crate::endpoint::{
-    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
+use super::tls_args::TlsArgs;
+use crate::{
+    endpoint::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, parse_uri},
+    runner::UsageError,
 };
 
 /// The environment variable that holds the password, as for redis-cli.
@@ -58,47 +57,6 @@ pub struct TargetArgs {
     pub tls: TlsArgs,
 }
 
-/// Why the options name no target. Bad usage: exit code 2.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum TargetArgsError {
-    /// The URI holds what an option says too.
-    #[error("the URI holds user and password already; leave out {0}")]
-    CredentialsTwice(&'static str),
-    /// A user alone.
-    #[error("--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}")]
-    UserWithoutPassword,
-    /// A password alone, where each has a user.
-    #[error("memcached wants a user with the password: --user, or memcached://user:password@host")]
-    PasswordWithoutUser,
-    /// RESP3 where another dialect is spoken.
-    #[error("-3 is for Redis and Valkey; memcached speaks no RESP")]
-    NoResp3,
-    /// A password that cannot be read.
-    #[error("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")]
-    PasswordNotText,
-    /// A database number that no server can have.
-    #[error("the database must lie between 0 and {MAX_DB}, not {0}")]
-    Db(u32),
-    /// An empty host or socket path.
-    #[error("{0} must not be empty")]
-    Empty(&'static str),
-    /// A URI where a part of one is wanted.
-    #[error("{0} takes no URI; give it with -u")]
-    UriInstead(&'static str),
-    /// A URI that cannot be read.
-    #[error(transparent)]
-    Uri(#[from] UriError),
-    /// TLS that cannot be spoken so.
-    #[error(transparent)]
-    Tls(#[from] TlsArgsError),
-}
-
-impl From<TargetArgsError> for UsageError {
-    fn from(error: TargetArgsError) -> Self {
-        Self::of(error)
-    }
-}
-
 impl TargetArgs {
     /// Whether a server was named at all. Without, the program may choose one, but none that speaks TLS.
     pub fn is_given(&self) -> bool {
@@ -111,70 +69,80 @@ impl TargetArgs {
     /// # Errors
     /// When options contradict each other or lie outside their range, and when a file that they name is not what it
     /// should be.
-    pub fn target(&self) -> Result<Target, TargetArgsError> {
+    pub fn target(&self) -> Result<Target, UsageError> {
         match env::var(PASSWORD_VARIABLE) {
             Ok(password) => self.target_with(Some(Password::new(password))),
             Err(VarError::NotPresent) => self.target_with(None),
-            Err(VarError::NotUnicode(_)) => Err(TargetArgsError::PasswordNotText),
+            Err(VarError::NotUnicode(_)) => {
+                Err(UsageError::of(format!("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")))
+            }
         }
     }
 
-    fn target_with(&self, from_variable: Option<Password>) -> Result<Target, TargetArgsError> {
+    fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
         let ParsedUri { mut target, tls } = match &self.uri {
             // It may hold a password, so it is kept as one.
-            Some(uri) => parse_uri(uri.reveal())?,
+            Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,
             None => {
                 let (address, db) = (self.address()?, self.db.unwrap_or(0));
                 ParsedUri { target: Target { address, db, ..Target::default() }, tls: false }
             }
         };
         if target.db > MAX_DB {
-            return Err(TargetArgsError::Db(target.db));
+            let text = format!("the database must lie between 0 and {MAX_DB}, not {}", target.db);
+            return Err(UsageError::Line(text));
         }
         if target.credentials.is_none() {
             // The variable is for Redis only. As redis-cli: an empty one is none.
             let is_meant = |it: &Password| target.dialect.has_default_user() && !it.reveal().is_empty();
             target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
-            return Err(TargetArgsError::CredentialsTwice(option));
+            let text = format!("the URI holds user and password already; leave out {option}");
+            return Err(UsageError::Line(text));
         }
         if !target.dialect.has_default_user()
             && target.credentials.as_ref().is_some_and(|who| who.user.is_none())
         {
-            return Err(TargetArgsError::PasswordWithoutUser);
+            let text = "memcached wants a user with the password: --user, or memcached://user:password@host";
+            return Err(UsageError::of(text));
         }
         if self.resp3 {
-            target.dialect = target.dialect.in_resp3().ok_or(TargetArgsError::NoResp3)?;
+            target.dialect = target
+                .dialect
+                .in_resp3()
+                .ok_or_else(|| UsageError::of("-3 is for Redis and Valkey; memcached speaks no RESP"))?;
         }
         target.tls = self.tls.tls(tls, &target.address)?;
         Ok(target)
     }
 
-    fn address(&self) -> Result<Address, TargetArgsError> {
+    fn address(&self) -> Result<Address, UsageError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {
-            return Err(TargetArgsError::UriInstead("-h"));
+            return Err(UsageError::of("-h takes no URI; give it with -u"));
         }
         if let Some(path) = &self.socket {
             if path.to_string_lossy().contains("://") {
-                return Err(TargetArgsError::UriInstead("-s"));
+                return Err(UsageError::of("-s takes no URI; give it with -u"));
             }
             if path.as_os_str().is_empty() {
-                return Err(TargetArgsError::Empty("-s"));
+                return Err(UsageError::of("-s must not be empty"));
             }
             return Ok(Address::Unix(path.clone()));
         }
         let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         if host.is_empty() {
-            return Err(TargetArgsError::Empty("-h"));
+            return Err(UsageError::of("-h must not be empty"));
         }
         Ok(Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) })
     }
 
-    fn credentials(&self, from_variable: Option<Password>) -> Result<Option<Credentials>, TargetArgsError> {
+    fn credentials(&self, from_variable: Option<Password>) -> Result<Option<Credentials>, UsageError> {
         match (self.password.clone().or(from_variable), &self.user) {
             (Some(password), user) => Ok(Some(Credentials { user: user.clone(), password })),
-            (None, Some(_)) => Err(TargetArgsError::UserWithoutPassword),
+            (None, Some(_)) => Err(UsageError::of(format!(
+                "--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}"
+            ))),
             (None, None) => Ok(None),
         }
     }
@@ -193,7 +161,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::protocol::Dialect;
+    use crate::{endpoint::UriError, protocol::Dialect};
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
@@ -206,7 +174,7 @@ mod tests {
         Line::try_parse_from(std::iter::once("redyno").chain(line.split_whitespace())).unwrap().target
     }
 
-    fn target(line: &str, variable: Option<&str>) -> Result<Target, TargetArgsError> {
+    fn target(line: &str, variable: Option<&str>) -> Result<Target, UsageError> {
         args(line).target_with(variable.map(Password::new))
     }
 
@@ -243,21 +211,29 @@ mod tests {
 
     #[test]
     fn impossible_combinations_and_ranges_are_refused() {
-        let cases = [
-            ("-u redis://:x@h -a x", TargetArgsError::CredentialsTwice("-a")),
-            ("-u redis://:x@h --user x", TargetArgsError::CredentialsTwice("--user")),
-            ("--user ann", TargetArgsError::UserWithoutPassword),
-            ("-u memcached://h -a x", TargetArgsError::PasswordWithoutUser),
-            ("-u memcached://h -3", TargetArgsError::NoResp3),
-            ("-u memcached://h/1", TargetArgsError::Uri(UriError::NoDb)),
-            ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
-            ("-h=", TargetArgsError::Empty("-h")),
-            ("-h redis://:p@h", TargetArgsError::UriInstead("-h")),
-            ("-s unix:///s", TargetArgsError::UriInstead("-s")),
-            ("--insecure", TargetArgsError::Tls(TlsArgsError::NeedsTls("--insecure"))),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(target(line, None), Err(expected), "{line}");
+        for (line, expected) in [
+            ("-u redis://:x@h -a x", "the URI holds user and password already; leave out -a"),
+            ("-u redis://:x@h --user x", "the URI holds user and password already; leave out --user"),
+            (
+                "--user ann",
+                "--user needs a password: give it with -a, or in the environment as REDISCLI_AUTH",
+            ),
+            (
+                "-u memcached://h -a x",
+                "memcached wants a user with the password: --user, or memcached://user:password@host",
+            ),
+            ("-u memcached://h -3", "-3 is for Redis and Valkey; memcached speaks no RESP"),
+            ("-u memcached://h/1", &UriError::NoDb.to_string()),
+            ("-u redis://h/2147483648", "the database must lie between 0 and 2147483647, not 2147483648"),
+            ("-h=", "-h must not be empty"),
+            ("-h redis://:p@h", "-h takes no URI; give it with -u"),
+            ("-s unix:///s", "-s takes no URI; give it with -u"),
+            (
+                "--insecure",
+                "--insecure is for TLS, which was not asked for; add --tls, or write rediss:// in the URI",
+            ),
+        ] {
+            assert_eq!(target(line, None), Err(UsageError::of(expected)), "{line}");
         }
     }
 

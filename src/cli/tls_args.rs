@@ -6,9 +6,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use thiserror::Error;
 
-use crate::endpoint::{Address, ClientCertificate, Tls, TlsError, TlsSettings, Trust};
+use crate::{
+    endpoint::{Address, ClientCertificate, Tls, TlsSettings, Trust},
+    runner::UsageError,
+};
 
 /// TLS: whom we trust, who we are.
 #[derive(Args, Debug, Clone, Default)]
@@ -37,25 +39,18 @@ pub struct TlsArgs {
     pub insecure: bool,
 }
 
-/// Why TLS cannot be spoken so. Bad usage: exit code 2.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum TlsArgsError {
-    /// An option of TLS where none is spoken.
-    #[error("{0} is for TLS, which was not asked for; add --tls, or write rediss:// in the URI")]
-    NeedsTls(&'static str),
-    /// The files, or the name.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-}
-
 impl TlsArgs {
     /// TLS with the server at `address`, if it is asked for here or `by_uri`. Reads the files.
     ///
     /// # Errors
     /// When options contradict each other, or a file is not what it should be.
-    pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, TlsArgsError> {
+    pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
-            return self.first_given().map_or(Ok(None), |option| Err(TlsArgsError::NeedsTls(option)));
+            let needs_tls = |option| {
+                let next = "add --tls, or write rediss:// in the URI";
+                Err(UsageError::of(format!("{option} is for TLS, which was not asked for; {next}")))
+            };
+            return self.first_given().map_or(Ok(None), needs_tls);
         }
         let settings = TlsSettings {
             trust: self.trust(),
@@ -63,7 +58,7 @@ impl TlsArgs {
             server_name: self.sni.clone(),
             ..TlsSettings::default()
         };
-        Ok(Some(Tls::new(settings, address)?))
+        Tls::new(settings, address).map(Some).map_err(UsageError::of)
     }
 
     fn first_given(&self) -> Option<&'static str> {
@@ -96,7 +91,7 @@ impl TlsArgs {
 mod tests {
     use super::*;
 
-    fn tls(args: &TlsArgs, by_uri: bool) -> Result<Option<Tls>, TlsArgsError> {
+    fn tls(args: &TlsArgs, by_uri: bool) -> Result<Option<Tls>, UsageError> {
         args.tls(by_uri, &Address::default())
     }
 
@@ -108,6 +103,10 @@ mod tests {
             let found = tls(&TlsArgs { tls: asked, ..insecure.clone() }, by_uri).unwrap().unwrap();
             assert!(!found.is_verified());
         }
-        assert_eq!(tls(&insecure, false), Err(TlsArgsError::NeedsTls("--insecure")));
+        let refused = tls(&insecure, false).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "--insecure is for TLS, which was not asked for; add --tls, or write rediss:// in the URI"
+        );
     }
 }

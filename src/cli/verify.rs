@@ -8,12 +8,13 @@ use std::{io::Write, time::Duration};
 
 use anyhow::Context as _;
 
-use super::{Failure, UsageError, command::Planned, words::Words};
+use super::command::Planned;
 use crate::{
     endpoint::{Talk, Target, talk},
     load,
+    print::words::Words,
     protocol::{Dialect, Reply},
-    runner::SessionPlan,
+    runner::{Failure, SessionPlan, UsageError},
     units::{counted, grouped},
     untrusted,
     workload::{Asked, DatasetError, ReadBack},

@@ -5,11 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    UsageError,
-    command::{Arguments, Planned},
+    command::{Arguments, Invocation, Planned},
     load_args::LoadArgs,
-    session::session_plan,
     session_args::SessionArgs,
+    session_plan::session_plan,
     target_args::TargetArgs,
     tls_args::TlsArgs,
     values::seconds,
@@ -19,7 +18,7 @@ use crate::{
     experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{AbRun, SessionPlan},
+    runner::{AbRun, SessionPlan, UsageError},
 };
 
 const AFTER: &str = "\
@@ -64,7 +63,7 @@ pub struct VersusArgs {
 }
 
 impl Arguments for VersusArgs {
-    fn plan(mut self: Box<Self>, _: bool) -> Planned {
+    fn plan(mut self: Box<Self>, _: Invocation) -> Planned {
         if self.load.dataset.is_some() {
             let text =
                 "versus has no --dataset: each target would be sent a part of the records only; leave it out";

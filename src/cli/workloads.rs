@@ -2,13 +2,10 @@
 
 use clap::Args;
 
-use super::{
-    UsageError,
-    command::{Arguments, Planned},
-};
+use super::command::{Arguments, Invocation, Planned};
 use crate::{
     experiment::series::{series_file, series_presets},
-    runner::Text,
+    runner::{Text, UsageError},
     workload::{Chosen, Setting, presets},
 };
 
@@ -30,7 +27,7 @@ pub struct WorkloadsArgs {
 }
 
 impl Arguments for WorkloadsArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
         let series = self.name.as_ref().filter(|_| self.set.is_empty()).and_then(|name| series_file(name));
         let text = match (series, &self.name) {
             (Some(file), _) => file.to_owned(),

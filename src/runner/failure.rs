@@ -1,6 +1,6 @@
 //! How a command fails, and with which exit code.
 
-use std::fmt;
+use std::{fmt, io};
 
 use thiserror::Error;
 
@@ -77,6 +77,12 @@ impl Failure {
             Self::Usage(error) => Self::Usage(UsageError::Line(format!("{name}: {error}"))),
             other => other,
         }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.into())
     }
 }
 

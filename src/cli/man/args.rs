@@ -10,11 +10,8 @@ use clap::{Args, Command};
 
 use super::page::{all, page};
 use crate::{
-    cli::{
-        Failure, UsageError,
-        command::{Arguments, Planned},
-    },
-    runner::{Plan as _, Text},
+    cli::command::{Arguments, Invocation, Planned},
+    runner::{Failure, Plan as _, Text, UsageError},
     session::today,
 };
 
@@ -37,10 +34,10 @@ pub struct ManArgs {
 }
 
 impl Arguments for ManArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
         match self.output {
-            None => Ok(Box::new(Text(page(&self.of()?, &today())))),
-            Some(directory) => Ok(Box::new(move || write_pages(&directory))),
+            None => Ok(Box::new(Text(page(&self.of(given.line)?, &today())))),
+            Some(directory) => Ok(Box::new(move || write_pages(given.line, &directory))),
         }
     }
 }
@@ -50,8 +47,8 @@ impl ManArgs {
     ///
     /// # Errors
     /// When there is none of that name.
-    fn of(&self) -> Result<Command, UsageError> {
-        let mut pages = all();
+    fn of(&self, line: fn() -> Command) -> Result<Command, UsageError> {
+        let mut pages = all(line());
         let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };
         let found = pages.iter().position(|command| command.get_name() == name);
         let names = || pages[1..].iter().map(Command::get_name).collect::<Vec<_>>().join(", ");
@@ -63,8 +60,8 @@ impl ManArgs {
 }
 
 /// Writes all pages, and says where they are.
-fn write_pages(directory: &Path) -> Result<(), Failure> {
-    let pages = all();
+fn write_pages(line: fn() -> Command, directory: &Path) -> Result<(), Failure> {
+    let pages = all(line());
     let written = write_all(&pages, &today(), directory);
     written.with_context(|| format!("cannot write to {}", directory.display()))?;
     let told = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());

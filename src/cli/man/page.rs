@@ -1,6 +1,6 @@
 //! A page: what the command line says of a command, and around it what it does not.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::{
     Man,
     roff::{Roff, bold, roman},
@@ -9,7 +9,6 @@ use clap_mangen::{
 use super::roff::{ascii, lines, list, notes, paragraphs};
 use crate::{
     app::{Context, bindings},
-    cli::args::CommandLine,
     compat::{
         memtier,
         redis_benchmark::{self, Flavour},
@@ -66,9 +65,8 @@ const FILES: [(&str, &str); 3] = [
 const PEERS: &str =
     "redis-cli(1), redis-benchmark(1), memtier_benchmark(1), valkey-cli(1), valkey-benchmark(1)";
 
-/// redyno, then each of its commands.
-pub(super) fn all() -> Vec<Command> {
-    let mut command = CommandLine::command();
+/// redyno, which is `command`, then each of its commands.
+pub(super) fn all(mut command: Command) -> Vec<Command> {
     command.build();
     let commands: Vec<_> = command.get_subcommands().cloned().collect();
     std::iter::once(command).chain(commands).collect()

@@ -1,10 +1,12 @@
 //! The pages, read as a person reads them.
 
+use clap::CommandFactory;
+
 use super::{
     page::{EXIT, all, page},
     roff::{ascii, notes},
 };
-use crate::app::bindings;
+use crate::{app::bindings, cli::args::CommandLine};
 
 /// A page without what troff marks it up with.
 fn text(page: &str) -> String {
@@ -14,7 +16,7 @@ fn text(page: &str) -> String {
 
 #[test]
 fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
-    let commands = all();
+    let commands = all(CommandLine::command());
     let pages: Vec<_> = commands.iter().map(|command| text(&page(command, "2026-11-22"))).collect();
     for (command, page) in commands.iter().zip(&pages) {
         for option in command.get_arguments().filter(|option| !option.is_hide_set()) {
@@ -38,7 +40,7 @@ fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
 /// What mandoc and groff warn of, as far as one can see it in the text.
 #[test]
 fn no_troff_finds_fault_with_a_page() {
-    for command in all() {
+    for command in all(CommandLine::command()) {
         let page = page(&command, "2026-11-22");
         assert!(page.is_ascii(), "{page}");
         assert_eq!(page.matches(".ds Aq").count(), 2, "{page}");

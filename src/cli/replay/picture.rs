@@ -11,7 +11,7 @@ use std::{
 use super::{args::ReplayArgs, source::again};
 use crate::{
     app::{Delivery, Effect, Model, Msg, Notice, Order, Picture, Playback, update},
-    cli::{Failure, UsageError},
+    runner::{Failure, UsageError},
     session::{Reader, Record, TimelineOptions},
     tui::{screens, share, svg::Animation},
 };

@@ -12,16 +12,17 @@ use super::{
 use crate::{
     app::{Playback, Program},
     cli::{
-        Failure,
-        command::{Arguments, Planned},
-        headless::{Form, Printer},
-        outlet::Outlet,
+        command::{Arguments, Invocation, Planned},
         reading::{print_all, records},
-        words::Words,
     },
     knobs::Knobs,
-    print::summary,
-    runner::{complain, ends},
+    print::{
+        outlet::Outlet,
+        printer::{Form, Printer},
+        summary,
+        words::Words,
+    },
+    runner::{Failure, complain, ends},
     session::{Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
     tui, untrusted,
@@ -32,8 +33,8 @@ impl Arguments for ReplayArgs {
         self.look.ascii
     }
 
-    fn plan(self: Box<Self>, has_terminal: bool) -> Planned {
-        Ok(Box::new(move || run(&self, has_terminal)))
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+        Ok(Box::new(move || run(&self, given.has_terminal)))
     }
 }
 

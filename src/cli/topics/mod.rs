@@ -1,11 +1,8 @@
 //! `redyno help TOPIC`: what the fields of files are, made of the tables that they come from.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use super::{
-    args::CommandLine,
-    command::{Arguments, Planned},
-};
+use super::command::{Arguments, Invocation, Planned};
 use crate::{
     export::Format,
     gauge::GAUGES,
@@ -40,9 +37,9 @@ fn topic(name: &str) -> Result<Topic, &'static str> {
 }
 
 impl Arguments for HelpArgs {
-    fn plan(self: Box<Self>, _: bool) -> Planned {
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
         Ok(Box::new(Text(match self.topic {
-            None => CommandLine::command().render_long_help().to_string(),
+            None => (given.line)().render_long_help().to_string(),
             Some(Topic::Formats) => formats(),
             Some(Topic::Records) => records(),
         })))

@@ -1,0 +1,152 @@
+//! The plan of a session, of the options for its target, its load and its outputs.
+
+use std::path::Path;
+
+use super::{
+    load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
+};
+use crate::{
+    app::quoted,
+    diagnose,
+    endpoint::{Address, DEFAULT_HOST, Target},
+    load::{self, FirstWords, LatencyTo, Requests},
+    protocol::Dialect,
+    runner::{Outputs, ProgramWords, SessionPlan, UsageError},
+    session::running::{Commission, Keys},
+    workload::{KeyNames, RunId},
+};
+
+/// A session of these arguments, without a screen and an experiment.
+///
+/// # Errors
+/// Names the first argument that is wrong.
+pub(super) fn session_plan(
+    target_args: &TargetArgs,
+    load: &LoadArgs,
+    session: &SessionArgs,
+) -> Result<SessionPlan, UsageError> {
+    let target = target_args.target()?;
+    let (run, threads, users) = (RunId::random(), load.worker_threads(), load.users_names());
+    let has_password = target.credentials.is_some();
+    let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
+    let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
+    let plan = load::Plan {
+        target,
+        first_words: FirstWords::Named,
+        latency_to: LatencyTo::LastByte,
+        threads,
+        seed: load.seed(),
+        names: users.clone().unwrap_or_else(|| KeyNames::of_run(run)),
+        timeout: load.reply_timeout(),
+        requests: session.requests.map(Requests::InAll),
+        length: session.duration,
+    };
+    let keys = if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } };
+    let commission = Commission {
+        // A number of requests is a load, too.
+        knobs: load.knobs(session.requests.is_some())?,
+        warmup: session.warmup,
+        redacts: session.redact,
+        is_allowed: load.yes,
+        keeps_going: load.keep_going,
+        recordings_in: recordings::directory(),
+        ..Commission::new(plan, run, keys, diagnose::danger)
+    };
+    Ok(SessionPlan {
+        commission,
+        is_named: target_args.is_given(),
+        loads_own: !load.no_load,
+        settings: Vec::new(),
+        words,
+        outputs: Outputs {
+            record: session.record.clone(),
+            rotate: session.record_rotate,
+            exports: session.export.clone(),
+            metrics: session.metrics.clone(),
+        },
+        name: None,
+    })
+}
+
+fn target_words(target: &Target) -> Vec<String> {
+    let mut words = match &target.address {
+        address if target.dialect.needs_uri() => vec![format!("-u {}", quoted(&address.uri(target.dialect)))],
+        Address::Tcp { host, port } if host == DEFAULT_HOST => vec![format!("-p {port}")],
+        Address::Tcp { host, port } => vec![format!("-h {} -p {port}", quoted(host))],
+        Address::Unix(path) => vec![format!("-s {}", file(path))],
+    };
+    let user = target.credentials.as_ref().and_then(|credentials| credentials.user.as_deref());
+    words.extend(user.map(|user| format!("--user {}", quoted(user))));
+    words.extend((target.db > 0).then(|| format!("--db {}", target.db)));
+    words.extend((target.dialect == Dialect::Resp3).then(|| "-3".to_owned()));
+    words
+}
+
+fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
+    let flags = [(is_spoken, "--tls"), (tls.insecure, "--insecure")];
+    let files = [
+        ("--cacert", &tls.cacert),
+        ("--cacertdir", &tls.cacertdir),
+        ("--cert", &tls.cert),
+        ("--key", &tls.key),
+    ];
+    let flags = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned());
+    let files =
+        files.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", file(path.as_deref()?))));
+    flags.chain(files).chain(tls.sni.iter().map(|name| format!("--sni {}", quoted(name)))).collect()
+}
+
+fn load_words(load: &LoadArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(load.threads.map(|n| format!("--threads {n}")));
+    words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));
+    words.extend(load.seed.map(|seed| format!("--seed {seed}")));
+    words.extend(load.key_prefix.as_ref().map(|names| format!("--key-prefix {}", quoted(names.prefix()))));
+    let flags = [(load.own_names, "--own-names"), (load.keep, "--keep"), (load.keep_going, "--keep-going")];
+    words.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
+    words
+}
+
+fn file(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::{app::Program, cli::args::CommandLine};
+
+    fn of(line: &str) -> Program {
+        let line = CommandLine::try_parse_from(line.split_whitespace()).unwrap();
+        session_plan(&line.target, &line.load, &line.session).unwrap().words.program(false)
+    }
+
+    #[test]
+    fn what_holds_for_all_segments_is_told_and_a_password_is_not() {
+        let told = of(
+            "redyno -u redis://ann:hunter2@db:7000/3 --seed 7 -c 9 --key-prefix a: --timeout 0.5 --duration 3",
+        );
+        assert_eq!(
+            told.words,
+            "redyno -h db -p 7000 --user ann --db 3 --timeout 0.5 --seed 7 --key-prefix a:"
+        );
+        assert!(told.has_password);
+        let told = of("redyno -u memcacheds://ann:hunter2@db --insecure -c 9");
+        assert_eq!(told.words, "redyno -u memcached://db:11211 --user ann --tls --insecure");
+        let told = of("redyno -s /run/r.sock -3 -a hunter2");
+        assert_eq!(told.words, "redyno -s /run/r.sock -3");
+    }
+
+    #[test]
+    fn every_command_line_is_one_that_the_program_takes() {
+        let line = "redyno -h db --tls --insecure --sni name --threads 2 --keep --keep-going";
+        let told = of(line);
+        assert_eq!(
+            told.words,
+            "redyno -h db -p 6379 --tls --insecure --sni name --threads 2 --keep --keep-going"
+        );
+        assert_eq!(of(&told.words), told);
+    }
+}
