@@ -7,9 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Rooms whose parts still use each other in circles. A room that has none any more must leave this list; the aim is that
-/// it is empty.
-const STILL_IN_CIRCLES: [&str; 1] = ["workload"];
 /// Files that are compiled for tests alone, as their rooms' `mod` lines say.
 const OF_TESTS: [&str; 4] = ["fixture.rs", "simulated.rs", "testing.rs", "tests.rs"];
 
@@ -231,12 +228,7 @@ fn no_parts_of_a_room_use_each_other_in_circles() {
             circles.entry(room).or_default().push((*part).clone());
         }
     }
-    let new: BTreeMap<_, _> =
-        circles.iter().filter(|(room, _)| !STILL_IN_CIRCLES.contains(&room.as_str())).collect();
-    assert!(new.is_empty(), "parts of a room that use each other in a circle: {new:#?}");
-    let gone: Vec<_> =
-        STILL_IN_CIRCLES.iter().filter(|room| !circles.contains_key(&(*room).to_string())).collect();
-    assert!(gone.is_empty(), "no circles any more, so leave the list: {gone:?}");
+    assert!(circles.is_empty(), "parts of a room that use each other in a circle: {circles:#?}");
 }
 
 #[test]

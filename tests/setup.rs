@@ -31,7 +31,7 @@ use redyno::{
         running::{Commission, Delivery, EndedBy, Keys, Notice, Order, Peer, Session, StartError},
     },
     signals::Signal,
-    workload::{KeyNames, Keyset, Operation, RunId, Setup, Workload},
+    workload::{KeyNames, Keyset, Operation, RunId, Steps, Workload},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -50,7 +50,7 @@ fn workload(name: &str, steps: &[&str], operations: &[(&str, u32)]) -> Arc<Workl
         name: name.to_owned(),
         keys: [("total".to_owned(), total), ("key".to_owned(), Keyset::default())].into(),
         operations: operations.iter().map(|(step, weight)| Operation::command(step, *weight)).collect(),
-        setup: Setup { steps: steps.iter().map(|step| (*step).to_owned()).collect() },
+        setup: Steps { steps: steps.iter().map(|step| (*step).to_owned()).collect() },
         ..Workload::default()
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use super::{
-    Keyset, MAX_VALUE_SIZE, Portion, ValueError, Workload,
+    Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Portion, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     compiled::Compiled,
     distribution::DistributionError,
@@ -14,8 +14,6 @@ use super::{
 };
 use crate::untrusted::is_obeyed;
 
-/// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
-pub const MAX_WEIGHT: u32 = 1_000_000;
 /// The most operations of a workload.
 pub const MAX_OPERATIONS: usize = 256;
 /// The most sets of keys of a workload.
@@ -293,10 +291,10 @@ impl Keyset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Operation, Setup};
+    use crate::workload::{Operation, Steps};
 
     fn error(step: &str, setup: &str) -> Option<String> {
-        let setup = Setup { steps: vec![setup.to_owned()] };
+        let setup = Steps { steps: vec![setup.to_owned()] };
         let operations = vec![Operation::command(step, 1)];
         let workload = Workload { operations, setup, ..Workload::default() };
         workload.check().err().map(|error| error.to_string())

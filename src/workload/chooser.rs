@@ -9,8 +9,10 @@ use std::{
 };
 
 use super::{
-    Distribution, Draws, KeyForm, Keyset,
+    Distribution, Draws, KeyForm, KeyNames, Keyset, Workload,
+    compiled::CompiledKeyset,
     growth::{Growth, Inserted},
+    key_form::SetNames,
     scatter::{scattered, ycsb_hash},
     zipf::{YcsbZipf, Zipf},
 };
@@ -216,6 +218,18 @@ fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
         if drawn >= 0.0 && (drawn as u64) < n {
             return drawn as u64;
         }
+    }
+}
+
+impl Workload {
+    /// The sets of keys, as what draws their numbers, and what they are called.
+    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
+        let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
+            let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
+            let form = keys.form();
+            (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
+        };
+        self.keys.values().zip(&self.compiled().keysets).map(set).unzip()
     }
 }
 

@@ -1,16 +1,8 @@
-//! What a workload's text says, read once: nothing else reads the text of its steps.
-//!
-//! ```text
-//!  text ──► steps, by operations, of the setup, of the prefill ──► what is written, what is new, which values are sent
-//! ```
+//! What a workload's text says, as data.
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
-use super::{
-    Distribution, Keyset, Operation, Workload,
-    inline::is_drawn_once,
-    step::{Fragment, Step},
-};
+use super::step::Step;
 
 /// What a workload's text says.
 #[derive(Debug)]
@@ -48,7 +40,7 @@ pub(super) struct CompiledKeyset {
 
 /// Where a workload keeps what its text says. A copy of the workload reads its own text, which may be changed before.
 #[derive(Default)]
-pub struct CompiledOnce(OnceLock<Compiled>);
+pub struct CompiledOnce(pub(super) OnceLock<Compiled>);
 
 impl Clone for CompiledOnce {
     fn clone(&self) -> Self {
@@ -66,168 +58,5 @@ impl PartialEq for CompiledOnce {
 impl fmt::Debug for CompiledOnce {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("…")
-    }
-}
-
-impl Compiled {
-    fn of(workload: &Workload) -> Self {
-        let mut unread = None;
-        let mut read = |steps: &[String]| -> Vec<Step> {
-            let read = steps.iter().map(|text| {
-                Step::read(text, workload).unwrap_or_else(|_| {
-                    unread.get_or_insert_with(|| text.clone());
-                    Step(Vec::new())
-                })
-            });
-            read.collect()
-        };
-        let operations: Vec<_> = workload
-            .operations
-            .iter()
-            .map(|operation| {
-                let steps = read(&operation.steps);
-                let writes = operation.writes.unwrap_or_else(|| !steps.iter().all(Step::only_reads));
-                CompiledOperation { steps, writes }
-            })
-            .collect();
-        let (setup, prefill) = (read(&workload.setup.steps), read(&workload.prefill.steps));
-        let of_operations = || operations.iter().flat_map(|operation| &operation.steps);
-        let values = of_operations().chain(&setup).chain(&prefill).flat_map(Step::values).collect();
-        let same = same_keys(workload);
-        let inserted = of_operations().flat_map(Step::fragments).filter_map(Fragment::inserts);
-        let grown: BTreeSet<_> = inserted.map(|set| same[usize::from(set)]).collect();
-        let keyset = |same| CompiledKeyset { same, grows: grown.contains(&same) };
-        Self { keysets: same.into_iter().map(keyset).collect(), operations, values, setup, prefill, unread }
-    }
-}
-
-fn same_keys(workload: &Workload) -> Vec<usize> {
-    let is_same =
-        |one: &Keyset, other: &Keyset| Keyset { distribution: other.distribution, ..one.clone() } == *other;
-    let first = |keys| workload.keys.values().position(|first| is_same(first, keys));
-    workload.keys.values().map(|keys| first(keys).expect("each set is the same keys as itself")).collect()
-}
-
-impl Workload {
-    /// What its text says.
-    pub(super) fn compiled(&self) -> &Compiled {
-        let compiled = self.compiled.0.get_or_init(|| Compiled::of(self));
-        let operations = compiled.operations.iter().map(|operation| operation.steps.len());
-        debug_assert!(
-            operations.eq(self.operations.iter().map(|operation| operation.steps.len()))
-                && (compiled.setup.len(), compiled.prefill.len())
-                    == (self.setup.steps.len(), self.prefill.steps.len())
-                && compiled.keysets.len() == self.keys.len(),
-            "a workload is changed in a copy"
-        );
-        compiled
-    }
-
-    /// The set of keys with this number, and its name.
-    pub(super) fn keyset(&self, set: u16) -> (&str, &Keyset) {
-        let (name, keys) =
-            self.keys.iter().nth(set.into()).expect("a step has the sets of its workload only");
-        (name, keys)
-    }
-
-    /// Its operations with what the text of each says.
-    pub(super) fn read_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
-        self.operations.iter().zip(&self.compiled().operations)
-    }
-
-    /// What the text says of the operations that have a weight.
-    pub(super) fn read_asked(&self) -> impl Iterator<Item = &CompiledOperation> {
-        let asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
-        asked.map(|(_, compiled)| compiled)
-    }
-
-    /// The steps of operations with a weight.
-    pub(super) fn asked_steps(&self) -> impl Iterator<Item = &Step> {
-        self.read_asked().flat_map(|operation| &operation.steps)
-    }
-
-    /// Whether each operation with a weight may write.
-    pub fn only_writes(&self) -> bool {
-        self.read_asked().all(|operation| operation.writes)
-    }
-
-    /// The steps of operations with a weight that may write.
-    pub(super) fn writing_steps(&self) -> impl Iterator<Item = &Step> {
-        self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
-    }
-
-    /// These steps of one operation as they are sent: of sets that are drawn once they repeat what was drawn.
-    pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
-        let mut drawn = BTreeSet::new();
-        let mut steps: Vec<_> = steps.into_iter().cloned().collect();
-        for fragment in steps.iter_mut().flat_map(|step| &mut step.0).flatten() {
-            if let Fragment::Key(set) = *fragment
-                && is_drawn_once(self.keyset(set).0)
-                && !drawn.insert(set)
-            {
-                *fragment = Fragment::Same(set);
-            }
-        }
-        steps
-    }
-
-    /// Whether what a client asks depends on how many clients there are.
-    pub fn depends_on_clients(&self) -> bool {
-        self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
-    }
-
-    /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
-    pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
-        let Compiled { keysets, setup, prefill, .. } = self.compiled();
-        let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
-        let fragments = self.writing_steps().chain(before).flat_map(Step::fragments);
-        let written: BTreeSet<_> = fragments.filter_map(Fragment::draws).collect();
-        let sets = (0..).zip(self.keys.values().zip(keysets)).filter(move |(set, _)| written.contains(set));
-        sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
-    }
-
-    /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by
-    /// a name that stands in the command, `SET foo`, or one that is not known, `FLUSHALL`.
-    pub fn written_by_name(&self) -> BTreeSet<String> {
-        let steps = self.writing_steps().chain(&self.compiled().prefill);
-        steps.flat_map(|step| step.written_by_name(self)).collect()
-    }
-
-    /// The commands of modules that setup, prefill and operations with a weight ask for: what has a dot in its name.
-    pub fn commands_of_modules(&self) -> BTreeSet<String> {
-        let Compiled { setup, prefill, .. } = self.compiled();
-        let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);
-        names.filter(|name| name.contains('.')).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ordinal_is_one_number_for_all_its_occurrences_in_an_operation() {
-        let steps = ["A __rand_int__ __rand_1st__-__rand_1st__ __rand_int__", "B __rand_1st__ __rand_2nd__"];
-        let operation =
-            Operation { weight: 1, steps: steps.map(str::to_owned).into(), ..Operation::default() };
-        let workload = Workload { operations: vec![operation], ..Workload::default() }.with_inline();
-        let read = &workload.compiled().operations[0].steps;
-        let sent = workload.drawn_once(read);
-        let drawn = sent.iter().flat_map(Step::fragments);
-        let drawn: Vec<_> = drawn.filter(|fragment| !matches!(fragment, Fragment::Text(_))).collect();
-        let [first, second, any] = [0, 1, 2].map(Fragment::Key);
-        let same = Fragment::Same(0);
-        assert_eq!(drawn, [&any, &first, &same, &any, &same, &second]);
-        let alone = workload.drawn_once([&read[1]]);
-        assert_eq!(alone[0].0[1], [first], "it is drawn where nothing of the operation was before");
-    }
-
-    #[test]
-    fn a_copy_that_is_changed_says_what_its_own_text_says() {
-        let read = Workload::ratio(0, 1);
-        assert_eq!(read.written_keys().count(), 0);
-        let mut writing = Workload::clone(&read);
-        writing.operations[0].steps[0] = "SET {key} {value}".to_owned();
-        assert_eq!((writing.written_keys().count(), read.written_keys().count()), (1, 0));
     }
 }

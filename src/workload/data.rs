@@ -1,11 +1,11 @@
 //! A workload as data: what a preset, a file or a recording says of it.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, KeyForm, Prefill, Setup, ValueKind,
+    Dataset, Distribution, KeyForm, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
 };
@@ -28,11 +28,12 @@ pub struct Workload {
     /// The operations, in the order in which they are listed everywhere.
     pub operations: Vec<Operation>,
     /// What is run once before.
-    #[serde(default, skip_serializing_if = "Setup::is_empty")]
-    pub setup: Setup,
-    /// What makes the keys that it reads.
-    #[serde(default, skip_serializing_if = "Prefill::is_empty")]
-    pub prefill: Prefill,
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub setup: Steps,
+    /// What makes the keys that it reads: each step is run once for every key of the first set of several keys that it draws
+    /// from, or of a single one: `ZADD {index} 0 {post}` for every post.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub prefill: Steps,
     /// Whether each client asks for its operations in turn, each as often as its weight says before the next, and not by chance.
     /// No file says that, and no recording.
     #[serde(skip)]
@@ -87,7 +88,27 @@ impl Default for Keyset {
     }
 }
 
+/// Commands that are run before a load, written as the steps of an operation are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Steps {
+    /// They themselves.
+    pub steps: Vec<String>,
+}
+
+impl Steps {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
 impl Keyset {
+    /// The numbers of its keys, where the knob says `keyspace`, before any is inserted.
+    pub fn numbers(&self, keyspace: u64) -> Range<u64> {
+        self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
+    }
+
     /// How its numbers are written.
     pub fn form(&self) -> KeyForm {
         KeyForm { digits: self.digits, hashed: self.hashed }
@@ -187,6 +208,17 @@ impl Workload {
             is_new
         });
         all
+    }
+
+    /// Its kinds of values by their numbers: those with names, in their order, and the plain kind.
+    pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
+        self.values.values().cloned().chain([ValueKind::default()])
+    }
+
+    /// The number of the kind that `{name}` draws.
+    pub(super) fn value_kind(&self, name: &str) -> Option<u16> {
+        let named = self.values.keys().position(|known| known == name);
+        named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
     }
 
     /// The place of the operation called `name`.

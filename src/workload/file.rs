@@ -16,9 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{
-    Keyset, MAX_VALUE_SIZE, Operation, Prefill, Settings, Setup, Suggested, ValueKind, Workload, parameters,
-};
+use super::{Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload, parameters};
 
 /// The longest file in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -73,10 +71,10 @@ struct Written {
     values: BTreeMap<String, Spanned<ValueKind>>,
     #[serde(default)]
     operation: Vec<Spanned<Operation>>,
-    #[serde(default, skip_serializing_if = "Setup::is_empty")]
-    setup: Setup,
-    #[serde(default, skip_serializing_if = "Prefill::is_empty")]
-    prefill: Prefill,
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    setup: Steps,
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    prefill: Steps,
 }
 
 impl Written {

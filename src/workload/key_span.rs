@@ -2,7 +2,10 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use super::{KeyForm, KeyNames, Keyset, Workload, presets::COUNTER};
+use super::{KeyForm, KeyNames, Keyset, Workload};
+
+/// What stands before the numbers of counters, which share no key with values.
+const COUNTER: &str = "counter:";
 
 /// Names that a load may have written, by the sets of keys that they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,13 +22,6 @@ pub struct NameSet {
     pub numbers: Range<u64>,
     /// Whether all higher numbers are among them: the set grows, and nobody knows how far before it is over.
     pub is_open: bool,
-}
-
-impl Keyset {
-    /// The numbers of its keys, where the knob says `keyspace`, before any is inserted.
-    pub fn numbers(&self, keyspace: u64) -> Range<u64> {
-        self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
-    }
 }
 
 impl From<(String, Range<u64>)> for NameSet {

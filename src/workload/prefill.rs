@@ -2,23 +2,13 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{
-    KeySpan, NameSet, Operation, Workload,
+    KeySpan, NameSet, Operation, Steps, Workload,
     commands::{keeps_keys, only_reads, reads_strings},
     step::{Fragment, Step},
 };
-
-/// Steps that make keys.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Prefill {
-    /// Commands, written as the steps of an operation are; each is run once for every key of the first set of
-    /// several keys that it draws from, or of a single one: `ZADD {index} 0 {post}` for every post.
-    pub steps: Vec<String>,
-}
 
 /// Why no prefill can be made for a workload.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -60,13 +50,6 @@ pub(super) struct Filled {
     pub(super) set: u16,
     /// Whether they are whole names.
     is_whole: bool,
-}
-
-impl Prefill {
-    /// Whether there is nothing to be made.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
 }
 
 impl Workload {
@@ -130,7 +113,7 @@ impl Workload {
     /// The same without a prefill.
     #[must_use]
     pub fn without_prefill(&self) -> Self {
-        Self { prefill: Prefill::default(), ..self.clone() }
+        Self { prefill: Steps::default(), ..self.clone() }
     }
 
     /// The same with a prefill, if it has none: for each set of keys that it reads (or, if it reads none, has) by the
@@ -152,7 +135,7 @@ impl Workload {
             return Err(NoPrefill::NoKeys(self.name.clone()));
         }
         let steps = sets.into_iter().map(|set| self.maker(set)).collect::<Result<_, _>>()?;
-        Ok(Self { prefill: Prefill { steps }, ..self.clone() })
+        Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
     /// The first set that is the same keys as this one.
@@ -205,7 +188,7 @@ mod tests {
             (name.to_owned(), Keyset { prefix: format!("{name}:"), first, count, ..Keyset::default() })
         });
         let operations = operations.iter().map(|step| Operation::command(step, 1)).collect();
-        let prefill = Prefill { steps: prefill.iter().map(|step| (*step).to_owned()).collect() };
+        let prefill = Steps { steps: prefill.iter().map(|step| (*step).to_owned()).collect() };
         Workload { name: "test".to_owned(), keys: keys.into(), operations, prefill, ..Workload::default() }
     }
 

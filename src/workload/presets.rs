@@ -13,9 +13,6 @@ use thiserror::Error;
 
 use super::{Chosen, FileError, Keyset, MAX_WEIGHT, Operation, ParameterError, Settings, Workload};
 
-/// What stands before the numbers of counters, which share no key with values.
-pub(super) const COUNTER: &str = "counter:";
-
 /// A workload with a name of its own.
 struct Preset {
     /// As it is without settings.

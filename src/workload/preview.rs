@@ -294,7 +294,7 @@ mod tests {
     fn with(values: &[(&str, &str)], steps: &[&str], prefill: &[&str]) -> Workload {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         let values = values.iter().map(|(name, kind)| ((*name).to_owned(), kind.parse().unwrap()));
-        let prefill = super::super::Prefill { steps: prefill.iter().map(|&step| step.to_owned()).collect() };
+        let prefill = super::super::Steps { steps: prefill.iter().map(|&step| step.to_owned()).collect() };
         Workload { values: values.collect(), operations, prefill, ..Workload::clone(&Workload::ratio(1, 1)) }
     }
 

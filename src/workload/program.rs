@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
-    draws::{Source, Sources},
     key_form::SetNames,
+    slots::{Source, Sources},
     templates::Templates,
 };
 use crate::protocol::Dialect;

@@ -4,6 +4,9 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::units::parse_count;
 
+/// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
+pub const MAX_WEIGHT: u32 = 1_000_000;
+
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a whole number from 0 on, or a text such as \"1M\"")]
 enum Written {

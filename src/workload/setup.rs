@@ -3,21 +3,10 @@
 //! Its commands are no operations: they are sent by the control plane before the load, in their order, each after the reply
 //! to the one before, and are in no count of operations.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
-    Draws, KeyNames, Keyset, Operation, Outgoing, Program, Together, Values, Workload, chooser::Chooser,
-    compiled::CompiledKeyset, key_form::SetNames, readable::commands, step::Step,
+    Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
 };
 use crate::protocol::Dialect;
-
-/// What is run once before a load.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Setup {
-    /// Its commands, written as the steps of an operation are.
-    pub steps: Vec<String>,
-}
 
 /// A command of a setup as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,13 +15,6 @@ pub struct SetupCommand {
     pub name: String,
     /// Its words, the first of which is the command.
     pub words: Vec<Vec<u8>>,
-}
-
-impl Setup {
-    /// Whether there is nothing to be run.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
 }
 
 impl Workload {
@@ -74,26 +56,16 @@ impl Workload {
         };
         self.compiled().setup.iter().zip(wires).map(command).collect()
     }
-
-    /// The sets of keys, as what draws their numbers, and what they are called.
-    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
-        let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
-            let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
-            let form = keys.form();
-            (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
-        };
-        self.keys.values().zip(&self.compiled().keysets).map(set).unzip()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{KeySpan, Operation, WorkloadError};
+    use crate::workload::{KeySpan, Operation, Steps, WorkloadError};
 
     fn with_setup(steps: &[&str]) -> Workload {
         let steps = steps.iter().map(|step| (*step).to_owned()).collect();
-        Workload { setup: Setup { steps }, ..Workload::clone(&Workload::ratio(0, 1)) }
+        Workload { setup: Steps { steps }, ..Workload::clone(&Workload::ratio(0, 1)) }
     }
 
     fn commands(workload: &Workload, seed: u64) -> Vec<SetupCommand> {

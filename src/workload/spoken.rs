@@ -89,7 +89,7 @@ fn part(part: &Option<Vec<u8>>) -> Part<'_> {
 mod tests {
     use super::*;
     use crate::protocol::KEY_DIGITS;
-    use crate::workload::{Operation, Setup, preset};
+    use crate::workload::{Operation, Steps, preset};
 
     fn of(step: &str) -> Workload {
         let operations = vec![Operation::command(step, 1)];
@@ -155,7 +155,7 @@ mod tests {
         let mut multi = of("GET {key}");
         multi.operations[0].together = Together::Multi;
         begins(&multi, "k:", "the operation 'GET': memcached has no transactions");
-        let setup = Workload { setup: Setup { steps: vec!["SET a b".to_owned()] }, ..of("GET {key}") };
+        let setup = Workload { setup: Steps { steps: vec!["SET a b".to_owned()] }, ..of("GET {key}") };
         begins(&setup, "k:", "memcached has nothing that a setup could make");
     }
 }

@@ -9,9 +9,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Dataset, OpId, Operation, Operations, Together, Values, Workload,
-    draws::{FIELDS, Source},
     key_form::SetNames,
     operations::{EXEC, MULTI},
+    slots::{FIELDS, Source},
     step::{Fragment, Step},
 };
 use crate::protocol::{Dialect, Part, Template};

@@ -15,7 +15,7 @@ use crate::{
     knobs::Knobs,
     server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
     session::Record,
-    workload::{KeyNames, KeySpan, Setup},
+    workload::{KeyNames, KeySpan, Steps},
 };
 
 /// How far the way to the first write is gone.
@@ -32,7 +32,7 @@ enum GateState {
     /// The marker is being set.
     Marking(Answer<()>),
     /// This setup is being run.
-    Preparing(Setup, Answer<SetUp>),
+    Preparing(Steps, Answer<SetUp>),
     /// Writes may pass.
     Open,
     /// Writes may pass as soon as the marker tells of more names than it did.
@@ -75,7 +75,7 @@ pub(super) struct Gate {
     /// Where it is noted what is to be undone.
     ledger: Ledger,
     /// The setups that were run.
-    run: Vec<Setup>,
+    run: Vec<Steps>,
 }
 
 impl Gate {
@@ -208,7 +208,7 @@ impl Gate {
     }
 
     /// The setup that has to be run before a load of these knobs.
-    fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Setup> {
+    fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
     }
@@ -284,7 +284,7 @@ impl Gate {
     /// A setup was run, or not.
     fn prepared(
         &mut self,
-        setup: Setup,
+        setup: Steps,
         outcome: Result<SetUp, ServerError>,
         control: &Control,
     ) -> Option<Admission> {

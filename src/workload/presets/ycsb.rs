@@ -19,7 +19,7 @@ use super::records::Group;
 use crate::{
     units::parse_count,
     workload::{
-        Chosen, Distribution, Keyset, Operation, ParameterError, Prefill, Settings, Suggested, Together,
+        Chosen, Distribution, Keyset, Operation, ParameterError, Settings, Steps, Suggested, Together,
         Workload,
     },
 };
@@ -183,7 +183,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, ParameterError> {
         about: mix.about.clone(),
         keys: [("user".to_owned(), user)].into_iter().chain(index).collect(),
         operations,
-        prefill: Prefill { steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user}") } },
+        prefill: Steps { steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user}") } },
         ..Workload::default()
     };
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })

@@ -3,7 +3,7 @@
 use super::Program;
 use crate::{
     protocol::Template,
-    workload::{Draws, OpId, Outgoing, dataset::Taken, draws::Filling, outgoing::Awaited},
+    workload::{Draws, OpId, Outgoing, dataset::Taken, outgoing::Awaited, slots::Filling},
 };
 
 impl Program {

@@ -6,12 +6,8 @@
 //! ```
 
 mod cutting;
-mod kind;
 mod pool;
 mod used;
-mod written;
 
 pub(super) use cutting::Cut;
 pub use cutting::Values;
-pub use kind::{Content, MAX_VALUE_SIZE, Size, ValueError, ValueKind};
-pub use written::NoValueKind;

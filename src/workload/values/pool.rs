@@ -5,8 +5,7 @@ use std::sync::Arc;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::Content;
-use crate::workload::draws::share;
+use crate::workload::{Content, draws::share};
 
 /// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
 pub(super) const SPREAD: usize = 64 * 1024;

@@ -1,20 +1,8 @@
 //! Which kinds of values a workload has, and how many bytes of them its operations send.
 
-use super::ValueKind;
-use crate::workload::{Workload, WorkloadError, step::Step};
+use crate::workload::{ValueKind, Workload, WorkloadError, step::Step};
 
 impl Workload {
-    /// Its kinds of values by their numbers: those with names, in their order, and the plain kind.
-    pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
-        self.values.values().cloned().chain([ValueKind::default()])
-    }
-
-    /// The number of the kind that `{name}` draws.
-    pub(in crate::workload) fn value_kind(&self, name: &str) -> Option<u16> {
-        let named = self.values.keys().position(|known| known == name);
-        named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
-    }
-
     /// The most bytes of values that one of its operations, or of the steps of its prefill, sends, where the knob says `value_size`; 0 when no value is
     /// written.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {

@@ -1,11 +1,15 @@
 //! A kind of values as data.
 
+mod written;
+
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::workload::MAX_WEIGHT;
+pub use written::NoValueKind;
+
+use super::quantity::MAX_WEIGHT;
 
 /// The largest value: 64 MiB.
 pub const MAX_VALUE_SIZE: u32 = 64 << 20;

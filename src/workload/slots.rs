@@ -1,0 +1,188 @@
+//! How what is drawn fills the slots of a template.
+
+use rand::Rng;
+
+use super::{
+    Draws, Insertions, Values,
+    chooser::Chooser,
+    dataset::Taken,
+    outgoing::{LARGE, LeftOut},
+    step::Fragment,
+    values::Cut,
+};
+use crate::{clock, protocol::Fill};
+
+/// Where the slots of a template draw their numbers, beside the sets of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A whole number from the first to the last.
+    Number(u64, u64),
+    /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
+    Repeated { set: u16, is_new: bool },
+    /// The key of this set whose turn it is, which is noted.
+    Given(u16),
+    /// A new key of the set with this number, which is noted.
+    Inserted(u16),
+    /// The time in milliseconds since 1970.
+    Now,
+}
+
+impl Source {
+    /// Where a fragment's number comes from beside the sets of keys, in an operation that repeats keys of these sets.
+    pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
+        match fragment {
+            Fragment::Key(set) => {
+                repeated.contains(set).then_some(Self::Repeated { set: *set, is_new: true })
+            }
+            Fragment::Given(set) => Some(Self::Given(*set)),
+            Fragment::New(set) => Some(Self::Inserted(*set)),
+            Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
+            Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
+            Fragment::Now => Some(Self::Now),
+            Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) | Fragment::Cas => None,
+        }
+    }
+}
+
+/// From this number on kinds of values are portions of a record.
+pub(super) const FIELDS: u16 = 1 << 15;
+
+/// What the slots of a program are filled from.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// The sets of keys: the first sources of numbers.
+    pub(super) sets: Vec<Chooser>,
+    /// The other sources of numbers.
+    pub(super) others: Vec<Source>,
+    pub(super) values: Values,
+}
+
+/// An operation that is being filled.
+pub(super) struct Filling<'a> {
+    pub(super) sources: &'a Sources,
+    pub(super) draws: &'a mut Draws,
+    /// Values that are left out.
+    pub(super) left_out: &'a mut Vec<LeftOut>,
+    /// The keys of this operation that were noted, by their sets.
+    pub(super) noted: &'a mut Vec<u64>,
+    /// Where new keys are noted, and the place of this operation in its batch.
+    pub(super) inserted: (&'a mut Insertions, u32),
+    /// The record that the operation is of, if it is of one.
+    pub(super) record: &'a Taken,
+    /// The key whose turn it is, where each has one.
+    pub(super) given: u64,
+    /// Where a number is to be put in later, if one is.
+    pub(super) awaited: Option<usize>,
+    /// What was to be a key and is none.
+    pub(super) refused: Option<Vec<u8>>,
+}
+
+impl Filling<'_> {
+    /// Draws a key of a set that may be repeated later in the operation.
+    pub(super) fn note(&mut self, set: u16) -> u64 {
+        let place = usize::from(set);
+        let drawn = self.sources.sets[place].choose(place, self.draws);
+        self.keep(set, drawn)
+    }
+
+    /// The next new key of a set, which may be repeated later in the operation.
+    fn insert(&mut self, set: u16) -> u64 {
+        let (insertions, operation) = &mut self.inserted;
+        let (key, inserted) = self.sources.sets[usize::from(set)].insert(*operation);
+        insertions.push(inserted);
+        self.keep(set, key)
+    }
+
+    /// The next number of a source that is no set of keys.
+    #[inline(never)]
+    fn of_source(&mut self, source: Source) -> u64 {
+        match source {
+            Source::Number(from, to) => self.between(from, to),
+            Source::Inserted(set) => self.insert(set),
+            Source::Repeated { set, is_new: true } => self.note(set),
+            Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            Source::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
+            Source::Now => clock::unix_ms(),
+        }
+    }
+
+    /// Notes a key of a set.
+    fn keep(&mut self, set: u16, key: u64) -> u64 {
+        let place = usize::from(set);
+        self.noted.resize(self.noted.len().max(place + 1), 0);
+        self.noted[place] = key;
+        key
+    }
+
+    /// Appends a field of a record, or a value that something stands around, or that is large.
+    #[inline(never)]
+    fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+        if cut.kind() >= FIELDS {
+            out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
+            return 0;
+        }
+        let [before, behind] = self.sources.values.frame(cut).unwrap_or_default();
+        out.extend_from_slice(before);
+        let is_large = cut.size() > LARGE;
+        if is_large {
+            let before = self.left_out.last().map_or(0, |last| last.upto);
+            self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
+        } else {
+            out.extend_from_slice(self.sources.values.bytes(cut));
+        }
+        out.extend_from_slice(behind);
+        if is_large { cut.size() } else { 0 }
+    }
+
+    /// Draws a whole number from the first to the last.
+    #[inline]
+    pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
+        from + self.draws.below((to - from).saturating_add(1))
+    }
+}
+
+impl Fill for Filling<'_> {
+    type Value = Cut;
+
+    #[inline]
+    fn number(&mut self, source: u16) -> u64 {
+        let place = usize::from(source);
+        match self.sources.sets.get(place) {
+            Some(set) => set.choose(place, self.draws),
+            None => self.of_source(self.sources.others[place - self.sources.sets.len()]),
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, kind: u16) -> (Cut, usize) {
+        if kind >= FIELDS {
+            let length = self.record.field(usize::from(kind - FIELDS)).len();
+            return (Cut::whole(kind, length), length);
+        }
+        self.sources.values.draw(kind, self.draws.random.next_u64())
+    }
+
+    #[inline(always)]
+    fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+        if cut.kind() < FIELDS && self.sources.values.append_bare(cut, LARGE, out) {
+            0
+        } else {
+            self.write_other(cut, out)
+        }
+    }
+
+    fn await_number(&mut self, at: usize) {
+        self.awaited = Some(at);
+    }
+
+    fn moved(&mut self, from: usize, behind: usize, by: usize) {
+        let moved = self.left_out.iter_mut().rev().take_while(|left_out| left_out.at >= from);
+        moved.for_each(|left_out| left_out.at += by);
+        self.awaited = self.awaited.map(|at| if at < behind { at } else { at - (behind - from) });
+    }
+
+    #[cold]
+    fn refuse(&mut self, key: &[u8]) {
+        self.refused.get_or_insert_with(|| key.to_vec());
+    }
+}
