@@ -11,13 +11,9 @@ use toml::Spanned;
 use super::{
     Cell, Published,
     cell::{Beside, Run},
+    lists::{MAX_CELLS, Parameter, axes, combinations, first_values, parameters},
 };
-use crate::workload::{
-    FileError, ParameterError, Settings, Suggested, Wrong, filled, line_start, settable, text_of, written,
-};
-
-/// The most cells: each is a session of its own.
-const MAX_CELLS: usize = 1000;
+use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start, text_of};
 
 /// A series.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,13 +62,6 @@ struct Written {
     #[serde(default)]
     table: Layout,
     published: Option<Spanned<Published>>,
-}
-
-/// A parameter with all of its values; one that is a list has several.
-struct Parameter {
-    name: String,
-    values: Vec<String>,
-    is_list: bool,
 }
 
 impl Series {
@@ -154,39 +143,6 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     Ok(Series { name: own.unwrap_or_else(|| name.to_owned()), about, cells, layout: table, published })
 }
 
-/// The parameters in the order in which they stand in the file.
-fn parameters(text: &str, settings: &Settings) -> Result<Vec<Parameter>, Wrong> {
-    #[derive(Deserialize)]
-    struct Head {
-        #[serde(default)]
-        parameters: BTreeMap<String, Spanned<toml::Value>>,
-    }
-    let head: Head = toml::from_str(text)?;
-    settings.only(head.parameters.keys().map(String::as_str)).map_err(Wrong::anywhere)?;
-    let mut found: Vec<_> = head.parameters.into_iter().collect();
-    found.sort_by_key(|(_, value)| value.span().start);
-    let parameter = |(name, value): (String, Spanned<toml::Value>)| {
-        let list = value.get_ref().as_array().map(|list| list.iter().map(written).collect::<Vec<_>>());
-        let is_list = list.is_some();
-        let values = match (settings.get(&name), list) {
-            (Some(set), Some(_)) => set.split(',').map(|value| value.trim().to_owned()).collect(),
-            (Some(set), None) => vec![set.to_owned()],
-            (None, list) => list.unwrap_or_else(|| vec![written(value.get_ref())]),
-        };
-        let checked = values.iter().try_for_each(|value| settable(&name, value).map(drop));
-        checked.map_err(|error: ParameterError| Wrong::at(value.span().start, error))?;
-        if values.is_empty() {
-            return Err(Wrong::at(value.span().start, format!("the list '{name}' is empty")));
-        }
-        Ok(Parameter { name, values, is_list })
-    };
-    found.into_iter().map(parameter).collect()
-}
-
-fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
-    parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
-}
-
 /// Whether a text in `value` has `$name`.
 fn mentions(value: &toml::Value, name: &str) -> bool {
     match value {
@@ -195,46 +151,6 @@ fn mentions(value: &toml::Value, name: &str) -> bool {
         toml::Value::Table(table) => table.values().any(|value| mentions(value, name)),
         _ => false,
     }
-}
-
-/// What a cell is one value of each of: a list, or several that go on together; as names with their values.
-type Axis = Vec<Vec<(String, String)>>;
-
-/// The axes that these lists are.
-fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
-    let mut axes: Vec<Axis> = Vec::new();
-    let mut done = BTreeSet::new();
-    for list in lists {
-        let group = together.iter().find(|group| group.contains(&list.name));
-        let is_of_it = |other: &&&Parameter| {
-            other.name == list.name || group.is_some_and(|group| group.contains(&other.name))
-        };
-        let group: Vec<_> = lists.iter().filter(is_of_it).collect();
-        if let Some(other) = group.iter().find(|other| other.values.len() != list.values.len()) {
-            let names = (&list.name, &other.name);
-            return Err(format!(
-                "the lists '{}' and '{}' go on together, and one is longer",
-                names.0, names.1
-            ));
-        }
-        if done.insert(list.name.as_str()) {
-            done.extend(group.iter().map(|other| other.name.as_str()));
-            let value = |n: usize| group.iter().map(|of| (of.name.clone(), of.values[n].clone())).collect();
-            axes.push((0..list.values.len()).map(value).collect());
-        }
-    }
-    Ok(axes)
-}
-
-/// One value of each axis in all ways, the last one changing first.
-fn combinations(axes: &[Axis]) -> Axis {
-    axes.iter().fold(vec![Vec::new()], |so_far, axis| {
-        let longer = |at: &Vec<(String, String)>| {
-            axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
-        };
-        // No more than are refused.
-        so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
-    })
 }
 
 /// A run as it stands in the file, with what it names.

@@ -8,6 +8,7 @@
 mod cell;
 mod figures;
 mod file;
+mod lists;
 mod measured;
 mod presets;
 mod published;

@@ -1,0 +1,91 @@
+//! The parameters of a series, and the combinations of those that are lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::workload::{ParameterError, Settings, Wrong, settable, written};
+
+/// The most cells: each is a session of its own.
+pub(super) const MAX_CELLS: usize = 1000;
+
+/// A parameter with all of its values; one that is a list has several.
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) values: Vec<String>,
+    pub(super) is_list: bool,
+}
+
+/// The parameters in the order in which they stand in the file.
+pub(super) fn parameters(text: &str, settings: &Settings) -> Result<Vec<Parameter>, Wrong> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        parameters: BTreeMap<String, Spanned<toml::Value>>,
+    }
+    let head: Head = toml::from_str(text)?;
+    settings.only(head.parameters.keys().map(String::as_str)).map_err(Wrong::anywhere)?;
+    let mut found: Vec<_> = head.parameters.into_iter().collect();
+    found.sort_by_key(|(_, value)| value.span().start);
+    let parameter = |(name, value): (String, Spanned<toml::Value>)| {
+        let list = value.get_ref().as_array().map(|list| list.iter().map(written).collect::<Vec<_>>());
+        let is_list = list.is_some();
+        let values = match (settings.get(&name), list) {
+            (Some(set), Some(_)) => set.split(',').map(|value| value.trim().to_owned()).collect(),
+            (Some(set), None) => vec![set.to_owned()],
+            (None, list) => list.unwrap_or_else(|| vec![written(value.get_ref())]),
+        };
+        let checked = values.iter().try_for_each(|value| settable(&name, value).map(drop));
+        checked.map_err(|error: ParameterError| Wrong::at(value.span().start, error))?;
+        if values.is_empty() {
+            return Err(Wrong::at(value.span().start, format!("the list '{name}' is empty")));
+        }
+        Ok(Parameter { name, values, is_list })
+    };
+    found.into_iter().map(parameter).collect()
+}
+
+pub(super) fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
+    parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
+}
+
+/// What a cell is one value of each of: a list, or several that go on together; as names with their values.
+pub(super) type Axis = Vec<Vec<(String, String)>>;
+
+/// The axes that these lists are.
+pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
+    let mut axes: Vec<Axis> = Vec::new();
+    let mut done = BTreeSet::new();
+    for list in lists {
+        let group = together.iter().find(|group| group.contains(&list.name));
+        let is_of_it = |other: &&&Parameter| {
+            other.name == list.name || group.is_some_and(|group| group.contains(&other.name))
+        };
+        let group: Vec<_> = lists.iter().filter(is_of_it).collect();
+        if let Some(other) = group.iter().find(|other| other.values.len() != list.values.len()) {
+            let names = (&list.name, &other.name);
+            return Err(format!(
+                "the lists '{}' and '{}' go on together, and one is longer",
+                names.0, names.1
+            ));
+        }
+        if done.insert(list.name.as_str()) {
+            done.extend(group.iter().map(|other| other.name.as_str()));
+            let value = |n: usize| group.iter().map(|of| (of.name.clone(), of.values[n].clone())).collect();
+            axes.push((0..list.values.len()).map(value).collect());
+        }
+    }
+    Ok(axes)
+}
+
+/// One value of each axis in all ways, the last one changing first.
+pub(super) fn combinations(axes: &[Axis]) -> Axis {
+    axes.iter().fold(vec![Vec::new()], |so_far, axis| {
+        let longer = |at: &Vec<(String, String)>| {
+            axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
+        };
+        // No more than are refused.
+        so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
+    })
+}
