@@ -1,11 +1,6 @@
 //! Experiments in words, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
 
-use thiserror::Error;
-
-use super::{
-    Ab, Experiment, Find, Limit, LimitError, Plan, Script, ScriptError, Setting, SettingError, Sweep,
-    SweepError, SweepPlan,
-};
+use super::{Ab, Experiment, Find, Limit, Plan, Script, Setting, Sweep, SweepPlan, WordsError};
 use crate::{knobs::Knobs, server::Parameter};
 
 /// An experiment that is asked for.
@@ -19,23 +14,6 @@ pub enum Asked {
     Sweep(SweepPlan, Vec<Setting>),
     /// The turns of a file, from now on.
     Script(Box<Script>),
-}
-
-/// Why words are no experiment.
-#[derive(Debug, Error, PartialEq)]
-pub enum AskedError {
-    /// The limit is none.
-    #[error(transparent)]
-    Limit(#[from] LimitError),
-    /// A setting is none.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// The values are none.
-    #[error(transparent)]
-    Sweep(#[from] SweepError),
-    /// Nothing is compared with this.
-    #[error("'{0}' has no second setting; say for example ab from clients 50 to clients 100")]
-    OneSetting(String),
 }
 
 impl Asked {
@@ -60,7 +38,7 @@ impl Asked {
 
     /// The experiment that `text` asks for, under load and with `knobs` where it does not name others; `None` where it
     /// begins with the word of none, or ends with it.
-    pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, AskedError>> {
+    pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
         match word {
@@ -71,16 +49,20 @@ impl Asked {
         }
     }
 
-    fn find(text: &str, knobs: Knobs) -> Result<Self, AskedError> {
+    fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
         let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
         Ok(Self::Find(limit, knobs))
     }
 
-    fn ab(text: &str, knobs: &Knobs) -> Result<Self, AskedError> {
+    fn ab(text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let (from, to) = match text.strip_prefix("from ") {
             Some(both) => {
-                let one = || AskedError::OneSetting(text.to_owned());
+                let one = || {
+                    WordsError::of(format!(
+                        "'{text}' has no second setting; say for example ab from clients 50 to clients 100"
+                    ))
+                };
                 let (from, to) = both.split_once(" to ").ok_or_else(one)?;
                 (Setting::parse(from, knobs)?, to)
             }
@@ -89,7 +71,7 @@ impl Asked {
         Ok(Self::Ab(Box::new([from, Setting::parse(to, knobs)?])))
     }
 
-    fn sweep(text: &str, knobs: &Knobs) -> Result<Self, AskedError> {
+    fn sweep(text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let plan: SweepPlan = text.parse()?;
         let settings = plan.settings(knobs)?;
         Ok(Self::Sweep(plan, settings))
@@ -105,7 +87,7 @@ impl Asked {
     ///
     /// # Errors
     /// Names the line that is none.
-    pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, ScriptError> {
+    pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let knobs = Knobs { load: true, ..knobs.clone() };
         Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))
     }

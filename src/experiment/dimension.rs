@@ -1,8 +1,6 @@
 //! What a curve lies over: a knob whose values are numbers, or a parameter of the server that has such.
 
-use thiserror::Error;
-
-use super::{Setting, SettingError};
+use super::{Setting, WordsError};
 use crate::{
     knobs::{Adjustable, Knob, Knobs},
     server::{PARAMETERS, Parameter, Values},
@@ -17,32 +15,6 @@ pub enum Dimension {
     Knob(Knob),
     /// A parameter of the server.
     Parameter(&'static Parameter),
-}
-
-/// Why words are no value of a dimension.
-#[derive(Debug, Error, PartialEq)]
-pub enum DimensionError {
-    /// They begin with none.
-    #[error("'{0}' begins with none of {words}", words = words())]
-    Unknown(String),
-    /// The parameter is none that redyno sets, or has words for values.
-    #[error("config '{0}' is none of those that have numbers: {names}", names = parameter_names())]
-    Parameter(String),
-    /// The value is none.
-    #[error(transparent)]
-    Quantity(#[from] ParseQuantityError),
-    /// It cannot be set.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-}
-
-fn words() -> String {
-    let knobs: Vec<_> = Dimension::knobs().map(Dimension::word).collect();
-    format!("{}, config NAME", knobs.join(", "))
-}
-
-fn parameter_names() -> String {
-    Dimension::parameters().map(Dimension::name).collect::<Vec<_>>().join(", ")
 }
 
 impl Dimension {
@@ -65,17 +37,23 @@ impl Dimension {
     ///
     /// # Errors
     /// Names those that there are.
-    pub fn in_words(text: &str) -> Result<(Self, &str), DimensionError> {
+    pub fn in_words(text: &str) -> Result<(Self, &str), WordsError> {
         let text = text.trim();
-        let unknown = || DimensionError::Unknown(text.to_owned());
         if let Some(rest) = text.strip_prefix("config ") {
             let (name, rest) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
             let found = Self::parameters().find(|parameter| parameter.name() == name);
-            return Ok((found.ok_or_else(|| DimensionError::Parameter(name.to_owned()))?, rest.trim()));
+            let names = || Self::parameters().map(Self::name).collect::<Vec<_>>().join(", ");
+            let none =
+                || WordsError::of(format!("config '{name}' is none of those that have numbers: {}", names()));
+            return Ok((found.ok_or_else(none)?, rest.trim()));
         }
         match Adjustable::in_query(text) {
             Some((Adjustable::Knob(knob), rest)) if knob.is_whole_number() => Ok((Self::Knob(knob), rest)),
-            _ => Err(unknown()),
+            _ => {
+                let knobs: Vec<_> = Self::knobs().map(Self::word).collect();
+                let words = knobs.join(", ");
+                Err(WordsError::of(format!("'{text}' begins with none of {words}, config NAME")))
+            }
         }
     }
 
@@ -152,7 +130,7 @@ impl Dimension {
     ///
     /// # Errors
     /// When it cannot be.
-    pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, SettingError> {
+    pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, WordsError> {
         Setting::parse(&format!("{} {value}", self.word()), base)
     }
 

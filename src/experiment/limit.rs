@@ -2,11 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use thiserror::Error;
-
+use super::WordsError;
 use crate::{
     stats::{Latency, PERCENTILES},
-    units::{ParseQuantityError, parse_duration},
+    units::parse_duration,
 };
 
 /// What a latency has to stay below.
@@ -21,23 +20,6 @@ pub struct Limit {
     below: String,
 }
 
-/// Why a text is no limit.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum LimitError {
-    /// It has another form.
-    #[error("'{0}' is no limit such as p99<1ms")]
-    Form(String),
-    /// Its level is none.
-    #[error("'{0}' is none of {levels}", levels = levels())]
-    Level(String),
-    /// Its bound is no duration.
-    #[error(transparent)]
-    Bound(#[from] ParseQuantityError),
-    /// It leaves room for nothing.
-    #[error("no latency is below 0")]
-    Nothing,
-}
-
 /// The longest latency of all.
 const MAX: (&str, f64) = ("max", 1.0);
 
@@ -50,17 +32,20 @@ fn levels() -> String {
 }
 
 impl FromStr for Limit {
-    type Err = LimitError;
+    type Err = WordsError;
 
-    fn from_str(text: &str) -> Result<Self, LimitError> {
-        let (level, below) = text.split_once('<').ok_or_else(|| LimitError::Form(text.to_owned()))?;
+    fn from_str(text: &str) -> Result<Self, WordsError> {
+        let (level, below) = text
+            .split_once('<')
+            .ok_or_else(|| WordsError::of(format!("'{text}' is no limit such as p99<1ms")))?;
         let (level, below) = (level.trim(), below.trim());
-        let (level, quantile) =
-            known().find(|(name, _)| *name == level).ok_or_else(|| LimitError::Level(level.to_owned()))?;
+        let (level, quantile) = known()
+            .find(|(name, _)| *name == level)
+            .ok_or_else(|| WordsError::of(format!("'{level}' is none of {}", levels())))?;
         // Longer than what a u64 of nanoseconds holds is without a limit.
         let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
         if below_ns == 0 {
-            return Err(LimitError::Nothing);
+            return Err(WordsError::of("no latency is below 0"));
         }
         Ok(Self { level, quantile, below_ns, below: below.replace(' ', "") })
     }

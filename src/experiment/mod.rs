@@ -28,19 +28,20 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod words;
 
 pub use ab::{Ab, Pair, Plan, Side};
-pub use asked::{Asked, AskedError};
+pub use asked::Asked;
 pub use curve::{Curve, Point};
-pub use dimension::{Dimension, DimensionError};
+pub use dimension::Dimension;
 pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};
 pub use find::{Find, Tried};
-pub use limit::{Limit, LimitError};
-pub use range::RangeError;
-pub use script::{LineError, Script, ScriptError};
-pub use setting::{Setting, SettingError};
+pub use limit::Limit;
+pub use script::Script;
+pub use setting::Setting;
 pub use stand::Interruption;
-pub use sweep::{Sweep, SweepError, SweepPlan};
+pub use sweep::{Sweep, SweepPlan};
+pub use words::WordsError;
 
 use std::fmt;
 

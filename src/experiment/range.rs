@@ -1,9 +1,6 @@
 //! A range of values in words: `1k..50k`, `1..64 in 10`.
 
-use thiserror::Error;
-
-use super::Dimension;
-use crate::units::ParseQuantityError;
+use super::{Dimension, WordsError};
 
 /// From one value of a dimension to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,21 +13,15 @@ pub(super) struct Range {
     pub(super) steps: Option<usize>,
 }
 
-/// Why words are no range.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum RangeError {
-    /// They have another form.
-    #[error("'{0}' is no range of {1}; say for example {1} 1..64, or 1..64 in 10")]
-    Form(String, &'static str),
-    /// An end is no value.
-    #[error(transparent)]
-    Quantity(#[from] ParseQuantityError),
-}
-
 impl Range {
     /// The range that the words say.
-    pub(super) fn parse(dimension: Dimension, words: &str) -> Result<Self, RangeError> {
-        let none = || RangeError::Form(words.to_owned(), dimension.name());
+    pub(super) fn parse(dimension: Dimension, words: &str) -> Result<Self, WordsError> {
+        let none = || {
+            let name = dimension.name();
+            WordsError::of(format!(
+                "'{words}' is no range of {name}; say for example {name} 1..64, or 1..64 in 10"
+            ))
+        };
         let (from, to) = words.split_once("..").ok_or_else(none)?;
         let (to, steps) = match to.split_once(" in ") {
             Some((to, steps)) => {

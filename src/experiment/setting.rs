@@ -1,9 +1,8 @@
 //! A setting in words: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
 
-use thiserror::Error;
-
+use super::WordsError;
 use crate::{
-    knobs::{Adjustable, Knobs, PRESETS, TurnError},
+    knobs::{Adjustable, Knobs, PRESETS},
     server::{PARAMETERS, Parameter},
 };
 
@@ -18,42 +17,11 @@ pub struct Setting {
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-/// Why words are no setting.
-#[derive(Debug, Error, PartialEq)]
-pub enum SettingError {
-    /// Nothing is set by them.
-    #[error(
-        "'{0}' sets nothing; say for example clients 50, {words}, preset NAME or config NAME VALUE",
-        words = words()
-    )]
-    Unknown(String),
-    /// What is named does not take the value.
-    #[error(transparent)]
-    Value(#[from] TurnError),
-    /// There is no such preset.
-    #[error("there is no preset '{0}'; there are {names}", names = preset_names())]
-    Preset(String),
-    /// The parameter is none that redyno sets.
-    #[error("redyno sets no parameter '{0}'; it sets {names}", names = parameter_names())]
-    Parameter(String),
-    /// A parameter without a value.
-    #[error("config {0} needs a value")]
-    NoValue(String),
-    /// A parameter with two values.
-    #[error("config {0} is given twice")]
-    Twice(&'static str),
-}
-
-fn words() -> String {
-    Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ")
-}
-
-fn preset_names() -> String {
-    PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
-}
-
-fn parameter_names() -> String {
-    PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
+/// That this part of a setting sets nothing.
+fn nothing(part: &str) -> WordsError {
+    let words = Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ");
+    let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");
+    WordsError::of(format!("'{part}' sets nothing; say for example {example}"))
 }
 
 impl Setting {
@@ -69,40 +37,44 @@ impl Setting {
     ///
     /// # Errors
     /// Says which of them is none, and why.
-    pub fn parse(text: &str, base: &Knobs) -> Result<Self, SettingError> {
+    pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
         Ok(setting)
     }
 
-    fn set(&mut self, part: &str) -> Result<(), SettingError> {
+    fn set(&mut self, part: &str) -> Result<(), WordsError> {
         let (word, rest) = part.split_once(' ').map_or((part, ""), |(word, rest)| (word, rest.trim()));
         match word {
             "config" => self.set_parameter(rest)?,
             "preset" => {
                 let preset = PRESETS.iter().find(|preset| preset.name == rest);
-                let preset = preset.ok_or_else(|| SettingError::Preset(rest.to_owned()))?;
+                let names = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+                let none = || WordsError::of(format!("there is no preset '{rest}'; there are {}", names()));
+                let preset = preset.ok_or_else(none)?;
                 self.knobs = preset.of(&self.knobs);
             }
             _ => {
                 let named = Adjustable::in_query(part).filter(|(_, value)| !value.is_empty());
-                let (named, value) = named.ok_or_else(|| SettingError::Unknown(part.to_owned()))?;
-                self.knobs = named.typed(&self.knobs, value)?;
+                let (named, value) = named.ok_or_else(|| nothing(part))?;
+                self.knobs = named.typed(&self.knobs, value).map_err(WordsError::of)?;
             }
         }
         Ok(())
     }
 
-    fn set_parameter(&mut self, text: &str) -> Result<(), SettingError> {
+    fn set_parameter(&mut self, text: &str) -> Result<(), WordsError> {
         let (name, value) = text.split_once(' ').unwrap_or((text, ""));
-        let parameter = Parameter::named(name).ok_or_else(|| SettingError::Parameter(name.to_owned()))?;
+        let names = || PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
+        let none = || WordsError::of(format!("redyno sets no parameter '{name}'; it sets {}", names()));
+        let parameter = Parameter::named(name).ok_or_else(none)?;
         let value = match value.trim() {
-            "" => return Err(SettingError::NoValue(name.to_owned())),
+            "" => return Err(WordsError::of(format!("config {name} needs a value"))),
             // How a shell writes what is empty or has spaces.
             quoted => quoted.trim_matches(['"', '\'']),
         };
         if self.config.iter().any(|(set, _)| set.name == parameter.name) {
-            return Err(SettingError::Twice(parameter.name));
+            return Err(WordsError::of(format!("config {name} is given twice")));
         }
         self.config.push((parameter, value.to_owned()));
         Ok(())
@@ -113,7 +85,7 @@ impl Setting {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Setting, SettingError> {
+    fn parse(text: &str) -> Result<Setting, WordsError> {
         Setting::parse(text, &Knobs::default())
     }
 

@@ -1,10 +1,8 @@
 //! One line of a script.
 
-use thiserror::Error;
-
-use super::ramp::{Ramp, RampError};
+use super::ramp::Ramp;
 use crate::{
-    experiment::{DimensionError, SettingError, range::RangeError},
+    experiment::WordsError,
     knobs::Adjustable,
     units::{ParseQuantityError, parse_duration},
 };
@@ -33,51 +31,15 @@ pub(super) enum What {
     End,
 }
 
-/// Why a line is none.
-#[derive(Debug, Error, PartialEq)]
-pub enum LineError {
-    /// It has another form.
-    #[error("'{0}' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'")]
-    Form(String),
-    /// The time is none.
-    #[error(transparent)]
-    Time(#[from] ParseQuantityError),
-    /// A line of before is later.
-    #[error("{0} s is before line {1}, at {2} s; lines stand in the order of their times")]
-    Order(f64, usize, f64),
-    /// A ramp still turns the same.
-    #[error("line {1} turns {0} until {2} s")]
-    Overlap(String, usize, f64),
-    /// It comes after the end.
-    #[error("line {0} ended the script")]
-    AfterEnd(usize),
-    /// The settings are none.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// The load is on or off.
-    #[error("load is on or off, not '{0}'")]
-    Load(String),
-    /// The note has no text.
-    #[error("mark needs a text")]
-    Mark,
-    /// A ramp turns nothing.
-    #[error(transparent)]
-    Dimension(#[from] DimensionError),
-    /// Its range is none.
-    #[error(transparent)]
-    Range(#[from] RangeError),
-    /// It cannot be.
-    #[error(transparent)]
-    Ramp(#[from] RampError),
-}
-
 impl Line {
     /// The line that the text is; `None` for an empty one, and a comment.
-    pub(super) fn parse(text: &str) -> Result<Option<Self>, LineError> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
         // A number sign within a word is a part of it.
         let text = if text.trim_start().starts_with('#') { "" } else { text };
         let text = text.split_once(" # ").map_or(text, |(text, _)| text).trim();
-        let form = || LineError::Form(text.to_owned());
+        let form = || {
+            WordsError::of(format!("'{text}' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'"))
+        };
         let (word, rest) = match text.split_once(' ') {
             Some((word, rest)) => (word, rest.trim()),
             None if text.is_empty() => return Ok(None),
@@ -130,14 +92,14 @@ fn named(part: &str) -> Vec<String> {
 }
 
 impl What {
-    fn parse(words: &str) -> Result<Self, LineError> {
+    fn parse(words: &str) -> Result<Self, WordsError> {
         let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
         match (word, rest.trim()) {
             ("end", "") => Ok(Self::End),
             ("load", "on") => Ok(Self::Load(true)),
             ("load", "off") => Ok(Self::Load(false)),
-            ("load", other) => Err(LineError::Load(other.to_owned())),
-            ("mark", "") => Err(LineError::Mark),
+            ("load", other) => Err(WordsError::of(format!("load is on or off, not '{other}'"))),
+            ("mark", "") => Err(WordsError::of("mark needs a text")),
             ("mark", text) => Ok(Self::Mark(text.to_owned())),
             _ => Ok(Self::Set(words.to_owned())),
         }
@@ -148,7 +110,7 @@ impl What {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Result<Option<Line>, LineError> {
+    fn line(text: &str) -> Result<Option<Line>, WordsError> {
         Line::parse(text)
     }
 

@@ -18,6 +18,4 @@ mod play;
 mod ramp;
 mod text;
 
-pub use line::LineError;
 pub use play::Script;
-pub use text::ScriptError;

@@ -1,11 +1,8 @@
 //! The playing of a script: each turn when its time has come, on top of what is in force then.
 
-use super::{
-    ScriptError,
-    text::{Deed, Text},
-};
+use super::text::{Deed, Text};
 use crate::{
-    experiment::{Ending, Experiment, Interruption, Setting, t_s},
+    experiment::{Ending, Experiment, Interruption, Setting, WordsError, t_s},
     knobs::Knobs,
     session::{Delivery, Mark, Notice, Order, Record},
 };
@@ -35,7 +32,7 @@ impl Script {
     ///
     /// # Errors
     /// Names the line that is none, and why.
-    pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, ScriptError> {
+    pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let text = Text::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
         let ordered = Some((first.clone(), f64::INFINITY));

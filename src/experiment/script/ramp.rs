@@ -1,9 +1,6 @@
 //! A ramp: a knob that is turned in equal steps, from one value at its beginning to another at its end.
 
-use thiserror::Error;
-
-use super::LineError;
-use crate::experiment::{Dimension, range::Range};
+use crate::experiment::{Dimension, WordsError, range::Range};
 
 /// So many steps, unless it says how many.
 const STEPS: usize = 20;
@@ -23,29 +20,19 @@ pub(super) struct Ramp {
     steps: usize,
 }
 
-/// Why a ramp cannot be.
-#[derive(Debug, Error, PartialEq)]
-pub enum RampError {
-    /// It ends before it begins.
-    #[error("a ramp from {0} s cannot end at {1} s")]
-    Ends(f64, f64),
-    /// Its steps are too short.
-    #[error("{0} steps in {1} s are shorter than {TICK_S} s each")]
-    Short(usize, f64),
-}
-
 impl Ramp {
     /// The ramp of these words between two moments of the session.
-    pub(super) fn parse(from_s: f64, to_s: f64, words: &str) -> Result<Self, LineError> {
+    pub(super) fn parse(from_s: f64, to_s: f64, words: &str) -> Result<Self, WordsError> {
         let (dimension, words) = Dimension::in_words(words)?;
         let Range { from, to, steps } = Range::parse(dimension, words)?;
         let length_s = to_s - from_s;
         if length_s <= 0.0 {
-            return Err(RampError::Ends(from_s, to_s).into());
+            return Err(WordsError::of(format!("a ramp from {from_s} s cannot end at {to_s} s")));
         }
         let steps = steps.unwrap_or(((length_s / SHORTEST_S) as usize).clamp(1, STEPS));
         if length_s / (steps as f64) < TICK_S {
-            return Err(RampError::Short(steps, length_s).into());
+            let text = format!("{steps} steps in {length_s} s are shorter than {TICK_S} s each");
+            return Err(WordsError::of(text));
         }
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }

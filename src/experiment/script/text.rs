@@ -1,13 +1,8 @@
 //! The text of a script: its lines, in their order, become turns.
 
-use thiserror::Error;
-
-use super::{
-    LineError,
-    line::{Line, What},
-};
+use super::line::{Line, What};
 use crate::{
-    experiment::{Setting, SettingError},
+    experiment::{Setting, WordsError},
     knobs::Knobs,
 };
 
@@ -31,24 +26,13 @@ pub(super) enum Deed {
 
 impl Deed {
     /// What it puts in force on top of these knobs; `None` where it turns nothing.
-    pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, SettingError> {
+    pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
         match self {
             Self::Set(words) => Setting::parse(words, knobs).map(Some),
             Self::Load(load) => Ok(Some(Setting::of(Knobs { load: *load, ..knobs.clone() }))),
             Self::Mark(_) => Ok(None),
         }
     }
-}
-
-/// Why a text is no script.
-#[derive(Debug, Error, PartialEq)]
-pub enum ScriptError {
-    /// A line is none.
-    #[error("{0}:{1}: {2}")]
-    Line(String, usize, LineError),
-    /// There is none.
-    #[error("{0} has nothing to play")]
-    Empty(String),
 }
 
 /// What a script does, and when it is over.
@@ -64,22 +48,24 @@ pub(super) struct Text {
 
 impl Text {
     /// Reads the text of the file `name`, on top of these knobs.
-    pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, ScriptError> {
+    pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let (mut lines, mut turns) = (Vec::<(usize, Line)>::new(), Vec::new());
         for (number, text) in (1..).zip(text.lines()) {
-            let wrong = |error| ScriptError::Line(name.to_owned(), number, error);
+            let wrong = |error| WordsError::of(format!("{name}:{number}: {error}"));
             let Some(line) = Line::parse(text).map_err(wrong)? else { continue };
             follows(&line, &lines).map_err(wrong)?;
             turns.extend(turns_of(number, &line));
             lines.push((number, line));
         }
         let end_s = lines.iter().map(|(_, line)| line.to_s()).reduce(f64::max);
-        let end_s = end_s.filter(|_| !turns.is_empty()).ok_or_else(|| ScriptError::Empty(name.to_owned()))?;
+        let end_s = end_s
+            .filter(|_| !turns.is_empty())
+            .ok_or_else(|| WordsError::of(format!("{name} has nothing to play")))?;
         // Of the same moment in the order of the lines.
         turns.sort_by(|one, other| one.t_s.total_cmp(&other.t_s));
         let (mut settings, mut knobs) = (Vec::new(), base.clone());
         for turn in &turns {
-            let wrong = |error: SettingError| ScriptError::Line(name.to_owned(), turn.line, error.into());
+            let wrong = |error| WordsError::of(format!("{name}:{}: {error}", turn.line));
             if let Some(setting) = turn.what.setting(&knobs).map_err(wrong)? {
                 knobs.clone_from(&setting.knobs);
                 settings.push(setting);
@@ -113,18 +99,23 @@ fn turns_of(number: usize, line: &Line) -> Vec<Turn> {
 }
 
 /// Whether a line may follow those before it.
-fn follows(line: &Line, before: &[(usize, Line)]) -> Result<(), LineError> {
+fn follows(line: &Line, before: &[(usize, Line)]) -> Result<(), WordsError> {
     if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
-        return Err(LineError::Order(line.from_s, *number, last.from_s));
+        return Err(WordsError::of(format!(
+            "{} s is before line {number}, at {} s; lines stand in the order of their times",
+            line.from_s, last.from_s
+        )));
     }
     if let Some((number, _)) = before.iter().find(|(_, line)| line.what == What::End) {
-        return Err(LineError::AfterEnd(*number));
+        return Err(WordsError::of(format!("line {number} ended the script")));
     }
     let turns = line.turns();
     for (number, ramp) in before.iter().filter(|(_, ramp)| ramp.to_s() > line.from_s) {
         // The end of a script ends all.
         let same = ramp.turns().into_iter().find(|named| turns.contains(named) || line.what == What::End);
-        same.map_or(Ok(()), |named| Err(LineError::Overlap(named, *number, ramp.to_s())))?;
+        same.map_or(Ok(()), |named| {
+            Err(WordsError::of(format!("line {number} turns {named} until {} s", ramp.to_s())))
+        })?;
     }
     Ok(())
 }
@@ -133,7 +124,7 @@ fn follows(line: &Line, before: &[(usize, Line)]) -> Result<(), LineError> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Text, ScriptError> {
+    fn parse(text: &str) -> Result<Text, WordsError> {
         Text::parse("a.script", text, &Knobs { load: true, ..Knobs::default() })
     }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use thiserror::Error;
-
 use super::Series;
-use crate::workload::{FileError, Settings, is_path};
+use crate::{
+    experiment::WordsError,
+    workload::{Settings, is_path},
+};
 
 /// The files of series, by their names.
 macro_rules! files {
@@ -28,29 +29,24 @@ files!(
     "timeline-stores"
 );
 
-/// Why a series cannot be had.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum SeriesError {
-    /// There is none of this name.
-    #[error("there is no series '{0}'; there are {names}; a file is told by its path, such as ./mine.toml", names = names())]
-    None(String),
-    /// Its file is wrong.
-    #[error(transparent)]
-    File(#[from] FileError),
-}
-
 impl Series {
     /// The series called `text`, or that of the file `text`, which has a `/` or ends with `.toml`; with these settings of its
     /// parameters.
     ///
     /// # Errors
     /// When there is none, or it is no series, or has no such parameter.
-    pub fn find(text: &str, settings: &Settings) -> Result<Self, SeriesError> {
+    pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
-            return Ok(Self::read(Path::new(text), settings)?);
+            return Self::read(Path::new(text), settings).map_err(WordsError::of);
         }
-        let file = series_file(text).ok_or_else(|| SeriesError::None(text.to_owned()))?;
-        Ok(Self::parse(file, (text, text), Path::new(""), settings)?)
+        let none = || {
+            WordsError::of(format!(
+                "there is no series '{text}'; there are {}; a file is told by its path, such as ./mine.toml",
+                names()
+            ))
+        };
+        let file = series_file(text).ok_or_else(none)?;
+        Self::parse(file, (text, text), Path::new(""), settings).map_err(WordsError::of)
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use thiserror::Error;
-
-use crate::{units, workload::Suggested};
+use crate::{experiment::WordsError, units, workload::Suggested};
 
 /// A part of the whole, above 0 and up to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,17 +11,13 @@ pub struct Scale(f64);
 /// One of the numbers that are scaled.
 type Number = fn(&Suggested) -> Option<u64>;
 
-/// What is no scale.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-#[error("'{0}' is no scale above 0 and up to 1, such as 0.01")]
-pub struct ScaleError(String);
-
 impl FromStr for Scale {
-    type Err = ScaleError;
+    type Err = WordsError;
 
-    fn from_str(text: &str) -> Result<Self, ScaleError> {
+    fn from_str(text: &str) -> Result<Self, WordsError> {
         let scale = text.parse().ok().filter(|scale| *scale > 0.0 && *scale <= 1.0);
-        scale.map(Self).ok_or_else(|| ScaleError(text.to_owned()))
+        let wrong = || WordsError::of(format!("'{text}' is no scale above 0 and up to 1, such as 0.01"));
+        scale.map(Self).ok_or_else(wrong)
     }
 }
 

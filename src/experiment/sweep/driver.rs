@@ -5,7 +5,7 @@ use crate::{
     diagnose::our_limit,
     events::{Best, EventKind, KneeAt, SweptStep},
     experiment::{
-        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, SettingError,
+        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, WordsError,
         stand::{Seen, Stand},
         t_s,
     },
@@ -35,7 +35,7 @@ impl Sweep {
     ///
     /// # Errors
     /// When one of the values cannot be.
-    pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, SettingError> {
+    pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, WordsError> {
         let settings = plan.settings(base)?;
         Ok(Self::of(plan, settings))
     }

@@ -12,4 +12,4 @@ mod step;
 mod table;
 
 pub use driver::Sweep;
-pub use plan::{SweepError, SweepPlan};
+pub use plan::SweepPlan;

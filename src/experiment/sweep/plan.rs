@@ -2,14 +2,9 @@
 
 use std::str::FromStr;
 
-use thiserror::Error;
-
 use crate::{
-    experiment::{
-        Dimension, DimensionError, Limit, LimitError, RangeError, Setting, SettingError, range::Range,
-    },
+    experiment::{Dimension, Limit, Setting, WordsError, range::Range},
     knobs::{Knob, Knobs},
-    units::ParseQuantityError,
 };
 
 /// The most steps.
@@ -32,36 +27,10 @@ pub struct SweepPlan {
     pub limit: Option<Limit>,
 }
 
-/// Why words are no sweep.
-#[derive(Debug, Error, PartialEq)]
-pub enum SweepError {
-    /// They name nothing that has values in numbers.
-    #[error(transparent)]
-    Dimension(#[from] DimensionError),
-    /// A value is none.
-    #[error(transparent)]
-    Quantity(#[from] ParseQuantityError),
-    /// The limit is none.
-    #[error(transparent)]
-    Limit(#[from] LimitError),
-    /// The range is none.
-    #[error("{0}, or 1,2,4,8")]
-    Range(#[from] RangeError),
-    /// There is one only.
-    #[error("a sweep needs two values at least")]
-    One,
-    /// There are too many.
-    #[error("{0} steps are too many; {MOST} are the most")]
-    Many(usize),
-    /// One is there twice.
-    #[error("{0} is there twice")]
-    Twice(u64),
-}
-
 impl FromStr for SweepPlan {
-    type Err = SweepError;
+    type Err = WordsError;
 
-    fn from_str(text: &str) -> Result<Self, SweepError> {
+    fn from_str(text: &str) -> Result<Self, WordsError> {
         let (words, limit) = match text.split_once('<') {
             // The level is the last word before it.
             Some((before, _)) => {
@@ -73,26 +42,33 @@ impl FromStr for SweepPlan {
         let (dimension, words) = Dimension::in_words(words)?;
         let values = values(dimension, words)?;
         match values.len() {
-            0 | 1 => return Err(SweepError::One),
-            n if n > MOST => return Err(SweepError::Many(n)),
+            0 | 1 => return Err(WordsError::of(ONE)),
+            n if n > MOST => return Err(too_many(n)),
             _ => {}
         }
         let twice = values.iter().enumerate().find(|(n, value)| values[..*n].contains(value));
-        twice.map_or(Ok(()), |(_, value)| Err(SweepError::Twice(*value)))?;
+        twice.map_or(Ok(()), |(_, value)| Err(WordsError::of(format!("{value} is there twice"))))?;
         Ok(Self { dimension, values, limit })
     }
 }
 
-fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, SweepError> {
+const ONE: &str = "a sweep needs two values at least";
+
+fn too_many(steps: usize) -> WordsError {
+    WordsError::of(format!("{steps} steps are too many; {MOST} are the most"))
+}
+
+fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
     if words.contains(',') {
         return Ok(words.split(',').map(|text| dimension.parse(text.trim())).collect::<Result<_, _>>()?);
     }
     if dimension.parse(words).is_ok() {
-        return Err(SweepError::One);
+        return Err(WordsError::of(ONE));
     }
-    let Range { from, to, steps } = Range::parse(dimension, words)?;
+    let other = |error| WordsError::of(format!("{error}, or 1,2,4,8"));
+    let Range { from, to, steps } = Range::parse(dimension, words).map_err(other)?;
     if let Some(steps) = steps.filter(|steps| *steps > MOST) {
-        return Err(SweepError::Many(steps));
+        return Err(too_many(steps));
     }
     let mut values = series(dimension, from.min(to), from.max(to), steps);
     if from > to {
@@ -137,7 +113,7 @@ impl SweepPlan {
     ///
     /// # Errors
     /// Names the first that cannot be.
-    pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, SettingError> {
+    pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, WordsError> {
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }
 }
@@ -146,7 +122,7 @@ impl SweepPlan {
 mod tests {
     use super::*;
 
-    fn plan(text: &str) -> Result<SweepPlan, SweepError> {
+    fn plan(text: &str) -> Result<SweepPlan, WordsError> {
         text.parse()
     }
 
