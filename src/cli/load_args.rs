@@ -206,7 +206,7 @@ impl LoadArgs {
     fn drawn(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
         match self.distribution {
             None => Ok(workload),
-            Some(_) if workload.keys.is_empty() => Err(WorkloadError::NoKeys(workload.name.clone())),
+            Some(_) if workload.keys.is_empty() => Err(workload.has_no_keys()),
             Some(distribution) => Ok(workload.drawn_by(distribution)),
         }
     }

@@ -11,9 +11,7 @@ use super::{
 };
 use crate::{
     units::{self, ParseQuantityError},
-    workload::{
-        DistributionError, MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, NoPreset, Operation, WorkloadError,
-    },
+    workload::{MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
 };
 
 /// A setting that a person can turn.
@@ -75,18 +73,15 @@ pub enum TurnError {
     /// The text is no number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
-    /// The text is no distribution.
-    #[error(transparent)]
-    Distribution(#[from] DistributionError),
     /// Without a rate nothing is due.
     #[error("the loop is closed: give the rate a value first, then requests come due")]
     Closed,
     /// The text names no choice.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
-    /// The text names no workload.
+    /// The text is no distribution, or names no workload.
     #[error(transparent)]
-    Workload(#[from] NoPreset),
+    Workload(#[from] WorkloadError),
     /// The text is no quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
@@ -279,7 +274,7 @@ impl Knob {
             Self::Keys if knobs.workload.has_own_keys() => return Err(TurnError::OwnKeys),
             Self::Keys => typed.keyspace = units::parse_count(text)?,
             Self::Distribution if knobs.workload.keys.is_empty() => {
-                return Err(KnobError::from(WorkloadError::NoKeys(knobs.workload.name.clone())).into());
+                return Err(knobs.workload.has_no_keys().into());
             }
             Self::Distribution => typed.workload = knobs.workload.drawn_by(text.parse()?),
             Self::Exponent => {

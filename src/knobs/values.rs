@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{Arrivals, Backlog};
 use crate::{
     units,
-    workload::{self, MAX_VALUE_SIZE, NoPrefill, Workload, WorkloadError},
+    workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
 };
 
 /// The most connections that one process is asked to hold.
@@ -97,9 +97,6 @@ pub enum KnobError {
     /// The workload cannot be run.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// Its keys cannot be made.
-    #[error(transparent)]
-    Prefill(#[from] NoPrefill),
 }
 
 impl Knobs {

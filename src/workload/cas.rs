@@ -19,8 +19,7 @@ const TELLS: u8 = b'c';
 impl Workload {
     /// Whether `{cas}` stands only where a dialect has such numbers, and a reply has told one.
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
-        let unspoken =
-            |whose: &str, why: &str| Err(WorkloadError::Unspoken(format!("{whose}: {{cas}} {why}")));
+        let unspoken = |whose: &str, why: &str| Err(WorkloadError::of(format!("{whose}: {{cas}} {why}")));
         for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);

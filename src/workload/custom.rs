@@ -4,20 +4,7 @@
 //! 3: SET {key} {value} \; GET {key}     two operations, the first three times as often
 //! ```
 
-use thiserror::Error;
-
-use super::{Keyset, MAX_WEIGHT, Operation, Workload};
-
-/// Why words are no commands.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum CommandsError {
-    /// Nothing before, behind or between `;`.
-    #[error("there is no command {0}; write for example: -- SET {{key}} {{value}} \\; GET {{key}}")]
-    Nothing(&'static str),
-    /// A weight that is none.
-    #[error("the weight '{0}:' is not a whole number from 0 to {MAX_WEIGHT}")]
-    Weight(String),
-}
+use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
     /// The workload of commands: their words in order, with `;` between two commands and `N:` before one as its weight, 1
@@ -25,7 +12,7 @@ impl Workload {
     ///
     /// # Errors
     /// When a command is missing, or a weight is none.
-    pub fn of_commands(words: &[String]) -> Result<Self, CommandsError> {
+    pub fn of_commands(words: &[String]) -> Result<Self, WorkloadError> {
         let mut operations: Vec<Operation> = Vec::new();
         for words in words.split(|word| word == ";") {
             operations.push(operation(words, operations.is_empty())?);
@@ -64,21 +51,30 @@ fn is_named(operation: &Operation, name: &str) -> bool {
     })
 }
 
-fn operation(words: &[String], is_first: bool) -> Result<Operation, CommandsError> {
-    let missing = CommandsError::Nothing(if is_first { "behind --" } else { "behind ;" });
-    let Some((first, rest)) = words.split_first() else { return Err(missing) };
+fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadError> {
+    let missing = || {
+        let place = if is_first { "behind --" } else { "behind ;" };
+        let example = "-- SET {key} {value} \\; GET {key}";
+        WorkloadError::of(format!("there is no command {place}; write for example: {example}"))
+    };
+    let (first, rest) = words.split_first().ok_or_else(missing)?;
     let weight = first.split_once(':').filter(|(weight, _)| weight.bytes().all(|byte| byte.is_ascii_digit()));
     let (weight, name) = match weight.filter(|(weight, _)| !weight.is_empty()) {
         Some((text, name)) => {
             let weight = text.parse().ok().filter(|weight| *weight <= MAX_WEIGHT);
-            (weight.ok_or_else(|| CommandsError::Weight(text.to_owned()))?, name)
+            let wrong = || {
+                WorkloadError::of(format!(
+                    "the weight '{text}:' is not a whole number from 0 to {MAX_WEIGHT}"
+                ))
+            };
+            (weight.ok_or_else(wrong)?, name)
         }
         None => (1, first.as_str()),
     };
     let name = Some(name).filter(|name| !name.is_empty());
     let words: Vec<_> = name.into_iter().chain(rest.iter().map(String::as_str)).map(quoted).collect();
     if words.is_empty() {
-        return Err(missing);
+        return Err(missing());
     }
     let (name, steps) = (words[0].clone(), vec![words.join(" ")]);
     Ok(Operation { name, weight, steps, ..Operation::default() })
@@ -109,7 +105,7 @@ mod tests {
         workload::{Draws, KeyNames, Outgoing, Program, Values},
     };
 
-    fn read(words: &[&str]) -> Result<Workload, CommandsError> {
+    fn read(words: &[&str]) -> Result<Workload, WorkloadError> {
         Workload::of_commands(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     }
 
@@ -159,9 +155,11 @@ mod tests {
     #[test]
     fn what_is_no_command_is_told() {
         for words in [&[][..], &["GET", "x", ";"], &[";", "GET"], &["3:"]] {
-            assert!(matches!(read(words), Err(CommandsError::Nothing(_))), "{words:?}");
+            let error = read(words).unwrap_err().to_string();
+            assert!(error.starts_with("there is no command behind "), "{words:?}: {error}");
         }
-        assert_eq!(read(&["2000000:", "GET"]), Err(CommandsError::Weight("2000000".to_owned())));
+        let error = read(&["2000000:", "GET"]).unwrap_err().to_string();
+        assert_eq!(error, "the weight '2000000:' is not a whole number from 0 to 1000000");
         assert_eq!(read(&["key:1", "x"]).unwrap().operations[0].name, "KEY:1");
     }
 }

@@ -9,7 +9,8 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use thiserror::Error;
+
+use super::WorkloadError;
 
 /// The exponent where none is given: YCSB's.
 const USUAL_EXPONENT: f64 = 0.99;
@@ -63,38 +64,6 @@ pub enum Distribution {
 pub const DISTRIBUTIONS: &str = "uniform, sequential, partitioned, sequential-by-client, zipfian [EXPONENT], zipfian-in-order [EXPONENT], \
     ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, gaussian [MEDIAN DEVIATION]";
 
-/// Why a text or its parameters are no distribution.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum DistributionError {
-    /// No such name, or other parameters than it has.
-    #[error("'{0}' is no distribution of keys; there are {DISTRIBUTIONS}")]
-    Unknown(String),
-    /// An exponent out of its range.
-    #[error("the exponent of a distribution lies above 0 and goes up to {MAX_EXPONENT}, not {0}")]
-    Exponent(f64),
-    /// A share out of its range.
-    #[error("the shares of a hotspot lie between 0 and 1, not {0}")]
-    Share(f64),
-    /// A top of the bell where no key is.
-    #[error("the median of a gaussian distribution lies among the numbers of its keys, {} to {}, not at {median}", .numbers.start, .numbers.end - 1)]
-    Median {
-        /// What was given.
-        median: f64,
-        /// The numbers of the keys.
-        numbers: Range<u64>,
-    },
-    /// A bell of no width, or so wide that next to nothing falls on a key.
-    #[error(
-        "the deviation of a gaussian distribution lies above 0 and goes up to its {keys} keys, not {deviation}"
-    )]
-    Deviation {
-        /// What was given.
-        deviation: f64,
-        /// How many keys there are.
-        keys: u64,
-    },
-}
-
 impl Distribution {
     /// The names of all, without parameters.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -105,16 +74,22 @@ impl Distribution {
     ///
     /// # Errors
     /// Says which does not.
-    pub fn check(self) -> Result<(), DistributionError> {
+    pub fn check(self) -> Result<(), WorkloadError> {
         match self {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
                 if !(exponent > 0.0 && exponent <= MAX_EXPONENT) =>
             {
-                Err(DistributionError::Exponent(exponent))
+                Err(WorkloadError::of(format!(
+                    "the exponent of a distribution lies above 0 and goes up to {MAX_EXPONENT}, not {exponent}"
+                )))
             }
             Self::Hotspot { keys, share } => {
                 let bad = [keys, share].into_iter().find(|share| !(0.0..=1.0).contains(share));
-                bad.map_or(Ok(()), |share| Err(DistributionError::Share(share)))
+                bad.map_or(Ok(()), |share| {
+                    Err(WorkloadError::of(format!(
+                        "the shares of a hotspot lie between 0 and 1, not {share}"
+                    )))
+                })
             }
             _ => Ok(()),
         }
@@ -124,26 +99,35 @@ impl Distribution {
     ///
     /// # Errors
     /// Says which does not.
-    pub fn check_over(self, numbers: &Range<u64>) -> Result<(), DistributionError> {
+    pub fn check_over(self, numbers: &Range<u64>) -> Result<(), WorkloadError> {
         let Self::Gaussian { median, deviation } = self else { return Ok(()) };
         let keys = numbers.end - numbers.start;
         let is_inside = |median: &f64| (numbers.start as f64..numbers.end as f64).contains(median);
         let is_wide = |deviation: &f64| *deviation > 0.0 && *deviation <= keys as f64;
         if let Some(median) = median.filter(|median| !is_inside(median)) {
-            return Err(DistributionError::Median { median, numbers: numbers.clone() });
+            let among = format!("among the numbers of its keys, {} to {}", numbers.start, numbers.end - 1);
+            return Err(WorkloadError::of(format!(
+                "the median of a gaussian distribution lies {among}, not at {median}"
+            )));
         }
         let bad = deviation.filter(|deviation| !is_wide(deviation));
-        bad.map_or(Ok(()), |deviation| Err(DistributionError::Deviation { deviation, keys }))
+        bad.map_or(Ok(()), |deviation| {
+            let lies = format!("lies above 0 and goes up to its {keys} keys");
+            Err(WorkloadError::of(format!(
+                "the deviation of a gaussian distribution {lies}, not {deviation}"
+            )))
+        })
     }
 }
 
 impl FromStr for Distribution {
-    type Err = DistributionError;
+    type Err = WorkloadError;
 
     /// Reads `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and its parameters, all or none. `-` is the
     /// usual one.
-    fn from_str(text: &str) -> Result<Self, DistributionError> {
-        let unknown = || DistributionError::Unknown(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let unknown =
+            || WorkloadError::of(format!("'{text}' is no distribution of keys; there are {DISTRIBUTIONS}"));
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(unknown)?;
         let number =

@@ -1,8 +1,12 @@
 //! Parameters of a workload: numbers and words that its file names, and that `--set NAME=VALUE` sets.
 
-use std::{collections::BTreeMap, fmt::Write as _, str::FromStr};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+    str::FromStr,
+};
 
-use thiserror::Error;
+use super::WorkloadError;
 
 /// One `NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,45 +21,13 @@ pub struct Setting {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
 
-/// Why parameters cannot be set so.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum ParameterError {
-    /// Not of the form `NAME=VALUE`.
-    #[error("'{0}' is not NAME=VALUE, such as recordcount=1M")]
-    Form(String),
-    /// There is no such parameter.
-    #[error("there is no parameter '{name}'; {}", listed(.known))]
-    Unknown {
-        /// What was named.
-        name: String,
-        /// What there is.
-        known: Vec<String>,
-    },
-    /// A value that is none.
-    #[error("the value of '{name}' cannot be '{}': {cause}", value.escape_debug())]
-    Value {
-        /// The parameter.
-        name: String,
-        /// What was given.
-        value: String,
-        /// Why not.
-        cause: String,
-    },
-}
-
-fn listed(names: &[String]) -> String {
-    if names.is_empty() {
-        "this workload has none".to_owned()
-    } else {
-        format!("there are {}", names.join(", "))
-    }
-}
-
 impl FromStr for Setting {
-    type Err = ParameterError;
+    type Err = WorkloadError;
 
-    fn from_str(text: &str) -> Result<Self, ParameterError> {
-        let (name, value) = text.split_once('=').ok_or_else(|| ParameterError::Form(text.to_owned()))?;
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            WorkloadError::of(format!("'{text}' is not NAME=VALUE, such as recordcount=1M"))
+        })?;
         Ok(Self { name: name.trim().to_owned(), value: value.trim_matches(' ').to_owned() })
     }
 }
@@ -81,17 +53,24 @@ impl Settings {
     ///
     /// # Errors
     /// Names what is not.
-    pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), ParameterError> {
+    pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), WorkloadError> {
         let known: Vec<_> = names.into_iter().map(str::to_owned).collect();
         match self.0.keys().find(|name| !known.contains(name)) {
-            Some(name) => Err(ParameterError::Unknown { name: name.clone(), known }),
             None => Ok(()),
+            Some(name) => {
+                let known = if known.is_empty() {
+                    "this workload has none".to_owned()
+                } else {
+                    format!("there are {}", known.join(", "))
+                };
+                Err(WorkloadError::of(format!("there is no parameter '{name}'; {known}")))
+            }
         }
     }
 }
 
 /// The text of a file with its parameters in place of their names, `$name`; what names none stays as it is.
-pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, ParameterError> {
+pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
     let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
     let mut values: BTreeMap<&str, String> = defaults.collect();
@@ -105,13 +84,17 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
 }
 
 /// `value`, if a parameter can be set to it.
-pub(crate) fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, ParameterError> {
+pub(crate) fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
     // It stands inside of a text in quotes, on its line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
-        let cause = "it has quotes, backslashes or control characters".to_owned();
-        return Err(ParameterError::Value { name: name.to_owned(), value: value.to_owned(), cause });
+        return Err(wrong_value(name, value, "it has quotes, backslashes or control characters"));
     }
     Ok(value)
+}
+
+/// That a parameter cannot have this value.
+pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
+    WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
 }
 
 /// A text with these values in place of their names, `$name`.

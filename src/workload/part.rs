@@ -1,28 +1,22 @@
 //! A workload cut to some of its operations, or with its commands in batches.
 
-use thiserror::Error;
-
-use super::{Operation, Together, Workload};
-
-/// Operations that a workload does not have.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-#[error("the workload '{workload}' has no operation '{name}'; there are {}", .known.join(", "))]
-pub struct NoOperation {
-    workload: String,
-    name: String,
-    known: Vec<String>,
-}
+use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
     /// The same with these operations alone; one that has no weight is asked for as often as one of weight 1.
     ///
     /// # Errors
     /// Names the first that it does not have.
-    pub fn of_operations(&self, names: &[String]) -> Result<Self, NoOperation> {
+    pub fn of_operations(&self, names: &[String]) -> Result<Self, WorkloadError> {
         let find = |name: &String| {
             let found = self.operations.iter().find(|operation| operation.name == *name);
-            let known = || self.operations.iter().map(|operation| operation.name.clone()).collect();
-            let none = || NoOperation { workload: self.name.clone(), name: name.clone(), known: known() };
+            let none = || {
+                let known: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
+                let (workload, known) = (&self.name, known.join(", "));
+                WorkloadError::of(format!(
+                    "the workload '{workload}' has no operation '{name}'; there are {known}"
+                ))
+            };
             found.cloned().ok_or_else(none)
         };
         let mut operations = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;

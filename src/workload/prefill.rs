@@ -2,45 +2,11 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use thiserror::Error;
-
 use super::{
-    KeySpan, NameSet, Operation, Steps, Workload,
+    KeySpan, NameSet, Operation, Steps, Workload, WorkloadError,
     commands::{keeps_keys, only_reads, reads_strings},
     step::{Fragment, Step},
 };
-
-/// Why no prefill can be made for a workload.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum NoPrefill {
-    /// It has no keys.
-    #[error("the workload '{0}' has no keys that a prefill could make")]
-    NoKeys(String),
-    /// Nobody knows how.
-    #[error(
-        "the workload '{workload}' reads its keys '{keys}' by {command}, and none of its operations makes them: give it a \
-         [prefill] table"
-    )]
-    Unknown {
-        /// The workload.
-        workload: String,
-        /// The set of keys.
-        keys: String,
-        /// The command that reads them.
-        command: String,
-    },
-    /// What is read are no keys of the run.
-    #[error(
-        "the workload '{workload}' reads its keys '{keys}' as parts of other names, and none of its operations makes these: give \
-         it a [prefill] table"
-    )]
-    Parts {
-        /// The workload.
-        workload: String,
-        /// The set of keys.
-        keys: String,
-    },
-}
 
 /// A step, and the numbers of the keys that it is run for.
 pub(super) struct Filled {
@@ -121,7 +87,7 @@ impl Workload {
     ///
     /// # Errors
     /// When there are no keys, or nobody knows how they are made.
-    pub fn with_prefill(&self) -> Result<Self, NoPrefill> {
+    pub fn with_prefill(&self) -> Result<Self, WorkloadError> {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
         }
@@ -132,7 +98,8 @@ impl Workload {
         let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
         let sets = if read.is_empty() { drawn(|_| true) } else { read };
         if sets.is_empty() {
-            return Err(NoPrefill::NoKeys(self.name.clone()));
+            let text = format!("the workload '{}' has no keys that a prefill could make", self.name);
+            return Err(WorkloadError::of(text));
         }
         let steps = sets.into_iter().map(|set| self.maker(set)).collect::<Result<_, _>>()?;
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
@@ -144,7 +111,7 @@ impl Workload {
     }
 
     /// The step that makes the keys of a set, which is the first that is these keys.
-    fn maker(&self, set: usize) -> Result<String, NoPrefill> {
+    fn maker(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &Step)| {
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
@@ -156,20 +123,25 @@ impl Workload {
             return Ok(text.clone());
         }
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
-        let workload = self.name.clone();
+        let unknown = |how: &str, these: &str| {
+            WorkloadError::of(format!(
+                "the workload '{}' reads its keys '{keys}' {how}, and none of its operations makes {these}: give it a [prefill] table",
+                self.name
+            ))
+        };
         let draws = |step: &&Step| step.fragments().filter_map(Fragment::draws).any(is_of_these);
         let reading: Vec<_> = self.asked_steps().filter(draws).collect();
-        let unknown =
+        let command =
             reading.iter().filter_map(|step| step.command()).find(|command| !reads_strings(command));
-        if let Some(command) = unknown {
-            return Err(NoPrefill::Unknown { workload, keys, command });
+        if let Some(command) = command {
+            return Err(unknown(&format!("by {command}"), "them"));
         }
         let is_bare = self.keys.get(&keys).is_some_and(|keys| keys.bare);
         let is_whole = |step: &Step| {
             step.0.iter().any(|word| matches!(word.as_slice(), [one] if one.draws().is_some_and(is_of_these)))
         };
         if is_bare || !reading.into_iter().all(is_whole) {
-            return Err(NoPrefill::Parts { workload, keys });
+            return Err(unknown("as parts of other names", "these"));
         }
         Ok(format!("SET {{{keys}}} {{value}}"))
     }
@@ -240,7 +212,10 @@ mod tests {
         assert_eq!(made(preset("get")), Ok(vec!["SET {key} {value}".to_owned()]));
         assert_eq!(made(preset("cache")), Ok(vec!["SET {key} {value}".to_owned()]));
         assert_eq!(made(preset("incr")), Ok(vec!["INCR {counter}".to_owned()]));
-        assert_eq!(made(preset("ping")), Err(NoPrefill::NoKeys("ping".to_owned())));
+        assert_eq!(
+            made(preset("ping")),
+            Err(WorkloadError::of("the workload 'ping' has no keys that a prefill could make"))
+        );
         let hashes = of(&["HGET {a} f", "DEL {a}", "HSET {a} f {value}", "GET {b}", "SET {c} 1"], &[]);
         assert_eq!(made(hashes), Ok(vec!["HSET {a} f {value}".to_owned(), "SET {b} {value}".to_owned()]));
         let error = made(of(&["HGET {a} f"], &[])).unwrap_err().to_string();
@@ -251,7 +226,11 @@ mod tests {
         let parts = made(of(&["GET app:{a}"], &[])).unwrap_err().to_string();
         assert!(parts.contains("reads its keys 'a' as parts of other names"), "{parts}");
         let numbers = of(&["GET key:__rand_int__"], &[]).with_inline();
-        assert!(matches!(made(numbers), Err(NoPrefill::Parts { .. })));
+        let error = made(numbers).unwrap_err().to_string();
+        assert!(
+            error.contains(" as parts of other names, and none of its operations makes these: "),
+            "{error}"
+        );
         let written = of(&["GET app:{a}", "SET app:{a} x"], &[]).with_prefill().unwrap();
         assert_eq!((written.prefill_requests(9), written.prefilled_names(9).is_empty()), (3, true));
     }

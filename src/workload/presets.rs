@@ -9,9 +9,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use thiserror::Error;
-
-use super::{Chosen, FileError, Keyset, MAX_WEIGHT, Operation, ParameterError, Settings, Workload};
+use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadError};
 
 /// A workload with a name of its own.
 struct Preset {
@@ -73,27 +71,13 @@ fn made(make: ycsb::Make) -> Preset {
     Preset { usual, source: Source::Made(make) }
 }
 
-/// Why a workload cannot be chosen.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum ChoiceError {
-    /// There is none of this name.
-    #[error("{0}; a file is told by its path, such as ./mine.toml")]
-    NoPreset(#[from] NoPreset),
-    /// Its file is wrong.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Its parameters are.
-    #[error(transparent)]
-    Parameter(#[from] ParameterError),
-}
-
 impl Chosen {
     /// The preset called `text`, or the workload of the file `text`, which has a `/` or ends with `.toml`; with these
     /// settings of its parameters.
     ///
     /// # Errors
     /// When there is none, or it is no workload, or has no such parameter.
-    pub fn find(text: &str, settings: &Settings) -> Result<Self, ChoiceError> {
+    pub fn find(text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         Self::find_in(Path::new(""), text, settings)
     }
 
@@ -101,19 +85,21 @@ impl Chosen {
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, ChoiceError> {
+    pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         if is_path(text) {
-            return Ok(Self::read(&directory.join(text), settings)?);
+            return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
         }
-        let preset = found(text)?;
+        let preset = found(text).map_err(|error| {
+            WorkloadError::of(format!("{error}; a file is told by its path, such as ./mine.toml"))
+        })?;
         match &preset.source {
             Source::File(file) => {
                 if !file.contains("[parameters]") {
                     settings.only([])?;
                 }
-                Ok(Self::parse(file, (text, text), settings)?)
+                Self::parse(file, (text, text), settings).map_err(WorkloadError::of)
             }
-            Source::Made(make) => Ok(make(settings)?),
+            Source::Made(make) => make(settings),
         }
     }
 
@@ -121,7 +107,7 @@ impl Chosen {
     ///
     /// # Errors
     /// When there is none.
-    pub fn of_preset(name: &str) -> Result<Self, NoPreset> {
+    pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
         found(name).map(|preset| preset.usual.clone())
     }
 
@@ -129,7 +115,7 @@ impl Chosen {
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn preset_file(name: &str, settings: &Settings) -> Result<String, ChoiceError> {
+    pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
         match found(name)?.source {
             Source::File(text) if settings.is_empty() => Ok(text.to_owned()),
             _ => Ok(Self::find(name, settings)?.to_string()),
@@ -142,34 +128,19 @@ pub(crate) fn is_path(text: &str) -> bool {
     text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }
 
-fn found(name: &str) -> Result<&'static Preset, NoPreset> {
-    PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| NoPreset(name.to_owned()))
+fn found(name: &str) -> Result<&'static Preset, WorkloadError> {
+    PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| {
+        WorkloadError::of(format!("there is no workload '{name}'; there are {}", preset_names()))
+    })
 }
 
-/// A name that is no preset's.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-#[error("there is no workload '{0}'; there are {names}", names = preset_names())]
-pub struct NoPreset(String);
-
-/// Why a text is no ratio.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum RatioError {
-    /// Not of the form `SET:GET`.
-    #[error("'{0}' is not a ratio SET:GET of two whole numbers, such as 1:10")]
-    Form(String),
-    /// A side above [`MAX_WEIGHT`].
-    #[error("the weights of a ratio go up to {MAX_WEIGHT}, '{0}' goes beyond")]
-    TooLarge(String),
-    /// Both sides are 0.
-    #[error("a ratio of 0:0 asks for nothing; give at least one side a weight, such as 1:10")]
-    Nothing,
-}
+const NO_RATIO: &str = "a ratio of 0:0 asks for nothing; give at least one side a weight, such as 1:10";
 
 /// The preset called `name`.
 ///
 /// # Errors
 /// When there is none; the message lists those there are.
-pub fn preset(name: &str) -> Result<Arc<Workload>, NoPreset> {
+pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
     found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
 
@@ -198,13 +169,17 @@ impl Workload {
     ///
     /// # Errors
     /// When the text has another form, or asks for nothing.
-    pub fn parse_ratio(text: &str) -> Result<Arc<Self>, RatioError> {
-        let form = || RatioError::Form(text.to_owned());
+    pub fn parse_ratio(text: &str) -> Result<Arc<Self>, WorkloadError> {
+        let form = || {
+            WorkloadError::of(format!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10"))
+        };
         let (set, get) = text.split_once(':').ok_or_else(form)?;
         let weight = |part: &str| u32::from_str(part.trim()).map_err(|_| form());
         match (weight(set)?, weight(get)?) {
-            (0, 0) => Err(RatioError::Nothing),
-            (set, get) if get.max(set) > MAX_WEIGHT => Err(RatioError::TooLarge(text.to_owned())),
+            (0, 0) => Err(WorkloadError::of(NO_RATIO)),
+            (set, get) if get.max(set) > MAX_WEIGHT => Err(WorkloadError::of(format!(
+                "the weights of a ratio go up to {MAX_WEIGHT}, '{text}' goes beyond"
+            ))),
             (set, get) => Ok(Self::ratio(set, get)),
         }
     }
@@ -225,9 +200,10 @@ mod tests {
     fn a_ratio_is_set_before_get() {
         assert_eq!(Workload::parse_ratio("1:10"), Ok(Workload::ratio(1, 10)));
         assert_eq!(Workload::ratio(1, 10).to_string(), "GET:SET 10:1");
-        assert_eq!(Workload::parse_ratio("0:0"), Err(RatioError::Nothing));
+        assert_eq!(Workload::parse_ratio("0:0"), Err(WorkloadError::of(NO_RATIO)));
         for bad in ["1", "1:", "a:b", "1:2:3", "-1:2"] {
-            assert_eq!(Workload::parse_ratio(bad), Err(RatioError::Form(bad.to_owned())));
+            let text = format!("'{bad}' is not a ratio SET:GET of two whole numbers, such as 1:10");
+            assert_eq!(Workload::parse_ratio(bad), Err(WorkloadError::of(text)));
         }
     }
 

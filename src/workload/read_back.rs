@@ -6,30 +6,12 @@
 //! ```
 //! An answer in RESP2 has one form only, so it is compared byte for byte.
 
-use thiserror::Error;
-
 use super::{
-    Dataset, DatasetError, Workload,
+    Dataset, DatasetError, Workload, WorkloadError,
     dataset::Taken,
     step::{Fragment, Step},
 };
 use crate::{protocol::Dialect, untrusted};
-
-/// Why what a workload wrote cannot be read back.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum NoReadBack {
-    /// It sends no records.
-    #[error("--verify reads the records of a file back; give it with --dataset")]
-    NoDataset,
-    /// Nobody knows which of its operations wrote which record.
-    #[error("--verify needs one operation: of several nobody knows which of them wrote a record")]
-    Several,
-    /// A command of which it is not known how to read back what it wrote.
-    #[error(
-        "--verify reads back what SET key value and HSET key field value ... write of a record alone, not '{0}'"
-    )]
-    Command(String),
-}
 
 /// The records of a file, as they were written.
 #[derive(Debug)]
@@ -54,20 +36,28 @@ pub struct Asked {
     pub nothing: Vec<u8>,
 }
 
+const SEVERAL: &str = "--verify needs one operation: of several nobody knows which of them wrote a record";
+
 impl Workload {
     /// What it wrote of a whole pass over its records.
     ///
     /// # Errors
     /// When it cannot be known.
-    pub fn read_back(&self) -> Result<ReadBack, NoReadBack> {
-        let dataset = self.dataset.as_ref().ok_or(NoReadBack::NoDataset)?;
+    pub fn read_back(&self) -> Result<ReadBack, WorkloadError> {
+        let dataset = self.dataset.as_ref().ok_or_else(|| {
+            WorkloadError::of("--verify reads the records of a file back; give it with --dataset")
+        })?;
         let mut asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
         let (Some((operation, compiled)), None) = (asked.next(), asked.next()) else {
-            return Err(NoReadBack::Several);
+            return Err(WorkloadError::of(SEVERAL));
         };
         let steps = compiled.steps.clone();
         if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
-            return Err(NoReadBack::Command(operation.steps[place].clone()));
+            let known = "what SET key value and HSET key field value ... write of a record alone";
+            return Err(WorkloadError::of(format!(
+                "--verify reads back {known}, not '{}'",
+                operation.steps[place]
+            )));
         }
         let dataset = dataset.first(u64::MAX);
         Ok(ReadBack { left: dataset.records(), dataset, taken: Taken::default(), steps })
@@ -149,7 +139,7 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn of(words: &[&str], file: &std::path::Path) -> Result<ReadBack, NoReadBack> {
+    fn of(words: &[&str], file: &std::path::Path) -> Result<ReadBack, WorkloadError> {
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
         Workload::of_commands(&words).unwrap().with_dataset(file, None).unwrap().read_back()
     }
@@ -181,9 +171,13 @@ mod tests {
             &["HSET", "__field:id__", "x"],
             &["APPEND", "__field:id__", "x"],
         ] {
-            assert!(matches!(of(words, &file), Err(NoReadBack::Command(_))), "{words:?}");
+            let error = of(words, &file).map(drop).unwrap_err().to_string();
+            assert!(
+                error.starts_with("--verify reads back what SET key value and HSET "),
+                "{words:?}: {error}"
+            );
         }
         let several = of(&["SET", "__field:id__", "x", ";", "SET", "__field:id__", "y"], &file);
-        assert_eq!(several.unwrap_err(), NoReadBack::Several);
+        assert_eq!(several.unwrap_err(), WorkloadError::of(SEVERAL));
     }
 }

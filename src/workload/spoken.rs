@@ -38,10 +38,10 @@ impl Workload {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
         if !dialect.has_setup() && !self.setup.is_empty() {
-            return Err(WorkloadError::Unspoken(format!("{server} has nothing that a setup could make")));
+            return Err(WorkloadError::of(format!("{server} has nothing that a setup could make")));
         }
         for (operation, compiled) in self.read_operations() {
-            let whose = |why| WorkloadError::Unspoken(format!("the operation '{}': {why}", operation.name));
+            let whose = |why| WorkloadError::of(format!("the operation '{}': {why}", operation.name));
             if !dialect.has_transactions() && operation.together == Together::Multi {
                 return Err(whose(format!("{server} has no transactions")));
             }
@@ -50,7 +50,7 @@ impl Workload {
             }
         }
         for step in &self.compiled().prefill {
-            let whose = |why| WorkloadError::Unspoken(format!("the prefill: {why}"));
+            let whose = |why| WorkloadError::of(format!("the prefill: {why}"));
             self.check_step(step, dialect, names).map_err(whose)?;
         }
         Ok(())

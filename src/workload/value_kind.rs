@@ -4,12 +4,8 @@ mod written;
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use super::{WorkloadError, quantity::MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
-pub use written::NoValueKind;
-
-use super::quantity::MAX_WEIGHT;
 
 /// The largest value: 64 MiB.
 pub const MAX_VALUE_SIZE: u32 = 64 << 20;
@@ -71,39 +67,6 @@ pub enum Content {
     Compressible(f64),
 }
 
-/// What is no kind of values.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum ValueError {
-    /// A size out of range.
-    #[error("a value has 1 to {MAX_VALUE_SIZE} bytes, not {0}")]
-    Size(u32),
-    /// A range that ends before it begins.
-    #[error("a range of sizes goes from the lower to the higher, not from {from} to {to}")]
-    Range {
-        /// Where it begins.
-        from: u32,
-        /// Where it ends.
-        to: u32,
-    },
-    /// No size has a weight.
-    #[error("none of its sizes has a weight")]
-    NoWeight,
-    /// A weight above [`MAX_WEIGHT`].
-    #[error("the weights of sizes go up to {MAX_WEIGHT}, not {0}")]
-    Weight(u32),
-    /// Not to be compressed to.
-    #[error("values are compressible to {LEAST_SHARE} to 1 of their size, not to {0}")]
-    Share(String),
-    /// Too small for its content.
-    #[error("an object of JSON has at least {least} bytes, not {size}")]
-    Json {
-        /// The smallest one.
-        least: u32,
-        /// What was asked for.
-        size: u32,
-    },
-}
-
 impl Size {
     pub(super) fn is_knobs(&self) -> bool {
         *self == Self::Knob
@@ -158,28 +121,34 @@ impl ValueKind {
     ///
     /// # Errors
     /// Says what is wrong.
-    pub fn check(&self, knob: u32) -> Result<(), ValueError> {
+    pub fn check(&self, knob: u32) -> Result<(), WorkloadError> {
         if let Size::Weights(weights) = &self.size {
             if let Some(weight) = weights.values().find(|weight| **weight > MAX_WEIGHT) {
-                return Err(ValueError::Weight(*weight));
+                return Err(WorkloadError::of(format!(
+                    "the weights of sizes go up to {MAX_WEIGHT}, not {weight}"
+                )));
             }
             if weights.values().all(|weight| *weight == 0) {
-                return Err(ValueError::NoWeight);
+                return Err(WorkloadError::of("none of its sizes has a weight"));
             }
         }
         let (from, to) = self.size.bounds(knob).into_inner();
         if from > to {
-            return Err(ValueError::Range { from, to });
+            let text = format!("a range of sizes goes from the lower to the higher, not from {from} to {to}");
+            return Err(WorkloadError::of(text));
         }
         if let Some(size) = [from, to].into_iter().find(|size| !(1..=MAX_VALUE_SIZE).contains(size)) {
-            return Err(ValueError::Size(size));
+            return Err(WorkloadError::of(format!("a value has 1 to {MAX_VALUE_SIZE} bytes, not {size}")));
         }
         match self.content {
             Content::Compressible(share) if !(LEAST_SHARE..=1.0).contains(&share) => {
-                Err(ValueError::Share(share.to_string()))
+                let text =
+                    format!("values are compressible to {LEAST_SHARE} to 1 of their size, not to {share}");
+                Err(WorkloadError::of(text))
             }
             Content::Json if from < self.content.least() => {
-                Err(ValueError::Json { least: self.content.least(), size: from })
+                let least = self.content.least();
+                Err(WorkloadError::of(format!("an object of JSON has at least {least} bytes, not {from}")))
             }
             _ => Ok(()),
         }

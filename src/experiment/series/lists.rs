@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::workload::{ParameterError, Settings, Wrong, settable, written};
+use crate::workload::{Settings, Wrong, settable, written};
 
 /// The most cells: each is a session of its own.
 pub(super) const MAX_CELLS: usize = 1000;
@@ -37,7 +37,7 @@ pub(super) fn parameters(text: &str, settings: &Settings) -> Result<Vec<Paramete
             (None, list) => list.unwrap_or_else(|| vec![written(value.get_ref())]),
         };
         let checked = values.iter().try_for_each(|value| settable(&name, value).map(drop));
-        checked.map_err(|error: ParameterError| Wrong::at(value.span().start, error))?;
+        checked.map_err(|error| Wrong::at(value.span().start, error))?;
         if values.is_empty() {
             return Err(Wrong::at(value.span().start, format!("the list '{name}' is empty")));
         }

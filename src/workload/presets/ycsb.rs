@@ -13,19 +13,19 @@
 //! Proportions, names of keys and distributions are those of YCSB's workload files. Beside its records it keeps the index that
 //! YCSB's Redis binding keeps for scans: a sorted set of their names, here in the order of the names.
 
-use std::{fmt::Display, ops::RangeInclusive, sync::Arc};
+use std::{ops::RangeInclusive, sync::Arc};
 
 use super::records::Group;
 use crate::{
     units::parse_count,
     workload::{
-        Chosen, Distribution, Keyset, Operation, ParameterError, Settings, Steps, Suggested, Together,
-        Workload,
+        Chosen, Distribution, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
+        WorkloadError, parameters::wrong_value,
     },
 };
 
 /// Makes a workload with settings of its parameters.
-pub(super) type Make = fn(&Settings) -> Result<Chosen, ParameterError>;
+pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
 
 /// All of them, in their order.
 pub(super) const ALL: [Make; 7] = [
@@ -104,7 +104,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(settings: &Settings) -> Result<Self, ParameterError> {
+    fn of(settings: &Settings) -> Result<Self, WorkloadError> {
         settings.only(PARAMETERS)?;
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
         let fields = number(settings, "fieldcount", 1..=MAX_FIELDS)?;
@@ -163,11 +163,11 @@ impl Read {
     }
 }
 
-fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, ParameterError> {
+fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     let read = Read::of(settings)?;
     let operations = read.operations(mix);
     if !read.is_indexed && operations.iter().any(|operation| operation.name == "SCAN") {
-        return Err(wrong("index", "false", &"a scan goes over the index"));
+        return Err(wrong_value("index", "false", "a scan goes over the index"));
     }
     let user = Keyset {
         prefix: "user".to_owned(),
@@ -190,45 +190,39 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, ParameterError> {
 }
 
 /// A whole number of this range.
-fn number(
-    settings: &Settings,
-    name: &str,
-    range: RangeInclusive<u64>,
-) -> Result<Option<u64>, ParameterError> {
+fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
-    let number = parse_count(text).map_err(|error| wrong(name, text, &error))?;
+    let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
     if range.contains(&number) {
         return Ok(Some(number));
     }
     let (from, to) = (range.start(), range.end());
-    Err(wrong(name, text, &format!("it lies between {from} and {to}")))
+    Err(wrong_value(name, text, format!("it lies between {from} and {to}")))
 }
 
-fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, ParameterError> {
+fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadError> {
     let number = number(settings, name, 1..=u32::MAX.into())?;
     Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
 /// What one of these words means.
-fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, ParameterError> {
+fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text);
     let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    found.map(|(_, means)| Some(*means)).ok_or_else(|| wrong(name, text, &format!("there are {}", names())))
+    found
+        .map(|(_, means)| Some(*means))
+        .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
 }
 
 /// How keys are drawn: what YCSB calls zipfian, its scrambled form, or as redyno says it, `zipfian 1.1`.
-fn distribution(settings: &Settings) -> Result<Option<Distribution>, ParameterError> {
+fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
     const NAME: &str = "requestdistribution";
     match settings.get(NAME) {
         None => Ok(None),
         Some("zipfian") => Ok(Some(Distribution::YcsbZipfian)),
-        Some(text) => text.parse().map(Some).map_err(|error| wrong(NAME, text, &error)),
+        Some(text) => text.parse().map(Some).map_err(|error| wrong_value(NAME, text, error)),
     }
-}
-
-fn wrong(name: &str, value: &str, cause: &impl Display) -> ParameterError {
-    ParameterError::Value { name: name.to_owned(), value: value.to_owned(), cause: cause.to_string() }
 }
 
 #[cfg(test)]

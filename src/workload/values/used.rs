@@ -32,7 +32,8 @@ impl Workload {
 impl ValueKind {
     /// Whether there are such values, called `name`, where the knob says `value_size`.
     pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
-        self.check(value_size).map_err(|cause| WorkloadError::Values { values: name.to_owned(), cause })
+        self.check(value_size)
+            .map_err(|cause| WorkloadError::of(format!("the values '{name}' cannot be: {cause}")))
     }
 }
 

@@ -1,0 +1,16 @@
+//! What is wrong with a workload.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Why a text is no workload or no part of one, or a workload cannot be run, and what to write instead.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct WorkloadError(String);
+
+impl WorkloadError {
+    pub(crate) fn of(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
