@@ -212,6 +212,26 @@ fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<
     Ok(value as u64)
 }
 
+/// Lines of cells with their columns below each other: flush left, but for those that are flush right. The first line has all
+/// columns; the last cell of a shorter one makes its column no wider.
+pub(crate) fn aligned(lines: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |n: usize| {
+        let of = lines.iter().filter(|line| line.len() == columns || n + 1 < line.len());
+        of.map(|line| line[n].chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let cells = cells.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(n, (cell, &width))| match is_right(n) {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -125,13 +125,13 @@ fn table(rows: &[Row], others: usize, directory: &Path) -> String {
         0 => format!("no recordings in {place}; --record or the key r makes one\n"),
         _ => format!("{place}\n"),
     };
-    let mut cells =
-        vec![["began", "length", "best ops/s", "size", "target", "server", "file"].map(str::to_owned)];
+    let heading = ["began", "length", "best ops/s", "size", "target", "server", "file"];
+    let mut cells = vec![heading.map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(|row| {
         let length = units::elapsed(Duration::from_secs_f64(row.length_s).as_nanos() as u64);
         let file = Path::new(&row.file).file_name().unwrap_or_default().to_string_lossy();
         let open = if row.open { "  (no end)" } else { "" };
-        [
+        vec![
             row.started.clone(),
             length,
             row.peak_ops_per_s.map_or_else(|| "-".to_owned(), units::count),
@@ -141,15 +141,8 @@ fn table(rows: &[Row], others: usize, directory: &Path) -> String {
             untrusted::text(&file) + open,
         ]
     }));
-    let width = |n: usize| cells.iter().map(|row| row[n].chars().count()).max().unwrap_or_default();
-    let widths: Vec<_> = (0..cells[0].len()).map(width).collect();
-    for row in cells.iter().filter(|_| !rows.is_empty()) {
-        let cell = |(n, cell): (usize, &String)| {
-            let width = widths[n];
-            if (1..=3).contains(&n) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        };
-        text += row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
+    if !rows.is_empty() {
+        text += &units::aligned(&cells, |n| (1..=3).contains(&n));
     }
     if others > 0 {
         let are = if others == 1 { "is no recording," } else { "are no recordings," };

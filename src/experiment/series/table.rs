@@ -51,22 +51,11 @@ impl<'a> Table<'a> {
         let figures = [format!("{counted}/s"), "mean".to_owned(), "p99".to_owned()].into_iter().chain(limits);
         let heading: Vec<_> = names.iter().map(|name| (*name).to_owned()).chain(figures).collect();
         let columns = heading.len();
-        let mut lines = vec![(heading, String::new())];
+        let mut lines = vec![[heading, vec![String::new()]].concat()];
         for (cell, outcome) in &self.rows {
             lines.extend(self.of_cell(&names, columns, cell, outcome.as_ref()));
         }
-        let widths: Vec<_> = (0..columns)
-            .map(|n| lines.iter().map(|(line, _)| line[n].chars().count()).max().unwrap_or_default())
-            .collect();
-        let line = |(cells, remark): (Vec<String>, String)| {
-            let mut text = String::new();
-            for (n, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                text +=
-                    &if n < names.len() { format!("{cell:width$}  ") } else { format!("{cell:>width$}  ") };
-            }
-            (text + &remark).trim_end().to_owned() + "\n"
-        };
-        lines.into_iter().map(line).collect()
+        units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
     /// The columns before the figures: what tells cells apart, and their operations. A list that says no more than the
@@ -86,14 +75,14 @@ impl<'a> Table<'a> {
         names
     }
 
-    /// The lines of a cell, each with the remark behind it.
+    /// The lines of a cell, each with the remark as its last.
     fn of_cell(
         &self,
         names: &[&str],
         columns: usize,
         cell: &Cell,
         outcome: Option<&Outcome>,
-    ) -> Vec<(Vec<String>, String)> {
+    ) -> Vec<Vec<String>> {
         let at = |name: &&str| match *name {
             "run" => cell.run.clone(),
             list => {
@@ -102,11 +91,12 @@ impl<'a> Table<'a> {
         };
         let places: Vec<_> = names[..names.len() - 1].iter().map(at).collect();
         let blank = vec![String::new(); places.len()];
-        let line = |before: &[String], operation: String, figures: Option<&Figures>| {
+        let line = |before: &[String], operation: String, figures: Option<&Figures>, remark: String| {
             let cells = before.iter().cloned().chain([operation]);
             let mut cells: Vec<_> = cells.chain(figures.map(written).unwrap_or_default()).collect();
             let missing = if figures.is_some() { "-" } else { "" };
             cells.resize(columns, missing.to_owned());
+            cells.push(remark);
             cells
         };
         let operations = names_of(cell);
@@ -119,13 +109,11 @@ impl<'a> Table<'a> {
         for (n, name) in operations.iter().enumerate() {
             let figures = measured.as_ref().and_then(|of| of_operation(of, name, operations.len()));
             let before = if n == 0 { &places } else { &blank };
-            lines.push((
-                line(before, name.clone(), figures),
-                if n == 0 { remark(outcome) } else { String::new() },
-            ));
+            let told = if n == 0 { remark(outcome) } else { String::new() };
+            lines.push(line(before, name.clone(), figures, told));
             if let Some(figures) = published.as_ref().and_then(|of| of_operation(of, name, operations.len()))
             {
-                lines.push((line(&blank, PUBLISHED.to_owned(), Some(figures)), String::new()));
+                lines.push(line(&blank, PUBLISHED.to_owned(), Some(figures), String::new()));
             }
         }
         lines

@@ -18,6 +18,7 @@ use crate::{
         figures::{self, Figure, Row},
         timeline::SegmentTotal,
     },
+    units,
 };
 
 /// What was turned takes no more columns than these where its words allow that.
@@ -88,7 +89,8 @@ pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
         is_limited |= is_ours;
         lines.extend(lines_of(row, is_ours));
     }
-    let mut text = aligned(&lines);
+    let aligned = units::aligned(&lines, |n| n != 1);
+    let mut text: String = aligned.lines().map(|line| format!("  {line}\n")).collect();
     if is_limited {
         text += "  * redyno itself was the limit\n";
     }
@@ -134,28 +136,6 @@ fn packed(words: &[String]) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Lines of cells below each other: what was turned flush left, all else flush right. A line of words alone makes no column
-/// wider than it is.
-fn aligned(lines: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let of = lines.iter().filter(|line| line.len() > 2 || column != 1 || !line[0].is_empty());
-        of.filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..SERVICE.len() + 2).map(width).collect();
-    let mut text = String::new();
-    for line in lines {
-        let cells = line.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(n, (cell, &width))| match n {
-            1 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        text += "  ";
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
-    }
-    text
 }
 
 #[cfg(test)]
