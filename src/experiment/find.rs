@@ -11,7 +11,7 @@
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
-    stand::{Seen, Stand},
+    in_force::{InForce, Seen},
     t_s,
     trial::{Disturbance, Measured, Outcome},
 };
@@ -77,7 +77,7 @@ pub struct Tried {
 pub struct Find {
     limit: Limit,
     base: Knobs,
-    stand: Stand,
+    in_force: InForce,
     phase: Phase,
     measured: Option<Measured>,
     /// What the closed loop did in a second.
@@ -99,7 +99,7 @@ impl Find {
         Self {
             limit,
             base: knobs,
-            stand: Stand::default(),
+            in_force: InForce::default(),
             phase: Phase::Peak,
             measured: None,
             peak: 0.0,
@@ -144,7 +144,7 @@ impl Find {
             Phase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
             Phase::Trial(trial) => Some(trial.load as u32),
         };
-        self.stand.turn(&Setting::of(Knobs { rate, ..self.base.clone() }))
+        self.in_force.turn(&Setting::of(Knobs { rate, ..self.base.clone() }))
     }
 
     fn settle_s(&self) -> f64 {
@@ -293,7 +293,7 @@ impl Experiment for Find {
                 search.close();
             }
         }
-        match self.stand.see(delivery) {
+        match self.in_force.see(delivery) {
             Seen::Nothing => {}
             Seen::Holds { since_s } => self.measured = Some(Measured::from(since_s + self.settle_s())),
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
@@ -307,7 +307,7 @@ impl Experiment for Find {
             return Vec::new();
         }
         let mut orders = self.give_up("it was stopped");
-        orders.extend(self.stand.set_back());
+        orders.extend(self.in_force.set_back());
         orders
     }
 

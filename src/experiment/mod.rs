@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
-//!                              │ stand: does the setting that was asked for hold, and what came of it?
+//!                              │ in force: does the setting that was asked for hold, and what came of it?
 //!                              └► what was found, for lines and screens
 //! ```
 //! An experiment is a peer of the session like any other: whoever holds the peer hands it what is delivered, and sends the
@@ -15,6 +15,7 @@ mod curve;
 mod dimension;
 mod drawn;
 mod find;
+mod in_force;
 mod limit;
 mod range;
 mod script;
@@ -22,7 +23,6 @@ pub mod series;
 mod setting;
 #[cfg(test)]
 mod simulated;
-mod stand;
 mod stretch;
 mod sweep;
 #[cfg(test)]
@@ -36,10 +36,10 @@ pub use curve::{Curve, Point};
 pub use dimension::Dimension;
 pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};
 pub use find::{Find, Tried};
+pub use in_force::Interruption;
 pub use limit::Limit;
 pub use script::Script;
 pub use setting::Setting;
-pub use stand::Interruption;
 pub use sweep::{Sweep, SweepPlan};
 pub use words::WordsError;
 

@@ -17,7 +17,7 @@ use crate::{
     compare::{Difference, Table},
     experiment::{
         AfterPair, Ending, Experiment, Interruption, Pairs, Setting,
-        stand::{Seen, Stand},
+        in_force::{InForce, Seen},
         t_s,
     },
     knobs::Knobs,
@@ -45,7 +45,7 @@ struct Session {
     name: String,
     /// Its settings, for A and for B.
     settings: [Setting; 2],
-    stand: Stand,
+    in_force: InForce,
     /// The side whose setting was asked for last, unless none was yet.
     asked: Option<Side>,
     /// Whether that holds.
@@ -54,7 +54,7 @@ struct Session {
 
 impl Session {
     fn new(name: String, settings: [Setting; 2]) -> Self {
-        Self { name, settings, stand: Stand::default(), asked: None, holds: false }
+        Self { name, settings, in_force: InForce::default(), asked: None, holds: false }
     }
 
     fn is_at(&self, side: Side) -> bool {
@@ -159,7 +159,7 @@ impl Ab {
                 return self.conclude(true);
             }
         }
-        match self.sessions[from as usize].stand.see(delivery) {
+        match self.sessions[from as usize].in_force.see(delivery) {
             Seen::Nothing => {}
             Seen::Holds { since_s } => orders.extend(self.on_held(from, since_s)),
             Seen::Measured(interval) => orders.extend(self.measure(from, interval)),
@@ -179,7 +179,7 @@ impl Ab {
     fn ask(&mut self, of: Side, side: Side) -> Vec<(Side, Order)> {
         let session = &mut self.sessions[of as usize];
         (session.asked, session.holds) = (Some(side), false);
-        session.stand.turn(&session.settings[side as usize]).into_iter().map(|order| (of, order)).collect()
+        session.in_force.turn(&session.settings[side as usize]).into_iter().map(|order| (of, order)).collect()
     }
 
     /// Asks every session for the side that is to hold; a load begins when the other has ended.
@@ -235,12 +235,12 @@ impl Ab {
             None | Some(Verdict::NotClear(_)) => Ending::Undecided(self.sentence()),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
         });
-        self.set_back(Stand::set_back)
+        self.set_back(InForce::set_back)
     }
 
-    fn set_back(&mut self, back: impl Fn(&mut Stand) -> Vec<Order>) -> Vec<(Side, Order)> {
+    fn set_back(&mut self, back: impl Fn(&mut InForce) -> Vec<Order>) -> Vec<(Side, Order)> {
         match &mut self.sessions[..] {
-            [session] => back(&mut session.stand).into_iter().map(|order| (Side::A, order)).collect(),
+            [session] => back(&mut session.in_force).into_iter().map(|order| (Side::A, order)).collect(),
             _ => Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use super::text::{Deed, Text};
 use crate::{
     experiment::{Ending, Experiment, Interruption, Setting, WordsError, t_s},
     knobs::Knobs,
-    session::{Delivery, Mark, Notice, Order, Record},
+    session::{Delivery, Mark, Order, Record},
 };
 
 /// So long knobs that were ordered may take to be in force; after that somebody else turned them.
@@ -74,24 +74,15 @@ impl Script {
     }
 
     fn see(&mut self, delivery: &Delivery) -> Option<Interruption> {
-        match delivery {
-            Delivery::Record(record) => match &**record {
-                Record::Segment(segment) => {
-                    self.knobs.clone_from(&segment.knobs);
-                    self.ordered.take_if(|(knobs, _)| *knobs == segment.knobs);
-                    None
-                }
-                Record::End(_) => Some(Interruption::SessionOver),
-                _ => None,
-            },
-            Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
-                Some(Interruption::Refused(self.told(why)))
-            }
-            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
-                Some(Interruption::LoadOff(why.replace(" Continue?", "")))
-            }
-            Delivery::Notice(Notice::Leave | Notice::Ended) => Some(Interruption::SessionOver),
-            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => None,
+        if let Delivery::Record(record) = delivery
+            && let Record::Segment(segment) = &**record
+        {
+            self.knobs.clone_from(&segment.knobs);
+            self.ordered.take_if(|(knobs, _)| *knobs == segment.knobs);
+        }
+        match Interruption::of(delivery)? {
+            Interruption::Refused(why) => Some(Interruption::Refused(self.told(&why))),
+            why => Some(why),
         }
     }
 
@@ -221,7 +212,7 @@ mod tests {
     use crate::{
         experiment::simulated::Simulated,
         server::Parameter,
-        session::{Interval, Segment},
+        session::{Interval, Notice, Segment},
     };
 
     fn on() -> Knobs {

@@ -63,7 +63,7 @@ fn one() -> u32 {
 }
 
 /// Where workloads are that a run may name beside those that have names of their own.
-pub(super) struct Beside<'a> {
+pub(super) struct KnownWorkloads<'a> {
     /// The directory of the series' file.
     pub(super) directory: &'a Path,
     /// The workloads inside of it.
@@ -93,9 +93,9 @@ impl Cell {
         run: &Run,
         at: Vec<(String, String)>,
         of_all: &Suggested,
-        beside: &Beside,
+        known: &KnownWorkloads,
     ) -> Result<Self, String> {
-        let Chosen { workload, load } = run.chosen(beside)?;
+        let Chosen { workload, load } = run.chosen(known)?;
         let workload = run.shaped(&workload)?;
         workload.check().map_err(|error| error.to_string())?;
         let load = run.load.or(of_all).or(&load);
@@ -117,17 +117,17 @@ impl Cell {
 }
 
 impl Run {
-    fn chosen(&self, beside: &Beside) -> Result<Chosen, String> {
+    fn chosen(&self, known: &KnownWorkloads) -> Result<Chosen, String> {
         let setting = |(name, value): (&String, _)| Setting { name: name.clone(), value: written(value) };
         let settings = Settings::from(self.set.iter().map(setting).collect::<Vec<_>>());
         match &self.workload {
             Some(_) if !self.commands.is_empty() => {
                 Err("a run has a workload or commands, not both".to_owned())
             }
-            Some(name) => match beside.tables.get(name) {
+            Some(name) => match known.tables.get(name) {
                 Some(table) => Chosen::of_table(name, table, &settings)
                     .map_err(|error| format!("the workload '{name}': {error}")),
-                None => Chosen::find_in(beside.directory, name, &settings).map_err(|error| error.to_string()),
+                None => Chosen::find_in(known.directory, name, &settings).map_err(|error| error.to_string()),
             },
             None if self.commands.is_empty() => Err("a run has a workload, or commands".to_owned()),
             None if !settings.is_empty() => {

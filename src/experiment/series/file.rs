@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::{
     Cell, Published,
-    cell::{Beside, Run},
+    cell::{KnownWorkloads, Run},
     lists::{MAX_CELLS, Parameter, axes, combinations, first_values, parameters},
 };
 use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start, text_of};
@@ -182,7 +182,7 @@ impl Raw<'_> {
         let load: Suggested = read(fill(self.load))?;
         let table = self.workload.map(|(name, table)| Ok((name.to_owned(), read(filled_in(table, values))?)));
         let tables = table.transpose().map_err(|error: String| error)?.into_iter().collect();
-        Cell::of(&read::<Run>(fill(self.run))?, at, &load, &Beside { directory, tables: &tables })
+        Cell::of(&read::<Run>(fill(self.run))?, at, &load, &KnownWorkloads { directory, tables: &tables })
     }
 }
 

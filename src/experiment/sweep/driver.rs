@@ -6,7 +6,7 @@ use crate::{
     events::{Best, EventKind, KneeAt, SweptStep},
     experiment::{
         Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, WordsError,
-        stand::{Seen, Stand},
+        in_force::{InForce, Seen},
         t_s,
     },
     knobs::Knobs,
@@ -19,7 +19,7 @@ use crate::{
 pub struct Sweep {
     plan: SweepPlan,
     settings: Vec<Setting>,
-    stand: Stand,
+    in_force: InForce,
     /// Which step holds, or is to; `None` before the first.
     at: Option<usize>,
     step: Option<Step>,
@@ -46,7 +46,7 @@ impl Sweep {
             settings,
             curve: Curve::new(plan.dimension),
             plan,
-            stand: Stand::default(),
+            in_force: InForce::default(),
             at: None,
             step: None,
             in_flight_s: 0.0,
@@ -74,7 +74,7 @@ impl Sweep {
         self.step = None;
         let Some(setting) = self.settings.get(to) else { return self.end() };
         self.at = Some(to);
-        self.stand.turn(setting)
+        self.in_force.turn(setting)
     }
 
     fn measure(&mut self, interval: &Interval) -> Vec<Order> {
@@ -106,7 +106,7 @@ impl Sweep {
     /// Ends with what was measured, and sets back what was turned.
     fn end(&mut self) -> Vec<Order> {
         let told = self.conclude(None);
-        told.into_iter().chain(self.stand.set_back()).collect()
+        told.into_iter().chain(self.in_force.set_back()).collect()
     }
 
     /// Judges what was measured until the end, or an interruption; what is to be told.
@@ -173,7 +173,7 @@ impl Experiment for Sweep {
         }
         let is_first = self.at.is_none() && t_s(delivery).is_some();
         let mut orders = if is_first { self.turn(0) } else { Vec::new() };
-        match self.stand.see(delivery) {
+        match self.in_force.see(delivery) {
             Seen::Nothing => {}
             Seen::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
@@ -191,7 +191,7 @@ impl Experiment for Sweep {
             return Vec::new();
         }
         let told = self.conclude(Some(why.clone()));
-        told.into_iter().chain(self.stand.set_back_after(&why)).collect()
+        told.into_iter().chain(self.in_force.set_back_after(&why)).collect()
     }
 
     fn ending(&self) -> Option<&Ending> {

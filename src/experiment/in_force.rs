@@ -36,6 +36,23 @@ pub enum Interruption {
     Target(String, Box<Self>),
 }
 
+impl Interruption {
+    /// Why an experiment cannot go on after this, if it cannot.
+    pub(super) fn of(delivery: &Delivery) -> Option<Self> {
+        match delivery {
+            Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
+            Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
+                Some(Self::Refused(why.clone()))
+            }
+            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
+                Some(Self::LoadOff(why.replace(" Continue?", "")))
+            }
+            Delivery::Notice(Notice::Leave | Notice::Ended) => Some(Self::SessionOver),
+            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => None,
+        }
+    }
+}
+
 /// What a delivery means for the setting that was asked for.
 #[derive(Debug, PartialEq)]
 pub(super) enum Seen<'a> {
@@ -73,7 +90,7 @@ enum State {
 
 /// The setting that was asked for, and what is in force.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stand {
+pub(super) struct InForce {
     /// The knobs before the experiment.
     start: Option<Knobs>,
     /// Those in force, and whether they are those of the warm-up.
@@ -87,7 +104,7 @@ pub(super) struct Stand {
     state: State,
 }
 
-impl Stand {
+impl InForce {
     /// Asks for a setting; [`see`](Self::see) tells when it holds. Parameters that it does not name get the value that they
     /// had before.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
@@ -141,26 +158,17 @@ impl Stand {
 
     /// What a delivery means.
     pub(super) fn see<'a>(&mut self, delivery: &'a Delivery) -> Seen<'a> {
-        match delivery {
-            Delivery::Record(record) => match &**record {
-                Record::Segment(segment) => self.on_segment(segment),
-                // Late replies of a setting before have no length.
-                Record::Interval(interval)
-                    if interval.segment == self.segment && interval.timed_s() > 0.0 =>
-                {
-                    self.on_interval(interval)
-                }
-                Record::End(_) => Seen::Lost(Interruption::SessionOver),
-                _ => Seen::Nothing,
-            },
-            Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
-                Seen::Lost(Interruption::Refused(why.clone()))
+        if let Some(why) = Interruption::of(delivery) {
+            return Seen::Lost(why);
+        }
+        let Delivery::Record(record) = delivery else { return Seen::Nothing };
+        match &**record {
+            Record::Segment(segment) => self.on_segment(segment),
+            // Late replies of a setting before have no length.
+            Record::Interval(interval) if interval.segment == self.segment && interval.timed_s() > 0.0 => {
+                self.on_interval(interval)
             }
-            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
-                Seen::Lost(Interruption::LoadOff(why.replace(" Continue?", "")))
-            }
-            Delivery::Notice(Notice::Leave | Notice::Ended) => Seen::Lost(Interruption::SessionOver),
-            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => Seen::Nothing,
+            _ => Seen::Nothing,
         }
     }
 
@@ -235,8 +243,8 @@ mod tests {
         Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
     }
 
-    fn see(stand: &mut Stand, segment: &Segment) -> Seen<'static> {
-        stand.on_segment(segment)
+    fn see(in_force: &mut InForce, segment: &Segment) -> Seen<'static> {
+        in_force.on_segment(segment)
     }
 
     fn set_fsync(to: &str) -> Order {
@@ -245,80 +253,83 @@ mod tests {
 
     #[test]
     fn a_setting_holds_when_its_segment_has_begun_and_what_came_before_does_not_count() {
-        let mut stand = Stand::default();
-        assert_eq!(see(&mut stand, &segment(1, &on())), Seen::Nothing);
+        let mut in_force = InForce::default();
+        assert_eq!(see(&mut in_force, &segment(1, &on())), Seen::Nothing);
         let more = setting("clients 100");
-        assert_eq!(stand.turn(&more), [Order::SetKnobs(more.knobs.clone())]);
-        assert_eq!(stand.see(&measured(1, 1.25)), Seen::Nothing);
+        assert_eq!(in_force.turn(&more), [Order::SetKnobs(more.knobs.clone())]);
+        assert_eq!(in_force.see(&measured(1, 1.25)), Seen::Nothing);
         // While a question is asked the load is off.
-        assert_eq!(see(&mut stand, &segment(2, &Knobs { load: false, ..more.knobs.clone() })), Seen::Nothing);
-        assert_eq!(see(&mut stand, &segment(3, &more.knobs)), Seen::Holds { since_s: 3.0 });
-        assert_eq!(stand.see(&measured(1, 3.25)), Seen::Nothing);
-        assert!(matches!(stand.see(&measured(3, 3.25)), Seen::Measured(interval) if interval.t_s == 3.25));
-        assert_eq!(stand.set_back(), [Order::SetKnobs(on())]);
+        assert_eq!(
+            see(&mut in_force, &segment(2, &Knobs { load: false, ..more.knobs.clone() })),
+            Seen::Nothing
+        );
+        assert_eq!(see(&mut in_force, &segment(3, &more.knobs)), Seen::Holds { since_s: 3.0 });
+        assert_eq!(in_force.see(&measured(1, 3.25)), Seen::Nothing);
+        assert!(matches!(in_force.see(&measured(3, 3.25)), Seen::Measured(interval) if interval.t_s == 3.25));
+        assert_eq!(in_force.set_back(), [Order::SetKnobs(on())]);
     }
 
     #[test]
     fn a_warm_up_is_not_the_setting() {
-        let mut stand = Stand::default();
-        assert_eq!(stand.turn(&Setting::of(on())).len(), 1);
-        assert_eq!(see(&mut stand, &Segment { warmup: true, ..segment(1, &on()) }), Seen::Nothing);
-        assert_eq!(see(&mut stand, &segment(2, &on())), Seen::Holds { since_s: 2.0 });
+        let mut in_force = InForce::default();
+        assert_eq!(in_force.turn(&Setting::of(on())).len(), 1);
+        assert_eq!(see(&mut in_force, &Segment { warmup: true, ..segment(1, &on()) }), Seen::Nothing);
+        assert_eq!(see(&mut in_force, &segment(2, &on())), Seen::Holds { since_s: 2.0 });
     }
 
     #[test]
     fn a_parameter_is_set_and_set_back_where_the_other_setting_does_not_name_it() {
-        let mut stand = Stand::default();
-        see(&mut stand, &segment(1, &on()));
+        let mut in_force = InForce::default();
+        see(&mut in_force, &segment(1, &on()));
         let (plain, always) = (Setting::of(on()), setting("config appendfsync always"));
-        assert_eq!(stand.turn(&plain), []);
-        assert_eq!(stand.see(&measured(1, 1.25)), Seen::Holds { since_s: 1.25 }, "as it was");
-        assert_eq!(stand.turn(&always), [set_fsync("always")]);
+        assert_eq!(in_force.turn(&plain), []);
+        assert_eq!(in_force.see(&measured(1, 1.25)), Seen::Holds { since_s: 1.25 }, "as it was");
+        assert_eq!(in_force.turn(&always), [set_fsync("always")]);
         let set = tuned(2, &on(), "everysec", "always");
-        assert_eq!(see(&mut stand, &set), Seen::Holds { since_s: 2.0 });
-        assert_eq!(stand.turn(&plain), [set_fsync("everysec")]);
+        assert_eq!(see(&mut in_force, &set), Seen::Holds { since_s: 2.0 });
+        assert_eq!(in_force.turn(&plain), [set_fsync("everysec")]);
         let back = tuned(3, &on(), "always", "everysec");
-        assert_eq!(see(&mut stand, &back), Seen::Holds { since_s: 3.0 });
+        assert_eq!(see(&mut in_force, &back), Seen::Holds { since_s: 3.0 });
         let both = setting("clients 9, config appendfsync always");
-        assert_eq!(stand.turn(&both), [Order::SetKnobs(both.knobs.clone()), set_fsync("always")]);
-        assert_eq!(see(&mut stand, &segment(4, &both.knobs)), Seen::Nothing);
+        assert_eq!(in_force.turn(&both), [Order::SetKnobs(both.knobs.clone()), set_fsync("always")]);
+        assert_eq!(see(&mut in_force, &segment(4, &both.knobs)), Seen::Nothing);
         let set = tuned(5, &both.knobs, "everysec", "always");
-        assert_eq!(see(&mut stand, &set), Seen::Holds { since_s: 5.0 });
-        assert_eq!(stand.set_back(), [Order::SetKnobs(on()), set_fsync("everysec")]);
+        assert_eq!(see(&mut in_force, &set), Seen::Holds { since_s: 5.0 });
+        assert_eq!(in_force.set_back(), [Order::SetKnobs(on()), set_fsync("everysec")]);
     }
 
     #[test]
     fn what_somebody_else_turned_is_left_and_the_rest_is_set_back() {
         let held = || {
-            let mut stand = Stand::default();
-            see(&mut stand, &segment(1, &on()));
+            let mut in_force = InForce::default();
+            see(&mut in_force, &segment(1, &on()));
             let both = setting("clients 9, config appendfsync always");
-            stand.turn(&both);
-            see(&mut stand, &segment(2, &both.knobs));
-            see(&mut stand, &tuned(3, &both.knobs, "everysec", "always"));
-            stand
+            in_force.turn(&both);
+            see(&mut in_force, &segment(2, &both.knobs));
+            see(&mut in_force, &tuned(3, &both.knobs, "everysec", "always"));
+            in_force
         };
-        let (mut stand, by_hand) = (held(), Knobs { clients: 7, ..on() });
-        assert_eq!(see(&mut stand, &segment(4, &by_hand)), Seen::Lost(Interruption::Turned));
-        assert_eq!(stand.set_back(), [set_fsync("everysec")]);
-        let mut stand = held();
+        let (mut in_force, by_hand) = (held(), Knobs { clients: 7, ..on() });
+        assert_eq!(see(&mut in_force, &segment(4, &by_hand)), Seen::Lost(Interruption::Turned));
+        assert_eq!(in_force.set_back(), [set_fsync("everysec")]);
+        let mut in_force = held();
         let set = tuned(4, &setting("clients 9").knobs, "always", "no");
-        assert_eq!(see(&mut stand, &set), Seen::Lost(Interruption::Turned));
-        assert_eq!(stand.set_back(), [Order::SetKnobs(on())]);
+        assert_eq!(see(&mut in_force, &set), Seen::Lost(Interruption::Turned));
+        assert_eq!(in_force.set_back(), [Order::SetKnobs(on())]);
     }
 
     #[test]
     fn whatever_keeps_the_setting_from_holding_ends_the_experiment() {
-        let mut stand = Stand::default();
-        stand.turn(&Setting::of(on()));
-        see(&mut stand, &segment(1, &on()));
+        let mut in_force = InForce::default();
+        in_force.turn(&Setting::of(on()));
+        see(&mut in_force, &segment(1, &on()));
         let by_hand = Knobs { clients: 7, ..on() };
-        assert_eq!(see(&mut stand, &segment(2, &by_hand)), Seen::Lost(Interruption::Turned));
+        assert_eq!(see(&mut in_force, &segment(2, &by_hand)), Seen::Lost(Interruption::Turned));
         let refused = Delivery::Refused(set_fsync("often"), "no".to_owned());
-        assert_eq!(stand.see(&refused), Seen::Lost(Interruption::Refused("no".to_owned())));
+        assert_eq!(in_force.see(&refused), Seen::Lost(Interruption::Refused("no".to_owned())));
         let off = Delivery::Notice(Notice::LoadStopped("NOPERM".to_owned()));
-        assert_eq!(stand.see(&off), Seen::Lost(Interruption::LoadOff("NOPERM".to_owned())));
+        assert_eq!(in_force.see(&off), Seen::Lost(Interruption::LoadOff("NOPERM".to_owned())));
         let left = Delivery::Notice(Notice::Leave);
-        assert_eq!(stand.see(&left), Seen::Lost(Interruption::SessionOver));
+        assert_eq!(in_force.see(&left), Seen::Lost(Interruption::SessionOver));
     }
 }
