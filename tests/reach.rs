@@ -50,8 +50,7 @@ fn diagnosis(target: &Target) -> ReachError {
 #[test]
 fn redis_and_valkey_are_reached_by_name_by_address_and_by_socket() {
     for server in [Server::redis().start(), Server::valkey().start()] {
-        let reached = reach(&at(server.port()), LIMIT).unwrap();
-        assert_eq!(reached.peer.unwrap().port(), server.port());
+        reach(&at(server.port()), LIMIT).unwrap();
         let named = Target {
             address: Address::Tcp { host: "localhost".into(), port: server.port() },
             db: 3,
@@ -60,7 +59,7 @@ fn redis_and_valkey_are_reached_by_name_by_address_and_by_socket() {
         };
         reach(&named, LIMIT).unwrap();
         let by_socket = Target { address: Address::Unix(server.socket()), ..Target::default() };
-        assert_eq!(reach(&by_socket, LIMIT).unwrap().peer, None);
+        reach(&by_socket, LIMIT).unwrap();
     }
 }
 

@@ -1,13 +1,6 @@
 //! What a server says that no request asked for: why it turns a client away is quoted, and a push is no reply.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::channel,
-    },
-    time::Duration,
-};
+use std::{sync::mpsc::channel, time::Duration};
 
 use crate::{
     scripted::{Crowd, Peer},
@@ -162,26 +155,25 @@ fn a_server_that_accepts_and_says_nothing_is_given_up_when_the_run_should_end() 
     }
 }
 
-/// Whether its words come unasked or in the place of an answer.
+/// Whether its words come unasked or in the place of an answer; once it was let in, they are quoted.
 #[test]
-fn a_control_connection_that_is_refused_is_lost_in_the_servers_words() {
+fn a_control_connection_that_is_refused_is_lost_for_what_the_server_says() {
+    const DIAGNOSIS: &str = "has reached its limit of clients";
     let redis = format!("-{FULL}\r\n");
-    for (dialect, words) in [(Dialect::Resp2, redis), (Dialect::Memcached, format!("{FULL_MEMCACHED}\r\n"))] {
-        for at_once in [true, false] {
-            let (quoted, is_reached) = (words.clone(), Arc::new(AtomicBool::new(false)));
+    let memcached = format!("{FULL_MEMCACHED}\r\n");
+    for (dialect, words, moments) in [
+        (Dialect::Resp2, redis, [("", DIAGNOSIS), ("PING", DIAGNOSIS), ("CLIENT", FULL)].as_slice()),
+        (Dialect::Memcached, memcached, &[("", DIAGNOSIS), ("mn", DIAGNOSIS)]),
+    ] {
+        for (moment, said) in moments {
+            let quoted = words.clone();
             let server = Crowd::start(move |peer, _| {
-                // First contact is let in, what comes after it is not.
-                if !is_reached.swap(true, Ordering::SeqCst) {
-                    while dialect == Dialect::Memcached && peer.line().is_some() {
-                        peer.say("MN\r\n");
-                    }
-                    return drop(answer_until(peer, "NOTHING"));
-                }
-                if !at_once {
-                    drop(peer.line());
+                match (*moment, dialect) {
+                    ("", _) => {}
+                    (_, Dialect::Memcached) => drop(peer.line()),
+                    (to, _) => drop(answer_until(peer, to)),
                 }
                 peer.say(&quoted);
-                is_reached.store(false, Ordering::SeqCst);
             });
             let target = Target { dialect, ..server.target() };
             let (news, messages) = channel();
@@ -190,7 +182,6 @@ fn a_control_connection_that_is_refused_is_lost_in_the_servers_words() {
                 Message::Event { what: EventKind::Unreachable { cause }, .. } => Some(cause.clone()),
                 _ => None,
             });
-            let said = words.trim_start_matches('-').trim_end();
             assert!(cause.contains(said), "{cause}");
             assert!(!cause.contains("nothing had asked"), "{cause}");
         }

@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    net::SocketAddr,
     time::{Duration, Instant},
 };
 
@@ -11,12 +10,8 @@ use rustix::event::PollFlags;
 use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::Words;
 
-/// Connects, and says which of the host's addresses answered; a unix socket has none. TLS is not begun yet.
-pub(super) fn dial(
-    target: &Target,
-    tls: Option<&Tls>,
-    deadline: Instant,
-) -> Result<(Transport, Option<SocketAddr>), ReachError> {
+/// Connects. TLS is not begun yet.
+pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Result<Transport, ReachError> {
     let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     connect_to_any(&found, tls, deadline).map_err(|error| failed(address, words, error))
@@ -27,19 +22,13 @@ pub(super) fn connect_to_any(
     found: &[Endpoint],
     tls: Option<&Tls>,
     deadline: Instant,
-) -> io::Result<(Transport, Option<SocketAddr>)> {
+) -> io::Result<Transport> {
     let mut last = io::Error::other("the name resolves to nothing");
     for (tried, endpoint) in found.iter().enumerate() {
         let part = left(deadline) / u32::try_from(found.len() - tried).unwrap_or(u32::MAX);
         match connect(endpoint, tls, Instant::now() + part) {
-            Ok(transport) => {
-                let peer = match endpoint {
-                    Endpoint::Tcp(peer) => Some(*peer),
-                    Endpoint::Unix(_) => None,
-                };
-                return Ok((transport, peer));
-            }
             Err(error) => last = error,
+            connected => return connected,
         }
     }
     Err(last)

@@ -20,10 +20,10 @@ pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Pa
 pub(crate) use back_off::BackOff;
 pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
-pub use reach::{Reached, reach};
+pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
-pub use talk::{NoTalk, Talk, call, talk};
+pub use talk::{NoTalk, Talk, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
     UnknownCipher,

@@ -9,7 +9,6 @@
 
 use std::{
     io,
-    net::SocketAddr,
     time::{Duration, Instant},
 };
 
@@ -27,37 +26,23 @@ const MOST_BYTES: usize = 64 * 1024;
 /// How long the rest of a stranger's first line is waited for.
 const REST_OF_LINE: Duration = Duration::from_millis(200);
 
-/// What is known of a server that let us in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reached {
-    /// Which address of the host answered; `None` for a unix socket.
-    pub peer: Option<SocketAddr>,
-}
-
 /// Connects to `target`, becomes who it says we are, and closes again.
 ///
 /// Blocks for `timeout` at most.
 ///
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
-pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> {
-    greeted(target, Instant::now() + timeout).map(|(_, peer)| Reached { peer })
+pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
+    greeted(target, Instant::now() + timeout).map(drop)
 }
 
-/// Connects to `target`, and speaks TLS with it where that is asked for, by `deadline`. Which address of the host answered.
-pub(super) fn called(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
-    let (transport, peer) = dial(target, target.tls.as_ref(), deadline)?;
-    let mut line = Line(transport);
+/// Connects to `target`, speaks TLS with it where that is asked for, and becomes who it says we are, by `deadline`.
+pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Line, ReachError> {
+    let mut line = Line(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
-    Ok((line, peer))
-}
-
-/// The same, and becomes who the target says we are.
-pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
-    let (line, peer) = called(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
-    Ok((talk.line, peer))
+    Ok(talk.line)
 }
 
 struct Conversation<'a> {

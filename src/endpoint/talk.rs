@@ -10,10 +10,10 @@ use super::{
     Party, ReachError, Target,
     dial::{connect_to_any, resolve},
     line::Line,
-    reach::{called, greeted},
+    reach::greeted,
     stranger,
 };
-use crate::protocol::{Reply, Skipper};
+use crate::protocol::{ProtocolError, Reply, Skipper};
 
 /// The longest answer of a server that did not let us in yet.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
@@ -47,23 +47,14 @@ pub enum NoTalk {
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
-    let (line, _) = greeted(target, Instant::now() + timeout)?;
-    Ok(Talk::on(line, target, usize::MAX))
-}
-
-/// Connects to `target` and says nothing yet. Blocks for `timeout` at most.
-///
-/// # Errors
-/// As [`talk`].
-pub fn call(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
-    let (line, _) = called(target, Instant::now() + timeout)?;
-    Ok(Talk::on(line, target, usize::MAX))
+    Ok(Talk::on(greeted(target, Instant::now() + timeout)?, target, usize::MAX))
 }
 
 impl Talk {
-    /// The same, which takes no reply that is longer than so many bytes.
+    /// The same, which takes no reply that is longer than so many bytes, or that a decoder [cannot bear](Skipper::bounded).
+    #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
-        Self { longest, ..self }
+        Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
     /// Connects to `target` until `deadline`, and says nothing.
@@ -73,7 +64,7 @@ impl Talk {
     pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
         let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
-        let mut line = Line(connected.map_err(NoTalk::Connect)?.0);
+        let mut line = Line(connected.map_err(NoTalk::Connect)?);
         match line.shake_hands(deadline) {
             Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
             Ok(false) => Err(NoTalk::Tls(io::ErrorKind::TimedOut.into())),
@@ -105,8 +96,12 @@ impl Talk {
         let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
         while heard < replies {
             let mut rest = &self.received[self.read..];
-            let Ok(reply) = self.skipper.next(&mut rest) else {
-                return Err(stranger::diagnosis(&self.target, &self.received[self.begins..]));
+            let reply = match self.skipper.next(&mut rest) {
+                Ok(reply) => reply,
+                Err(excess @ ProtocolError::Excess(_)) => {
+                    return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
+                }
+                Err(_) => return Err(stranger::diagnosis(&self.target, &self.received[self.begins..])),
             };
             self.read = self.received.len() - rest.len();
             if let Some(reply) = reply {

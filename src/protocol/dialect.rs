@@ -116,7 +116,7 @@ impl Dialect {
     /// What follows the replies of a new connection.
     pub fn skipper(self) -> Skipper {
         match self {
-            Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::new()),
+            Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::default()),
             Self::Memcached => Skipper::Memcached(memcached::MemcachedSkipper::default()),
         }
     }

@@ -7,7 +7,7 @@ use crate::untrusted;
 /// The longest line (a header, a status, an error) that is taken for one.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
-/// Bytes that are no reply.
+/// Bytes that are no reply, or one that is not taken.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A reply begins as none of the dialect does.
@@ -22,6 +22,9 @@ pub enum ProtocolError {
     /// A line that ends in a bare line feed.
     #[error("a line without a carriage return: '{0}'")]
     LineFeed(String),
+    /// A reply that is good, and more than whoever decodes it can bear.
+    #[error("a reply {0}")]
+    Excess(&'static str),
 }
 
 impl ProtocolError {

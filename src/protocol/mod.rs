@@ -1,15 +1,15 @@
-//! Bytes: the dialects, request templates, the resumable reply skipper, and the meter that bounds replies which others decode.
+//! Bytes: the dialects, request templates, the resumable reply skipper.
 //!
 //! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
 //! ended, and whether it was good.
 
+mod bounds;
 mod dialect;
 mod digits;
 mod header;
 mod introduction;
 mod kinds;
 mod memcached;
-mod meter;
 mod partial_line;
 mod reply;
 mod request;
@@ -25,7 +25,6 @@ pub(crate) use header::ProtocolError;
 pub(crate) use introduction::Refusal;
 pub use introduction::{Introduction, Step};
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
-pub use meter::{Excess, Meter};
 pub use reply::{Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;

@@ -6,13 +6,14 @@
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
 //! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
-//! takes one away. So nesting needs no stack and has no limit. RESP3 pushes and attributes are skipped and are no
+//! takes one away. So nesting needs no stack, and has no limit unless it is for somebody who decodes. RESP3 pushes and attributes are skipped and are no
 //! replies; pushes are counted. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
 
 use memchr::memchr;
 
 use super::{
     Piece, Reply,
+    bounds::Bounds,
     header::{Header, ProtocolError, parse_header},
     partial_line::PartialLine,
 };
@@ -21,9 +22,10 @@ use super::{
 const MAX_KEPT: usize = 256;
 
 /// What the elements that are open belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Inside {
     /// Nothing: the next byte begins something.
+    #[default]
     Between,
     /// A reply whose last element was handed out.
     Ended,
@@ -33,7 +35,7 @@ enum Inside {
 }
 
 /// The state of one connection's reply stream. An idle one holds no heap memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: Inside,
     /// Elements still to come.
@@ -49,6 +51,8 @@ pub struct RespSkipper {
     pushes: u64,
     /// The first error among the elements of the reply that is open, or of the last that had one.
     inner: Option<Box<Inner>>,
+    /// What is counted where replies are bounded.
+    bounds: Option<Box<Bounds>>,
 }
 
 /// An error among the elements of a reply.
@@ -59,25 +63,10 @@ struct Inner {
     is_spent: bool,
 }
 
-impl Default for RespSkipper {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl RespSkipper {
-    /// At the beginning of a reply stream.
-    pub(super) fn new() -> Self {
-        Self {
-            inside: Inside::Between,
-            open: 0,
-            elements: 0,
-            ahead: 0,
-            payload: 0,
-            line: PartialLine::default(),
-            pushes: 0,
-            inner: None,
-        }
+    /// As [`Skipper::bounded`](super::Skipper::bounded).
+    pub(super) fn bounded(self) -> Self {
+        Self { bounds: Some(Box::default()), ..self }
     }
 
     /// As [`Skipper::take_pushes`](super::Skipper::take_pushes).
@@ -208,7 +197,13 @@ impl RespSkipper {
                 self.payload = length + 2;
                 Ok(false)
             }
+            Header::Push(_) | Header::Attribute(_) if self.bounds.is_some() => {
+                Err(ProtocolError::Excess("of RESP3 with something beside it"))
+            }
             Header::Aggregate(n) | Header::Push(n) => {
+                if let Some(bounds) = &mut self.bounds {
+                    bounds.add(n, self.open, between)?;
+                }
                 self.add_open(n)?;
                 Ok(self.element_ended())
             }
@@ -280,7 +275,7 @@ mod tests {
 
     /// All replies in `stream`, fed in pieces cut at `cuts`.
     fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
-        let mut skipper = Skipper::Resp(RespSkipper::new());
+        let mut skipper = Skipper::Resp(RespSkipper::default());
         let mut found = Vec::new();
         let mut start = 0;
         for end in cuts.iter().copied().chain([stream.len()]) {
@@ -342,7 +337,7 @@ mod tests {
 
     /// Elements and replies in `stream`, fed in pieces cut at `cuts`.
     fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
-        let (mut skipper, mut found, mut start) = (RespSkipper::new(), Vec::new(), 0);
+        let (mut skipper, mut found, mut start) = (RespSkipper::default(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {
             let mut rest = &stream[start..end];
             while let Some(piece) = skipper.advance(&mut rest, true).unwrap() {
@@ -380,7 +375,7 @@ mod tests {
         fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
             let cut = cut.index(bytes.len() + 1);
             let _ = replies(&bytes, &[cut]);
-            let (mut skipper, mut rest) = (RespSkipper::new(), &bytes[..]);
+            let (mut skipper, mut rest) = (RespSkipper::default(), &bytes[..]);
             while let Ok(Some(_)) = skipper.advance(&mut rest, true) {}
         }
     }

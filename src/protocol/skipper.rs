@@ -41,6 +41,16 @@ impl Skipper {
         })
     }
 
+    /// The same, which refuses what a decoder behind it cannot bear: RESP that is nested more than 32 deep, or has more than
+    /// 262 144 elements, or something beside replies.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        match self {
+            Self::Resp(skipper) => Self::Resp(skipper.bounded()),
+            unnested @ Self::Memcached(_) => unnested,
+        }
+    }
+
     /// How many pushes began since this was last asked: what a server says unasked in RESP3, between replies.
     #[inline]
     pub fn take_pushes(&mut self) -> u64 {

@@ -1,240 +1,202 @@
 //! Stands between fred and a server: fred gets whole replies of bounded depth and size, or the end of the connection.
 //!
 //! ```text
-//! fred ◄── a unix socket of this process ──► guard ◄── TCP, TLS or unix socket ──► server
+//! fred ◄── a unix socket of this process ──► guard, a thread ◄── Talk: TCP, TLS or unix socket ──► server
 //! ```
 //! fred decodes recursively, keeps whatever comes, decodes a reply from its beginning with every piece that arrives, and
-//! takes no stream of ours, only an address. So its address is the guard's, and the server's is known to the guard only.
+//! takes no stream of ours, only an address. So its address is the guard's, which asks on a connection that is greeted.
 
 use std::{
-    io,
+    io::{self, Read as _, Write as _},
+    net::Shutdown,
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    pin::pin,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock},
+    thread,
     time::Duration,
 };
 
-use rustls::pki_types::ServerName;
-use thiserror::Error;
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split},
-    net::{TcpStream, UnixListener, UnixStream},
-    task::JoinHandle,
-    time::timeout,
-};
-use tokio_rustls::TlsConnector;
+use rustix::event::{PollFd, PollFlags};
+use tokio::net::UnixListener;
 
 use crate::{
-    endpoint::{Address, Reached, Target, TurnedDown},
-    protocol::{Dialect, Excess, Meter, ProtocolError},
+    endpoint::{ReachError, Talk, TurnedDown, wait_for},
+    protocol::{Dialect, Reply},
     untrusted,
 };
 
-/// Room for one read.
+/// How long a reply may take. A server that is slower than this is taken for hung.
+pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
+
+/// Room for the requests of one read.
 const READ_SIZE: usize = 64 * 1024;
 
-/// How long the rest of what a server says is waited for that takes no requests any more.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The most bytes of one reply, 64 MiB: CLIENT LIST of 10 000 clients has some 4 MiB.
+const LONGEST_REPLY: usize = 64 << 20;
+
+/// How long replies to what was asked at once are waited for. Who asked gave up by then.
+const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
+
+/// So long the guard listens when something came that nothing had asked for: a part of a reply, or what is TLS's own.
+const LISTENING: Duration = Duration::from_millis(1);
+
+/// How long it sleeps at most when nobody says anything.
+const NAP: Duration = Duration::from_secs(60);
 
 /// As many bytes of a reply that nothing had asked for are shown.
 const SHOWN: usize = 60;
 
-/// Why the guard hung up.
-#[derive(Debug, Error)]
-enum Breach {
-    /// What the server says is not handed on.
-    #[error("the server sent {0}")]
-    Excess(#[from] Excess),
-    /// A reply that nothing had asked for; its beginning.
-    #[error("the server sent a reply that nothing had asked for: '{0}'")]
-    Unasked(String),
-    /// An error that nothing had asked for: why it is about to hang up.
-    #[error("{0}")]
-    TurnedDown(#[from] TurnedDown),
-    #[error("the server closed the connection{}", after(.0))]
-    Closed(Option<TurnedDown>),
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// Ours to fred; never seen.
-    #[error("a request that is none: {0}")]
-    Request(#[from] ProtocolError),
-}
-
-/// The error after which the server closed.
-fn after(last: &Option<TurnedDown>) -> String {
-    last.as_ref().map(|last| format!(" after '{}'", last.reply)).unwrap_or_default()
-}
-
-/// A guard at its post. Dropping it closes both connections.
-pub(super) struct Guard {
+/// The socket that fred is to connect to.
+pub(super) struct Door {
+    listener: UnixListener,
     path: PathBuf,
-    task: JoinHandle<()>,
+}
+
+impl Door {
+    /// One that nobody finds by chance. On Linux it has no file, so that no full or read-only disk is in its way and a
+    /// killed process leaves nothing behind.
+    pub(super) fn new() -> io::Result<Self> {
+        let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
+        let path = if cfg!(target_os = "linux") {
+            PathBuf::from(format!("\0{name}"))
+        } else {
+            std::env::temp_dir().join(name)
+        };
+        Ok(Self { listener: UnixListener::bind(&path)?, path })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits for fred. Nobody else is let in: behind this door is a connection that has our rights.
+    async fn accept(&self) -> io::Result<UnixStream> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let peer = stream.peer_cred()?.pid();
+            if peer.is_none_or(|pid| u32::try_from(pid) == Ok(std::process::id())) {
+                let stream = stream.into_std()?;
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // An abstract one has no file.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A guard at its post. Dropping it closes both connections, that to the server once no answer is awaited there.
+pub(super) struct Guard {
+    fred: UnixStream,
     breach: Arc<OnceLock<String>>,
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.task.abort();
+        // It may be closed already.
+        let _ = self.fred.shutdown(Shutdown::Both);
     }
 }
 
 impl Guard {
-    /// Connects to a target that was `reached` a moment ago, and waits for fred.
-    pub(super) async fn stand(target: &Target, reached: Reached) -> io::Result<Self> {
-        let server = connect(target, reached).await?;
-        let (listener, path) = listen()?;
-        let breach = Arc::new(OnceLock::new());
-        let told = Arc::clone(&breach);
-        let file = SocketFile(path.clone());
-        let task = tokio::spawn(async move {
-            let Ok(fred) = accept(listener).await else { return };
-            drop(file);
-            if let Err(breach) = relay(fred, server).await {
+    /// Waits for fred at the `door`, and asks for it on `talk`. Why that ended stands in `breach` then.
+    pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>) -> io::Result<Self> {
+        let fred = door.accept().await?;
+        let (at_fred, mut talk) = (fred.try_clone()?, talk.bounded(LONGEST_REPLY));
+        let guard = Self { fred, breach };
+        let breach = Arc::clone(&guard.breach);
+        let stand = move || {
+            if let Err(why) = relay(&at_fred, &mut talk) {
                 // Set once.
-                let _ = told.set(breach.to_string());
+                let _ = breach.set(why);
             }
-        });
-        Ok(Self { path, task, breach })
-    }
-
-    /// Where fred is to connect.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+            let _ = at_fred.shutdown(Shutdown::Both);
+        };
+        thread::Builder::new().name("guard".to_owned()).spawn(stand)?;
+        Ok(guard)
     }
 
     /// Why the connection ended, once it has.
-    pub(super) fn breach(&self) -> Arc<OnceLock<String>> {
-        Arc::clone(&self.breach)
+    pub(super) fn breach(&self) -> Option<&String> {
+        self.breach.get()
     }
 }
 
-/// A stream to a server.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// Connects, with TLS where the target asks for it.
-pub(super) async fn connect(target: &Target, reached: Reached) -> io::Result<Box<dyn Stream>> {
-    let socket = match (&target.address, reached.peer) {
-        (Address::Unix(path), _) => return Ok(Box::new(UnixStream::connect(path).await?)),
-        // The address that answered, not the name: that was looked up already.
-        (Address::Tcp { .. }, Some(peer)) => TcpStream::connect(peer).await?,
-        (Address::Tcp { host, port }, None) => TcpStream::connect((host.as_str(), *port)).await?,
-    };
-    socket.set_nodelay(true)?;
-    let Some(tls) = &target.tls else { return Ok(Box::new(socket)) };
-    let name = ServerName::try_from(tls.server_name()).map_err(io::Error::other)?;
-    Ok(Box::new(TlsConnector::from(Arc::clone(tls.config())).connect(name, socket).await?))
-}
-
-/// The file of a socket, removed when fred has come or never will.
-struct SocketFile(PathBuf);
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        // An abstract one has no file.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// A socket that nobody finds by chance. On Linux it has no file, so that no full or read-only disk is in its way and a
-/// killed process leaves nothing behind.
-fn listen() -> io::Result<(UnixListener, PathBuf)> {
-    let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
-    let path = if cfg!(target_os = "linux") {
-        PathBuf::from(format!("\0{name}"))
-    } else {
-        std::env::temp_dir().join(name)
-    };
-    Ok((UnixListener::bind(&path)?, path))
-}
-
-/// Waits for fred. Nobody else is let in: behind this door our credentials are about to be spoken.
-async fn accept(listener: UnixListener) -> io::Result<UnixStream> {
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let peer = stream.peer_cred()?.pid();
-        if peer.is_none_or(|pid| u32::try_from(pid) == Ok(std::process::id())) {
-            return Ok(stream);
-        }
-    }
-}
-
-async fn relay(fred: UnixStream, server: Box<dyn Stream>) -> Result<(), Breach> {
-    let asked = AtomicU64::new(0);
-    let (from_fred, to_fred) = split(fred);
-    let (from_server, to_server) = split(server);
-    let mut replies = pin!(replies(from_server, to_fred, &asked));
-    tokio::select! {
-        ended = requests(from_fred, to_server, &asked) => match ended {
-            // What the server said before it hung up is worth more than a write that fails.
-            Err(Breach::Io(error)) => timeout(LAST_WORDS, replies).await.unwrap_or(Err(error.into())),
-            ended => ended,
-        },
-        ended = &mut replies => ended,
-    }
-}
-
-/// Hands requests on, and counts them.
-async fn requests(
-    mut fred: ReadHalf<UnixStream>,
-    mut server: WriteHalf<Box<dyn Stream>>,
-    asked: &AtomicU64,
-) -> Result<(), Breach> {
+/// Hands on what fred asks and what the server answers, reply by reply, until fred hangs up.
+///
+/// # Errors
+/// Why it was ended else.
+fn relay(mut fred: &UnixStream, talk: &mut Talk) -> Result<(), String> {
     let mut buffer = vec![0; READ_SIZE];
     // A request has the form of a reply.
-    let mut skipper = Dialect::Resp2.skipper();
+    let mut requests = Dialect::Resp2.skipper();
+    // The last reply, if that was an error.
+    let mut last = None;
     loop {
-        let n = fred.read(&mut buffer).await?;
-        if n == 0 {
-            return Ok(());
+        wait_for_fred(fred, talk, last.as_deref())?;
+        let Ok(n @ 1..) = fred.read(&mut buffer) else { return Ok(()) };
+        let (mut input, mut asked) = (&buffer[..n], 0);
+        while let Ok(Some(_)) = requests.next(&mut input) {
+            asked += 1;
         }
-        let mut input = &buffer[..n];
-        while skipper.next(&mut input)?.is_some() {
-            asked.fetch_add(1, Ordering::Relaxed);
-        }
-        server.write_all(&buffer[..n]).await?;
-        server.flush().await?;
+        let answered = talk.ask(&buffer[..n], asked, PATIENCE, |bytes, reply| {
+            last = if let Reply::Error(line) = reply { Some(untrusted::bytes(line)) } else { None };
+            // That fred has gone shows by the next read.
+            drop(fred.write_all(bytes));
+        });
+        answered.map_err(|error| cause(error, last.as_deref()))?;
     }
 }
 
-/// Hands whole replies on that were asked for and are within the bounds of the [`Meter`].
-async fn replies(
-    mut server: ReadHalf<Box<dyn Stream>>,
-    mut fred: WriteHalf<UnixStream>,
-    asked: &AtomicU64,
-) -> Result<(), Breach> {
-    let mut buffer = vec![0; READ_SIZE];
-    let mut meter = Meter::default();
-    // What came and was not handed on yet, and the last reply, if that was an error.
-    let (mut held, mut last) = (Vec::new(), None);
+/// Waits until fred asks, or hangs up.
+///
+/// # Errors
+/// What the server says meanwhile, or that it hangs up.
+fn wait_for_fred(fred: &UnixStream, talk: &mut Talk, last: Option<&str>) -> Result<(), String> {
     loop {
-        let n = match server.read(&mut buffer).await {
-            Ok(0) => return Err(Breach::Closed(last)),
-            Ok(n) => n,
-            // A server that hangs up on what it has not read resets the connection.
-            Err(_) if last.is_some() => return Err(Breach::Closed(last)),
-            Err(error) => return Err(error.into()),
-        };
-        held.extend_from_slice(&buffer[..n]);
-        let (mut input, mut whole) = (&buffer[..n], 0);
-        while meter.next(&mut input)? {
-            let line = held[whole..].split(|byte| *byte == b'\r').next().unwrap_or_default();
-            last = line.strip_prefix(b"-").map(|error| TurnedDown::unasked(Dialect::Resp2, error));
-            let counted =
-                asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            if counted.is_err() {
-                let beginning = || untrusted::bytes(&line[..line.len().min(SHOWN)]);
-                return Err(last.map_or_else(|| Breach::Unasked(beginning()), Breach::TurnedDown));
+        let mut polled = [PollFd::new(fred, PollFlags::IN), PollFd::new(&*talk, PollFlags::IN)];
+        wait_for(&mut polled, if talk.has_more() { Duration::ZERO } else { NAP });
+        let [fred_asks, server_speaks] = polled.map(|polled| !polled.revents().is_empty());
+        if server_speaks || talk.has_more() {
+            let mut said = String::new();
+            match talk.ask(&[], 1, LISTENING, |bytes, reply| said = unasked(bytes, reply)) {
+                Ok(()) => return Err(said),
+                Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => return Err(cause(error, last)),
             }
-            whole = held.len() - input.len();
         }
-        if whole > 0 {
-            let rest = held.split_off(whole);
-            fred.write_all(&held).await?;
-            held = rest;
+        if fred_asks {
+            return Ok(());
         }
+    }
+}
+
+/// A reply that nothing had asked for, in words; an error says why the server is about to hang up.
+fn unasked(bytes: &[u8], reply: Reply) -> String {
+    if let Reply::Error(line) = reply {
+        return TurnedDown::unasked(Dialect::Resp2, line).to_string();
+    }
+    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let beginning = untrusted::bytes(&line[..line.len().min(SHOWN)]);
+    format!("the server sent a reply that nothing had asked for: '{beginning}'")
+}
+
+/// Why there is no answer, after a `last` reply that was an error.
+fn cause(error: ReachError, last: Option<&str>) -> String {
+    let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
+    match error {
+        ReachError::Io { cause, .. } if cause.kind() == io::ErrorKind::TimedOut => cause.to_string(),
+        // A server that hangs up on what it has not read resets the connection.
+        ReachError::Io { cause, .. } if last.is_some() || cause.kind() == io::ErrorKind::UnexpectedEof => {
+            format!("the server closed the connection{after}")
+        }
+        ReachError::Io { cause, .. } => cause.to_string(),
+        error => error.to_string(),
     }
 }

@@ -4,6 +4,7 @@
 //! another opens another, so that every loss is seen, and no command is ever sent twice.
 
 use std::{
+    io,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -19,17 +20,15 @@ use fred::{
 };
 use tokio::time::timeout;
 
-use super::{ServerError, datum::Datum, guard::Guard};
-use crate::{
-    endpoint::{Reached, Target},
-    untrusted,
+use super::{
+    ServerError,
+    datum::Datum,
+    guard::{Door, Guard, REPLY_LIMIT},
 };
+use crate::{endpoint::Talk, untrusted};
 
 /// The name that the control connection gives itself.
 pub(super) const CLIENT_NAME: &str = "redyno-control";
-
-/// How long a reply may take. A server that is slower than this is taken for hung.
-pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 
 /// The longest note of ours, in characters: some workloads of as many sets of keys as there may be.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
@@ -41,7 +40,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 pub(super) struct Link {
     wire: Wire,
     task: ConnectHandle,
-    _guard: Guard,
+    guard: Guard,
 }
 
 impl Drop for Link {
@@ -52,40 +51,39 @@ impl Drop for Link {
 }
 
 impl Link {
-    /// Connects to a target that was `reached` a moment ago.
-    pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
-        let connecting = || "connecting".to_owned();
-        let late = || ServerError::Timeout { command: connecting(), after: CONNECT_LIMIT };
-        let broken =
-            |cause: std::io::Error| ServerError::Lost { command: connecting(), cause: cause.to_string() };
-        let standing = timeout(CONNECT_LIMIT, Guard::stand(target, reached)).await;
-        let guard = standing.map_err(|_| late())?.map_err(broken)?;
-        let client = Builder::from_config(config(target, &guard))
+    /// Begins on a connection that is greeted.
+    pub(super) async fn open(talk: Talk) -> Result<Self, ServerError> {
+        let late = |_| ServerError::Timeout { command: "connecting".to_owned(), after: CONNECT_LIMIT };
+        timeout(CONNECT_LIMIT, Self::begin(talk)).await.map_err(late)?
+    }
+
+    async fn begin(talk: Talk) -> Result<Self, ServerError> {
+        let broken = |cause: io::Error| ServerError::Lost {
+            command: "connecting".to_owned(),
+            cause: cause.to_string(),
+        };
+        let breach = Arc::default();
+        let refused = |error| from_fred("connecting", &error, &breach);
+        let door = Door::new().map_err(broken)?;
+        let server = ServerConfig::Unix { path: door.path().to_owned() };
+        let client = Builder::from_config(Config { server, ..Config::default() })
             .with_connection_config(|connection| {
                 connection.connection_timeout = CONNECT_LIMIT;
                 connection.internal_command_timeout = CONNECT_LIMIT;
                 connection.max_command_attempts = 1;
                 connection.disable_cluster_health_check = true;
             })
-            .build();
-        let breach = guard.breach();
-        let client = client.map_err(|error| from_fred("connecting", &error, &breach))?;
-        let link = Self { task: client.connect(), wire: Wire { client, breach, apart: None }, _guard: guard };
-        match timeout(CONNECT_LIMIT, link.wire.client.wait_for_connect()).await {
-            Err(_) => return Err(late()),
-            Ok(Err(error)) => return Err(from_fred("connecting", &error, &link.wire.breach)),
-            Ok(Ok(())) => {}
-        }
+            .build()
+            .map_err(refused)?;
+        let task = client.connect();
+        let guard = Guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
+        let link = Self { task, wire: Wire { client, breach: Arc::clone(&breach), apart: None }, guard };
+        link.wire.client.wait_for_connect().await.map_err(refused)?;
         // A server that does not know names, or does not permit them, works as well without.
         match link.wire.ask(&["CLIENT", "SETNAME", CLIENT_NAME]).await {
-            Err(error) if error.ends_connection() => return Err(error),
-            _ => {}
+            Err(error) if error.ends_connection() => Err(error),
+            _ => Ok(link),
         }
-        if target.db != 0 {
-            // fred's own SELECT knows databases up to 255 only.
-            link.wire.ask(&["SELECT", &target.db.to_string()]).await?;
-        }
-        Ok(link)
     }
 
     /// What commands are sent by.
@@ -96,23 +94,13 @@ impl Link {
     /// Waits until the connection is lost, and says why.
     pub(super) async fn lost(&mut self) -> String {
         let ended = (&mut self.task).await;
-        match (self.wire.breach.get(), ended) {
+        match (self.guard.breach(), ended) {
             (Some(breach), _) => format!("the connection was lost: {breach}"),
             (None, Ok(Err(error))) => {
                 format!("the connection was lost: {}", untrusted::text(error.details()))
             }
             (None, Ok(Ok(())) | Err(_)) => "the server closed the connection".to_owned(),
         }
-    }
-}
-
-/// RESP2 whatever the load speaks: every server has it, and INFO is the same text.
-fn config(target: &Target, guard: &Guard) -> Config {
-    Config {
-        server: ServerConfig::Unix { path: guard.path().to_owned() },
-        username: target.credentials.as_ref().and_then(|who| who.user.clone()),
-        password: target.credentials.as_ref().map(|who| who.password.reveal().to_owned()),
-        ..Config::default()
     }
 }
 
@@ -217,7 +205,14 @@ impl Wire {
         };
         match timeout(REPLY_LIMIT, asked).await {
             Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
-            Err(_) => Err(ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT }),
+            Err(_) => {
+                let command = command.to_owned();
+                // What was asked of a connection that is closed waits in fred.
+                Err(match self.breach.get() {
+                    Some(breach) => ServerError::Lost { command, cause: breach.clone() },
+                    None => ServerError::Timeout { command, after: REPLY_LIMIT },
+                })
+            }
         }
     }
 

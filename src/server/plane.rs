@@ -4,10 +4,7 @@ use super::{
     ServerError, link, memcached,
     poll::{self, Polled},
 };
-use crate::{
-    endpoint::{Reached, Target},
-    protocol::Dialect,
-};
+use crate::{endpoint::Talk, protocol::Dialect};
 
 /// A connection. Dropping it closes the socket.
 pub(super) enum Link {
@@ -28,11 +25,11 @@ pub(super) enum Poller {
 }
 
 impl Link {
-    /// Connects to a target that was `reached` a moment ago.
-    pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
-        match target.dialect {
-            Dialect::Resp2 | Dialect::Resp3 => link::Link::open(target, reached).await.map(Self::Redis),
-            Dialect::Memcached => memcached::Link::open(target).await.map(Self::Memcached),
+    /// Begins on a connection that is greeted.
+    pub(super) async fn open(talk: Talk, dialect: Dialect) -> Result<Self, ServerError> {
+        match dialect {
+            Dialect::Resp2 | Dialect::Resp3 => link::Link::open(talk).await.map(Self::Redis),
+            Dialect::Memcached => memcached::Link::open(talk).map(Self::Memcached),
         }
     }
 

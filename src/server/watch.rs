@@ -1,9 +1,9 @@
 //! The life of the control plane: connect, poll, carry out orders, and begin again when the connection is lost.
 //!
 //! ```text
-//! ┌► reach ─► open link ─► poll every second, carry out orders ─┐ lost
-//! │    └ failed ┐                                                    │
-//! └─────────────┴── tell why, wait (orders are refused meanwhile) ◄──┘
+//! ┌► greet ─► open link ─► poll every second, carry out orders ─┐ lost
+//! │    └ failed ┐                                                  │
+//! └─────────────┴── say why, wait (orders are refused meanwhile) ◄──┘
 //! ```
 
 use std::{sync::mpsc::Sender, time::Duration};
@@ -22,12 +22,13 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{BackOff, Target, reach},
+    endpoint::{BackOff, Target, talk},
     events::EventKind,
+    protocol::Dialect,
 };
 
 /// How long one attempt to connect may take.
-const REACH_LIMIT: Duration = Duration::from_secs(2);
+const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
 /// What was told last, so that news is told once.
 #[derive(Debug, PartialEq)]
@@ -116,13 +117,15 @@ impl Watch {
 }
 
 async fn connect(target: &Target) -> Result<Link, Trouble> {
-    // By hand first: reach tells what is wrong, a client does not. It blocks, so it has a thread of its own.
-    let asked = target.clone();
-    let reached = tokio::task::spawn_blocking(move || reach(&asked, REACH_LIMIT))
+    // RESP2 whatever the load speaks: every server has it, and INFO is the same text.
+    let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
+    let asked = Target { dialect, ..target.clone() };
+    // By hand: the greeting finds what is wrong, a client does not. It blocks, so it has a thread of its own.
+    let talk = tokio::task::spawn_blocking(move || talk(&asked, GREETING_LIMIT))
         .await
         .map_err(|error| Trouble::silent(format!("the attempt to connect failed: {error}")))?
         .map_err(|error| Trouble { was_answered: error.is_answer(), cause: error.to_string() })?;
-    Link::open(target, reached).await.map_err(|error| Trouble::silent(error.to_string()))
+    Link::open(talk, dialect).await.map_err(|error| Trouble::silent(error.to_string()))
 }
 
 struct ControlState {

@@ -1,4 +1,4 @@
-//! Whoever reads a server's replies: the skipper, the meter before fred, first contact, ping, the control plane.
+//! Whoever reads a server's replies: the skipper, the bounded one before fred, first contact, ping, the control plane.
 
 use std::{sync::mpsc::channel, thread, time::Duration};
 
@@ -6,7 +6,7 @@ use redyno::{
     clock::Clock,
     endpoint::{Greeting, Target, reach},
     probe::{Message, PingPlan, PingProbe},
-    protocol::{Dialect, Meter, Reply},
+    protocol::{Dialect, Reply},
     server::Control,
 };
 
@@ -77,40 +77,46 @@ fn skipped(stream: &[u8], cuts: &[usize]) -> (Vec<String>, bool) {
     (found, true)
 }
 
-/// Where the replies end that the meter lets through, and whether it came to the end.
-fn gauged(stream: &[u8], cuts: &[usize]) -> (Vec<usize>, bool) {
-    let (mut meter, mut ends, mut start) = (Meter::default(), Vec::new(), 0);
+/// Where the replies end that the bounded skipper lets through, and whether it came to the end.
+fn let_through(stream: &[u8], cuts: &[usize]) -> (Vec<usize>, bool) {
+    let (mut skipper, mut ends, mut start) = (Dialect::Resp2.skipper().bounded(), Vec::new(), 0);
     for end in cuts {
         let mut piece = &stream[start..*end];
         loop {
-            match meter.next(&mut piece) {
-                Ok(true) => ends.push(end - piece.len()),
-                Ok(false) => break,
+            let is_ended = match skipper.next(&mut piece) {
+                Ok(reply) => reply.is_some(),
                 Err(_) => return (ends, false),
+            };
+            if !is_ended {
+                break;
             }
+            ends.push(end - piece.len());
         }
         start = *end;
     }
     (ends, true)
 }
 
-/// How many lists are open at most in the whole RESP2 reply at the front of `bytes`, and where it ends; by recursion, as
+/// How many lists are open at most in the whole reply at the front of `bytes`, and where it ends; by recursion, as
 /// a decoder would.
 fn depth(bytes: &[u8]) -> (usize, usize) {
     let line = bytes.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
     let length = || std::str::from_utf8(&bytes[1..line - 2]).unwrap().parse::<i64>().unwrap();
     match bytes[0] {
-        b'$' => (0, line + usize::try_from(length()).map_or(0, |length| length + 2)),
-        b'*' => (0..length()).fold((0, line), |(deepest, at), _| {
-            let (deep, end) = depth(&bytes[at..]);
-            (deepest.max(deep + 1), at + end)
-        }),
+        b'$' | b'!' | b'=' => (0, line + usize::try_from(length()).map_or(0, |length| length + 2)),
+        list @ (b'*' | b'~' | b'%') => {
+            let n = length() * if list == b'%' { 2 } else { 1 };
+            (0..n).fold((0, line), |(deepest, at), _| {
+                let (deep, end) = depth(&bytes[at..]);
+                (deepest.max(deep + 1), at + end)
+            })
+        }
         _ => (0, line),
     }
 }
 
 #[test]
-fn the_skipper_and_the_gauge_agree_however_replies_are_cut() {
+fn the_skipper_and_the_bounded_one_agree_however_replies_are_cut() {
     for round in cases("replies that are cut", 1) {
         let dice = &mut Dice::new(round);
         let stream = stream(dice);
@@ -118,8 +124,8 @@ fn the_skipper_and_the_gauge_agree_however_replies_are_cut() {
         let cuts = dice.cuts(stream.len());
         let (found, all) = skipped(&stream, &[stream.len()]);
         assert_eq!(skipped(&stream, &cuts), (found.clone(), all), "{}", context());
-        let (ends, passed) = gauged(&stream, &[stream.len()]);
-        assert_eq!(gauged(&stream, &cuts), (ends.clone(), passed), "{}", context());
+        let (ends, passed) = let_through(&stream, &[stream.len()]);
+        assert_eq!(let_through(&stream, &cuts), (ends.clone(), passed), "{}", context());
         // What passes is what the skipper sees, and no deeper than a decoder can bear.
         assert!(
             ends.len() <= found.len() && (!passed || (all && ends.len() == found.len())),

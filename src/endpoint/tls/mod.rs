@@ -5,8 +5,7 @@
 //!                                                │
 //!  plaintext ◄──► TlsStream ◄──► records ◄──► a socket
 //! ```
-//! The stream knows no sockets and no readiness; who owns the socket waits for it. The control plane takes the same
-//! [`Tls`] and lets tokio-rustls make the stream.
+//! The stream knows no sockets and no readiness; who owns the socket waits for it.
 //!
 //! Without a CA the system's own roots are trusted (what `update-ca-certificates` and SSL_CERT_FILE say, as for
 //! redis-cli), not a list that is compiled in: the certificates of Redis servers are mostly signed by a company's own

@@ -92,11 +92,6 @@ impl Tls {
         self.server_name.to_str().into_owned()
     }
 
-    /// What connections are made with.
-    pub(crate) fn config(&self) -> &Arc<ClientConfig> {
-        &self.config
-    }
-
     /// A connection's state, before its first byte.
     pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.server_name.clone())

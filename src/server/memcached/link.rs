@@ -6,22 +6,19 @@ use std::{
     io,
     sync::{Arc, OnceLock, mpsc},
     thread,
-    time::Duration,
 };
 
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::sync::oneshot;
 
 use crate::{
-    endpoint::{ReachError, Talk, Target, call},
-    protocol::{Dialect, Introduction, Reply},
-    server::{ServerError, link::REPLY_LIMIT},
+    endpoint::{ReachError, Talk},
+    protocol::Reply,
+    server::{ServerError, guard::REPLY_LIMIT},
     untrusted,
 };
 
 /// The most bytes of one reply, 1 MiB: `stats conns` of 10 000 clients has some.
 const LONGEST_REPLY: usize = 1 << 20;
-/// How long it may take to connect.
-const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 const CLOSED: &str = "the server closed the connection";
 
 /// A connection. When this goes and nobody asks any more, the connection is closed.
@@ -48,15 +45,8 @@ struct Question {
 type Said = Result<Vec<u8>, String>;
 
 impl Link {
-    /// Connects.
-    pub(in crate::server) async fn open(target: &Target) -> Result<Self, ServerError> {
-        let lost = |cause: String| ServerError::Lost { command: "connecting".to_owned(), cause };
-        let called = spawn_blocking({
-            let target = target.clone();
-            move || call(&target, CONNECT_LIMIT)
-        });
-        let called = called.await.map_err(|error| lost(error.to_string()))?;
-        let talk = called.map_err(|error| lost(error.to_string()))?;
+    /// Begins on a connection that is greeted.
+    pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
         let (questions, asked) = mpsc::channel();
         let (end, ended) = oneshot::channel();
         let wire = Wire { questions, breach: Arc::default() };
@@ -66,19 +56,11 @@ impl Link {
             drop(end);
         };
         let thread = thread::Builder::new().name("memcached".to_owned()).spawn(serve);
-        thread.map_err(|error| lost(error.to_string()))?;
-        let link = Self { wire, ended };
-        let who = target.credentials.as_ref();
-        let who = Introduction {
-            user: who.and_then(|who| who.user.as_deref()),
-            password: who.map(|who| who.password.reveal()),
-            db: 0,
-            name: None,
+        let lost = |cause: io::Error| ServerError::Lost {
+            command: "connecting".to_owned(),
+            cause: cause.to_string(),
         };
-        for (step, bytes) in Dialect::Memcached.introduce(&who) {
-            link.wire.ask(Dialect::Memcached.named(step), &bytes, 1).await?;
-        }
-        Ok(link)
+        thread.map(|_| Self { wire, ended }).map_err(lost)
     }
 
     /// What commands are sent by.
@@ -170,10 +152,16 @@ mod tests {
     use std::{
         io::{BufRead as _, BufReader, Write as _},
         net::TcpListener,
+        time::Duration,
     };
 
+    use tokio::task::spawn_blocking;
+
     use super::*;
-    use crate::endpoint::Address;
+    use crate::{
+        endpoint::{Address, Target, talk},
+        protocol::Dialect,
+    };
 
     #[tokio::test]
     async fn a_question_without_an_answer_ends_the_connection_and_the_next_one_says_so() {
@@ -182,13 +170,16 @@ mod tests {
         let server = thread::spawn(move || {
             let mut stream = listener.accept().unwrap().0;
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            assert_eq!(lines.next().unwrap().unwrap(), "mn");
-            stream.write_all(b"MN\r\n").unwrap();
+            for _ in 0..3 {
+                assert_eq!(lines.next().unwrap().unwrap(), "mn");
+                stream.write_all(b"MN\r\n").unwrap();
+            }
             lines.map_while(Result::ok).collect::<Vec<_>>()
         });
         let address = Address::Tcp { host: peer.ip().to_string(), port: peer.port() };
         let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
-        let mut link = Link::open(&target).await.unwrap();
+        let talk = spawn_blocking(move || talk(&target, Duration::from_secs(6))).await.unwrap();
+        let mut link = Link::open(talk.unwrap()).unwrap();
         let late = link.wire().text("stats").await.unwrap_err();
         assert!(matches!(late, ServerError::Timeout { .. }), "{late}");
         assert_eq!(link.lost().await, "the connection was lost: timed out");

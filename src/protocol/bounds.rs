@@ -1,0 +1,80 @@
+//! What a decoder behind a skipper can bear: so many levels of lists, and so many elements.
+
+use super::header::ProtocolError;
+
+/// The deepest nesting for a decoder; the deepest answer that is asked for (LATENCY HISTOGRAM) has 3 levels.
+const MAX_DEPTH: usize = 32;
+/// The most elements of one reply at all levels. SCAN brings some thousand, 32 entries of the slow log with all their arguments some 1 300.
+const MAX_ELEMENTS: u64 = 1 << 18;
+
+/// The extent of a reply that a decoder is to get.
+#[derive(Debug, Default)]
+pub(super) struct Bounds {
+    /// Elements at all levels, as they were announced.
+    elements: u64,
+    /// Of each list that is open, and some that ended, how many elements are open behind it.
+    behind: Vec<u64>,
+}
+
+impl Bounds {
+    /// Takes a list of `n` elements into account, one of `open` elements, which begins a reply or not.
+    pub(super) fn add(&mut self, n: u64, open: u64, begins_reply: bool) -> Result<(), ProtocolError> {
+        if begins_reply {
+            *self = Self::default();
+        }
+        while self.behind.last().is_some_and(|behind| *behind >= open) {
+            self.behind.pop();
+        }
+        self.behind.push(open - 1);
+        self.elements += n;
+        if self.behind.len() > MAX_DEPTH {
+            return Err(ProtocolError::Excess("that is nested more than 32 deep"));
+        }
+        if self.elements > MAX_ELEMENTS {
+            return Err(ProtocolError::Excess("of more than 262 144 elements"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Dialect;
+
+    /// How many replies end in `stream` by a bounded skipper that gets it in pieces of `step` bytes.
+    fn bounded(stream: &[u8], step: usize) -> Result<usize, ProtocolError> {
+        let mut skipper = Dialect::Resp2.skipper().bounded();
+        let mut ended = 0;
+        for mut piece in stream.chunks(step) {
+            while skipper.next(&mut piece)?.is_some() {
+                ended += 1;
+            }
+        }
+        Ok(ended)
+    }
+
+    fn is_excess(found: &Result<usize, ProtocolError>, words: &str) -> bool {
+        matches!(found, Err(ProtocolError::Excess(said)) if said.contains(words))
+    }
+
+    #[test]
+    fn what_no_decoder_can_bear_is_refused_when_it_is_announced() {
+        let deep = |levels| [b"*1\r\n".repeat(levels).as_slice(), b":1\r\n"].concat();
+        assert_eq!(bounded(&deep(MAX_DEPTH).repeat(3), 7), Ok(3));
+        assert!(is_excess(&bounded(&deep(MAX_DEPTH + 1), 7), "deep"));
+        assert!(is_excess(&bounded(&b"*1000\r\n".repeat(40), 4096), "deep"));
+        assert!(is_excess(&bounded(b"*999999999999\r\n", 3), "elements"));
+        let lists = |n: usize| {
+            [b"*200\r\n".to_vec(), [b"*2000\r\n".to_vec(), b":1\r\n".repeat(2000)].concat().repeat(n)]
+        };
+        assert!(is_excess(&bounded(&lists(200).concat(), 65536), "elements"));
+        assert_eq!(bounded(&[b"*100\r\n".to_vec(), lists(100)[1].clone()].concat().repeat(3), 65536), Ok(3));
+        for beside in [b">1\r\n+a\r\n".as_slice(), b"|1\r\n", b"*1\r\n>1\r\n"] {
+            assert!(is_excess(&bounded(beside, 1), "beside"), "{beside:?}");
+        }
+        let siblings = b"*3\r\n*1\r\n*1\r\n:1\r\n*0\r\n*2\r\n*0\r\n*0\r\n".repeat(100);
+        let wide = [b"*100\r\n".to_vec(), siblings].concat();
+        assert_eq!(bounded(&wide, 5), Ok(1), "lists side by side are not nested");
+    }
+}
