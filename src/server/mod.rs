@@ -27,6 +27,7 @@ mod latency_log;
 mod ledger;
 mod link;
 mod made;
+mod marked_keys;
 mod marker;
 mod memcached;
 mod news;

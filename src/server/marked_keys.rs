@@ -1,0 +1,85 @@
+//! The field of a marker that says which keys a run may have written.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    protocol::KEY_DIGITS,
+    workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
+};
+
+/// As many numbers as there are for names.
+const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
+
+/// A set of keys.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Set {
+    prefix: String,
+    first: u64,
+    count: u64,
+    #[serde(default = "usual_digits", skip_serializing_if = "is_usual")]
+    digits: u8,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    hashed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    open: bool,
+}
+
+fn usual_digits() -> u8 {
+    KeyForm::default().digits
+}
+
+fn is_usual(digits: &u8) -> bool {
+    *digits == usual_digits()
+}
+
+impl Set {
+    fn of(set: &NameSet) -> Self {
+        let NameSet { prefix, form: KeyForm { digits, hashed }, numbers, is_open } = set.clone();
+        let (first, count) = (numbers.start, numbers.end - numbers.start);
+        Self { prefix, first, count, digits, hashed, open: is_open }
+    }
+
+    /// `None` where it is none that a session writes: no run writes more names than there are numbers.
+    fn names(self) -> Option<NameSet> {
+        let form = KeyForm { digits: self.digits, hashed: self.hashed };
+        let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
+        let is_numbered = form == KeyForm::default() && !self.open;
+        let end = self.first.checked_add(self.count)?;
+        (is_valid && (!is_numbered || end <= NUMBERS)).then_some(NameSet {
+            prefix: self.prefix,
+            form,
+            numbers: self.first..end,
+            is_open: self.open,
+        })
+    }
+}
+
+/// As the field stands on the server.
+pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
+    let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
+    serde_json::to_string(&sets).expect("texts and numbers are JSON")
+}
+
+/// `None` where it is none that a session writes.
+pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
+    let sets: Vec<Set> = serde_json::from_str(text).ok()?;
+    sets.into_iter().map(Set::names).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_session_writes_are_not_believed() {
+        let set = |prefix: &str, first: &str, count: u64| {
+            format!(r#"[{{"prefix":"{prefix}","first":{first},"count":{count}}}]"#)
+        };
+        assert!(read_keys(&set("a", "0", NUMBERS)).is_some());
+        let long = "p".repeat(LONGEST_PREFIX + 1);
+        for keys in ["", "[1]", "{}", &set("a", "0", NUMBERS + 1), &set("a", "-1", 1), &set(&long, "0", 1)] {
+            assert_eq!(read_keys(keys), None, "{keys}");
+        }
+    }
+}
