@@ -28,8 +28,8 @@ use crate::{
 
 /// Keys that the server looks at in one step.
 const SCAN_COUNT: u64 = 1000;
-/// Keys removed by one command.
-const CHUNK: usize = 500;
+/// Keys that one command removes or asks for.
+pub(super) const CHUNK: usize = 500;
 
 /// A removal under way. It goes on when this is dropped; [`stop`](Self::stop) ends it early.
 #[derive(Debug)]
@@ -109,40 +109,53 @@ impl Cleaning {
 
 /// Removes the keys of all `runs`, and what their markers say of them. Keys that somebody writes under their prefixes
 /// meanwhile may stay: the load has to be off.
-pub(super) async fn clean(wire: &Wire, runs: &[Ledger], shared: &Shared) -> Result<Cleaned, ServerError> {
+pub(super) async fn clean(
+    store: impl Store,
+    runs: &[Ledger],
+    shared: &Shared,
+) -> Result<Cleaned, ServerError> {
     let began = Instant::now();
-    let place = Place::of(wire).await?;
     let markers: Vec<_> = runs.iter().map(Ledger::marker).filter(Marker::has_keys).collect();
-    let store = StoredKeys { wire, place: &place };
-    let complete = Removal { store, shared }.run(&markers).await?;
+    let removal = Removal { store, shared };
+    let complete = removal.run(&markers).await?;
     if complete {
         for ledger in runs {
             ledger.drop_keys();
-            registry::strike_keys(wire, ledger).await?;
+            removal.store.strike_keys(ledger).await?;
         }
     }
     Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
-/// What a removal asks of a server.
+/// What is asked of the keys of a server.
 pub(super) trait Store: Sync {
     /// How many keys it has.
     fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
     /// One step through all of them from `cursor`: the next cursor, `"0"` at the end, and those that may be a run's.
     fn scan(&self, cursor: &str) -> impl Future<Output = Result<(String, Vec<Vec<u8>>), ServerError>> + Send;
+    /// Whether it is where this key belongs.
+    fn holds(&self, _key: &[u8]) -> bool {
+        true
+    }
+    /// How many of these are there.
+    fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
+    /// The keys of `ledger` are gone: its marker, if there is any, says so.
+    fn strike_keys(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), ServerError>> + Send {
+        async { Ok(()) }
+    }
     /// Removes these; how many were there.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
 /// A removal from a server.
-pub(super) struct Removal<'a, S> {
-    pub(super) store: S,
-    pub(super) shared: &'a Shared,
+struct Removal<'a, S> {
+    store: S,
+    shared: &'a Shared,
 }
 
 impl<S: Store> Removal<'_, S> {
     /// Whether it went to its end.
-    pub(super) async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
+    async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
         if markers.is_empty() {
             return Ok(true);
         }
@@ -226,12 +239,31 @@ fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
 }
 
 /// The keys of a server, or of a node of a cluster.
-struct StoredKeys<'a> {
+pub(super) struct StoredKeys<'a> {
     wire: &'a Wire,
-    place: &'a Place,
+    place: Place,
+}
+
+impl<'a> StoredKeys<'a> {
+    /// Asks which they are.
+    pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
+        Ok(Self { wire, place: Place::of(wire).await? })
+    }
 }
 
 impl Store for StoredKeys<'_> {
+    fn holds(&self, key: &[u8]) -> bool {
+        self.place.holds(key)
+    }
+
+    async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+        self.place.of_keys(self.wire, "EXISTS", keys).await
+    }
+
+    async fn strike_keys(&self, ledger: &Ledger) -> Result<(), ServerError> {
+        registry::strike_keys(self.wire, ledger).await
+    }
+
     async fn size(&self) -> Result<u64, ServerError> {
         self.wire.count(&["DBSIZE"]).await
     }
@@ -289,6 +321,10 @@ mod tests {
             let last = (step + 1) * SCAN_COUNT >= self.size;
             let found = if last { self.keys.lock().unwrap().iter().cloned().collect() } else { Vec::new() };
             Ok((if last { 0 } else { step + 1 }.to_string(), found))
+        }
+
+        async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+            Ok(keys.len() as u64)
         }
 
         async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {

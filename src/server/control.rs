@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    convert::identity,
     io,
     sync::{Arc, mpsc::Sender},
     thread::{self, JoinHandle},
@@ -14,8 +15,16 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned,
-    Turned, answer::Reply, clean, order::Order, tune::Turn, watch::Watch,
+    Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, ServerError, SetUp,
+    Survey, Tuned, Turned,
+    clean::{self, StoredKeys},
+    count,
+    memcached::{self, Items},
+    order::{Means, Order},
+    plane::Wire,
+    registry, set_up, survey,
+    tune::{self, Turn},
+    watch::Watch,
 };
 use crate::{
     clock::Clock,
@@ -23,8 +32,12 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
+/// What a memcached does not have, where it is asked for.
+const CONFIG: &str = "CONFIG: its settings are those that it was started with";
+const SETUPS: &str = "scripts, functions or indexes that a setup could make";
+
 /// The control plane of one target. Dropping it ends its thread at once, even when the server hangs; what was ordered
-/// and not done then is answered with [`ServerError::Stopped`](super::ServerError::Stopped).
+/// and not done then is answered with [`ServerError::Stopped`].
 ///
 /// Orders never block. Their answers come within some seconds: an order given while the server cannot be reached is
 /// refused with the cause, one given before the first attempt to connect is decided waits for that.
@@ -67,16 +80,25 @@ impl Control {
         self
     }
 
-    fn answer<T>(&self) -> (Reply<T>, Answer<T>) {
+    /// Gives an order, which `act` carries out; `also` says what else it is.
+    fn order<T, F>(
+        &self,
+        act: impl FnOnce(Means) -> F + Send + 'static,
+        also: impl FnOnce(Order) -> Order,
+    ) -> Answer<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, ServerError>> + Send,
+    {
         let (reply, answer) = Answer::new();
-        (reply, answer.redacting(self.redacts))
+        // When the thread is gone, the order is dropped with its reply, and the answer is Stopped.
+        drop(self.orders.send(also(Order::new(reply, act))));
+        answer.redacting(self.redacts)
     }
 
     /// Polls once more, now: what the server told is among the news when this is answered.
     pub fn poll(&self) -> Answer<()> {
-        let (reply, answer) = self.answer();
-        self.order(Order::Poll(reply));
-        answer
+        self.order(async |_| Ok(()), Order::after_poll)
     }
 
     /// Asks what already lives on the server. Writes nothing.
@@ -86,49 +108,63 @@ impl Control {
 
     /// The same, and whether the server has these commands.
     pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
-        let (reply, answer) = self.answer();
-        self.order(Order::Survey(commands, reply));
-        answer
+        let act = async move |Means { wire, target, .. }: Means| match wire {
+            Wire::Redis(wire) => survey::survey(&wire, &target, commands).await,
+            Wire::Memcached(wire) => memcached::survey(&wire, &target).await,
+        };
+        self.order(act, identity)
     }
 
     /// Brings the marker of `ledger` up to what that says, and keeps it so: it is looked at with every poll, and set again
-    /// if it was lost. To be answered before the first write.
+    /// if it was lost. To be answered before the first write. A memcached holds nothing but the workload's keys.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
-        let (reply, answer) = self.answer();
-        self.order(Order::Mark(ledger.clone(), reply));
-        answer
+        let noted = ledger.clone();
+        let act = async move |means: Means| match means.wire {
+            Wire::Redis(wire) => registry::bring(&wire, &noted).await,
+            Wire::Memcached(_) => Ok(()),
+        };
+        self.order(act, |order| order.noting(ledger))
     }
 
     /// Looks for the markers of sessions that were killed before they could clean up, or kept their keys; one that still
     /// puts load on the server, or changed its settings and is connected, is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
-        let (reply, answer) = self.answer();
-        self.order(Order::FindLeftovers(reply));
-        answer
+        let act = async |Means { wire, target, .. }: Means| match wire {
+            Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
+            Wire::Memcached(_) => Ok(Vec::new()),
+        };
+        self.order(act, identity)
     }
 
     /// Looks in the other databases for the markers that tell of what is the server's: of parameters, and of what setups
     /// made. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
-        let (reply, answer) = self.answer();
-        self.order(Order::FindElsewhere(reply));
-        answer
+        let act = async |Means { wire, target, .. }: Means| match wire {
+            Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
+            Wire::Memcached(_) => Ok(Vec::new()),
+        };
+        self.order(act, identity)
     }
 
     /// Begins to remove the keys of `runs` from the target's database, and then what their markers say of them. Their
     /// load has to be off.
     pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
-        let (reply, answer) = self.answer();
         let shared = Arc::new(clean::Shared::default());
-        self.order(Order::Clean(runs, Arc::clone(&shared), reply));
-        Cleaning { shared, answer }
+        let seen = Arc::clone(&shared);
+        let act = async move |means: Means| match means.wire {
+            Wire::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, &runs, &seen).await,
+            Wire::Memcached(wire) => clean::clean(Items(&wire), &runs, &seen).await,
+        };
+        Cleaning { shared, answer: self.order(act, identity) }
     }
 
     /// Looks for the keys of `span` that are called so; of very many for a part that is spread evenly.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
-        let (reply, answer) = self.answer();
-        self.order(Order::Count(span, names, reply));
-        answer
+        let act = async move |means: Means| match means.wire {
+            Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
+            Wire::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
+        };
+        self.order(act, identity)
     }
 
     /// Sets one of the [`PARAMETERS`](super::PARAMETERS). What is to be set back stands in `ledger` and its marker before;
@@ -139,37 +175,36 @@ impl Control {
         value: String,
         ledger: &Ledger,
     ) -> Answer<Turned> {
-        let (reply, answer) = self.answer();
-        self.order(Order::SetConfig(Turn { parameter, value, ledger: ledger.clone() }, reply));
-        answer
+        let turn = Turn { parameter, value, ledger: ledger.clone() };
+        let act = async move |means: Means| tune::turn(&means.redis(CONFIG)?, &means.target, &turn).await;
+        self.order(act, |order| order.noting(ledger))
     }
 
     /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of `ledger` and its
     /// marker, which goes with the last of what it holds.
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
-        let (reply, answer) = self.answer();
-        self.order(Order::RestoreConfig(tuned, ledger.clone(), reply));
-        answer
+        let ledger = ledger.clone();
+        let act = async move |means: Means| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
+        self.order(act, identity)
     }
 
     /// Runs the commands of a setup in their order. What is to be undone of each stands in `ledger` and its marker before;
     /// the marker is kept as [`mark`](Self::mark) keeps it.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
-        let (reply, answer) = self.answer();
-        self.order(Order::SetUp(commands, ledger.clone(), reply));
-        answer
+        let noted = ledger.clone();
+        let act = async move |means: Means| {
+            let outcome = set_up::set_up(&means.redis(SETUPS)?, &commands, &noted).await;
+            (means.asked)(outcome.answered.clone());
+            Ok(outcome)
+        };
+        self.order(act, |order| order.noting(ledger))
     }
 
     /// Undoes what a setup made, and takes it out of `ledger` and its marker. The answer is whether it was still there.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
-        let (reply, answer) = self.answer();
-        self.order(Order::Undo(made, ledger.clone(), reply));
-        answer
-    }
-
-    fn order(&self, order: Order) {
-        // When the thread is gone, the order is dropped with its reply, and the answer is Stopped.
-        drop(self.orders.send(order));
+        let ledger = ledger.clone();
+        let act = async move |means: Means| set_up::undo(&means.redis(SETUPS)?, &made, &ledger).await;
+        self.order(act, identity)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Looks whether keys are there: all of them, or of many a part that is spread evenly.
 
-use super::{ServerError, link::Wire, place::Place};
+use super::{
+    ServerError,
+    clean::{CHUNK, Store},
+};
 use crate::workload::{KeyNames, KeySpan, NameSet};
 
 /// So many keys are looked for at the most: a tenth of a second of the server's time.
 const MOST: u64 = 100_000;
-/// Keys that one command asks for.
-pub(super) const CHUNK: usize = 500;
 
 /// What a look found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,24 +18,27 @@ pub struct Counted {
     pub there: u64,
 }
 
-/// Looks for the keys of `span`. On a node of a cluster for those that belong there.
-pub(super) async fn count(wire: &Wire, span: &KeySpan, names: &KeyNames) -> Result<Counted, ServerError> {
-    let place = Place::of(wire).await?;
+/// Looks for the keys of `span`, or of many for a part that is spread evenly. On a node of a cluster for those that belong there.
+pub(super) async fn count(
+    store: impl Store,
+    span: &KeySpan,
+    names: &KeyNames,
+) -> Result<Counted, ServerError> {
     let mut counted = Counted::default();
-    let mut wanted = spread(span, names).filter(|key| place.holds(key));
+    let mut wanted = spread(span, names).filter(|key| store.holds(key));
     loop {
         let chunk: Vec<_> = wanted.by_ref().take(CHUNK).collect();
         if chunk.is_empty() {
             return Ok(counted);
         }
-        let there = place.of_keys(wire, "EXISTS", &chunk).await?;
+        let there = store.there(&chunk).await?;
         counted.there = counted.there.saturating_add(there);
         counted.looked_for += chunk.len() as u64;
     }
 }
 
 /// The names of `span`, or of more than [`MOST`] every so many.
-pub(super) fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
+fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
     let total = span.total().unwrap_or(u64::MAX);
     let step = usize::try_from(total.div_ceil(MOST).max(1)).unwrap_or(usize::MAX);
     let of_set = move |set: &'a NameSet| {

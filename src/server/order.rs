@@ -1,124 +1,72 @@
-//! What is to be done on a server besides polls, and how each dialect does it.
+//! Something to be done on a server besides the polls that come by themselves, and where its answer goes.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, pin::Pin};
 
-use super::{
-    Cleaned, Counted, Ledger, Made, Marker, Restored, ServerError, SetUp, Survey, Tuned, Turned,
-    answer::Reply,
-    clean, count,
-    link::Wire,
-    memcached, plane, registry, set_up, survey,
-    tune::{self, Turn},
-};
-use crate::{
-    endpoint::Target,
-    workload::{KeyNames, KeySpan, SetupCommand},
-};
+use super::{Ledger, ServerError, answer::Reply, link, plane::Wire};
+use crate::endpoint::Target;
 
-/// Something to be done on the server, and where its answer goes.
-pub(super) enum Order {
-    /// A poll besides those that come by themselves.
-    Poll(Reply<()>),
-    /// With the commands that are to be there.
-    Survey(BTreeSet<String>, Reply<Survey>),
-    Mark(Ledger, Reply<()>),
-    FindLeftovers(Reply<Vec<Marker>>),
-    FindElsewhere(Reply<Vec<Marker>>),
-    Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
-    Count(KeySpan, KeyNames, Reply<Counted>),
-    SetConfig(Turn, Reply<Turned>),
-    RestoreConfig(Tuned, Ledger, Reply<Restored>),
-    SetUp(Vec<SetupCommand>, Ledger, Reply<SetUp>),
-    Undo(Made, Ledger, Reply<bool>),
+/// What an order is carried out with.
+pub(super) struct Means {
+    pub(super) wire: Wire,
+    pub(super) target: Target,
+    /// Takes what a setup asked the server for, by command.
+    pub(super) asked: Box<dyn FnOnce(BTreeMap<String, u64>) + Send>,
+}
+
+impl Means {
+    /// What commands are sent to a Redis by.
+    ///
+    /// # Errors
+    /// A memcached does not have what is `needed`.
+    pub(super) fn redis(&self, needed: &'static str) -> Result<link::Wire, ServerError> {
+        match &self.wire {
+            Wire::Redis(wire) => Ok(wire.clone()),
+            Wire::Memcached(_) => Err(ServerError::Missing(needed)),
+        }
+    }
+}
+
+type Answered = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// An order. What it does stands where it is given, in [`Control`](super::Control).
+pub(super) struct Order {
+    act: Box<dyn FnOnce(Result<Means, ServerError>) -> Answered + Send>,
+    /// What has to be undone once it is carried out.
+    pub(super) ledger: Option<Ledger>,
+    /// Whether a poll comes before it.
+    pub(super) needs_poll: bool,
 }
 
 impl Order {
-    /// Nobody may wait for the answer any more; then it is dropped. What a setup asked the server for is told by `asked`.
-    pub(super) async fn carry_out(
-        self,
-        wire: plane::Wire,
-        target: Target,
-        asked: impl FnOnce(BTreeMap<String, u64>),
-    ) {
-        match wire {
-            plane::Wire::Redis(wire) => self.ask_redis(wire, target, asked).await,
-            plane::Wire::Memcached(wire) => self.ask_memcached(wire, target).await,
-        }
+    /// One whose answer is what `act` brings.
+    pub(super) fn new<T, F>(reply: Reply<T>, act: impl FnOnce(Means) -> F + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, ServerError>> + Send,
+    {
+        let answer = async move |means: Result<Means, ServerError>| {
+            let answer = match means {
+                Ok(means) => act(means).await,
+                Err(error) => Err(error),
+            };
+            // Nobody may wait for it any more.
+            drop(reply.send(answer));
+        };
+        Self { act: Box::new(|means| Box::pin(answer(means))), ledger: None, needs_poll: false }
     }
 
-    async fn ask_redis(self, wire: Wire, target: Target, asked: impl FnOnce(BTreeMap<String, u64>)) {
-        match self {
-            // The control state does that itself.
-            Self::Poll(_) => {}
-            Self::Survey(commands, reply) => {
-                drop(reply.send(survey::survey(&wire, &target, commands).await));
-            }
-            Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
-            Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire, &target).await)),
-            Self::FindElsewhere(reply) => drop(reply.send(registry::elsewhere(&wire, &target).await)),
-            Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
-            Self::Count(span, names, reply) => drop(reply.send(count::count(&wire, &span, &names).await)),
-            Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &target, &turn).await)),
-            Self::RestoreConfig(tuned, ledger, reply) => {
-                drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
-            }
-            Self::SetUp(commands, ledger, reply) => {
-                let outcome = set_up::set_up(&wire, &commands, &ledger).await;
-                asked(outcome.answered.clone());
-                drop(reply.send(Ok(outcome)));
-            }
-            Self::Undo(made, ledger, reply) => drop(reply.send(set_up::undo(&wire, &made, &ledger).await)),
-        }
+    /// The same, after which what `ledger` holds has to be undone.
+    pub(super) fn noting(self, ledger: &Ledger) -> Self {
+        Self { ledger: Some(ledger.clone()), ..self }
     }
 
-    /// It holds nothing but the workload's keys: no marker, and no list of runs.
-    async fn ask_memcached(self, wire: memcached::Wire, target: Target) {
-        match self {
-            Self::Poll(_) => {}
-            Self::Survey(_, reply) => drop(reply.send(memcached::survey(&wire, &target).await)),
-            Self::Clean(runs, shared, reply) => {
-                drop(reply.send(memcached::clean(&wire, &runs, &shared).await));
-            }
-            Self::Count(span, names, reply) => {
-                drop(reply.send(memcached::count(&wire, &span, &names).await));
-            }
-            Self::Mark(_, reply) => drop(reply.send(Ok(()))),
-            Self::FindLeftovers(reply) | Self::FindElsewhere(reply) => drop(reply.send(Ok(Vec::new()))),
-            Self::SetConfig(..) | Self::RestoreConfig(..) => {
-                self.refuse(ServerError::Missing("CONFIG: its settings are those that it was started with"));
-            }
-            Self::SetUp(..) | Self::Undo(..) => {
-                self.refuse(ServerError::Missing("scripts, functions or indexes that a setup could make"));
-            }
-        }
+    /// The same, behind a poll.
+    pub(super) fn after_poll(self) -> Self {
+        Self { needs_poll: true, ..self }
     }
 
-    /// What has to be undone once this is carried out.
-    pub(super) fn ledger(&self) -> Option<&Ledger> {
-        match self {
-            Self::Mark(ledger, _) | Self::SetConfig(Turn { ledger, .. }, _) | Self::SetUp(_, ledger, _) => {
-                Some(ledger)
-            }
-            _ => None,
-        }
-    }
-
-    /// Answers it with this error.
-    pub(super) fn refuse(self, error: ServerError) {
-        match self {
-            Self::Poll(reply) => drop(reply.send(Err(error))),
-            Self::Survey(_, reply) => drop(reply.send(Err(error))),
-            Self::Mark(_, reply) => drop(reply.send(Err(error))),
-            Self::FindLeftovers(reply) | Self::FindElsewhere(reply) => drop(reply.send(Err(error))),
-            Self::Clean(.., reply) => drop(reply.send(Err(error))),
-            Self::Count(.., reply) => drop(reply.send(Err(error))),
-            Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
-            Self::RestoreConfig(.., reply) => drop(reply.send(Err(error))),
-            Self::SetUp(.., reply) => drop(reply.send(Err(error))),
-            Self::Undo(.., reply) => drop(reply.send(Err(error))),
-        }
+    /// Carries it out and answers it; without means the answer is why there are none.
+    pub(super) fn carry_out(self, means: Result<Means, ServerError>) -> Answered {
+        (self.act)(means)
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     Ledger, Message, ServerError,
-    order::Order,
+    order::{Means, Order},
     plane::{Link, Poller, Wire},
     poll::Polled,
     registry::{self, Kept},
@@ -150,18 +150,14 @@ impl ControlState {
         loop {
             let asked = tokio::select! {
                 cause = link.lost() => return Ended::Broken(cause),
-                Some(order) = self.orders.recv() => match order {
-                    Order::Poll(reply) => Some(reply),
-                    order => {
-                        self.ledger = order.ledger().cloned().or(self.ledger.take());
-                        let (news, clock) = (self.news.clone(), self.clock);
-                        let asked = move |requests| {
-                            drop(news.send(Message::Asked { at_ns: clock.now_ns(), requests }));
-                        };
-                        tokio::spawn(order.carry_out(link.wire(), self.target.clone(), asked));
+                Some(order) = self.orders.recv() => {
+                    self.ledger = order.ledger.clone().or(self.ledger.take());
+                    if !order.needs_poll {
+                        tokio::spawn(order.carry_out(Ok(self.means(link.wire()))));
                         continue;
                     }
-                },
+                    Some(order)
+                }
                 _ = polls.tick() => None,
             };
             match self.poll(&link.wire()).await {
@@ -169,9 +165,16 @@ impl ControlState {
                 Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
                 Err(error) => return Ended::Broken(error.to_string()),
             }
-            // Who asked may have stopped waiting.
-            asked.map(|reply| reply.send(Ok(())));
+            if let Some(order) = asked {
+                order.carry_out(Ok(self.means(link.wire()))).await;
+            }
         }
+    }
+
+    fn means(&self, wire: Wire) -> Means {
+        let (news, clock) = (self.news.clone(), self.clock);
+        let asked = move |requests| drop(news.send(Message::Asked { at_ns: clock.now_ns(), requests }));
+        Means { wire, target: self.target.clone(), asked: Box::new(asked) }
     }
 
     /// Looks, and sees to the marker.
@@ -209,7 +212,9 @@ impl ControlState {
         loop {
             tokio::select! {
                 () = sleep_until(until) => return,
-                Some(order) = self.orders.recv() => order.refuse(ServerError::Unreachable(cause.to_owned())),
+                Some(order) = self.orders.recv() => {
+                    order.carry_out(Err(ServerError::Unreachable(cause.to_owned()))).await;
+                }
             }
         }
     }

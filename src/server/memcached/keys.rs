@@ -1,34 +1,20 @@
 //! Looks whether keys are there, and removes them: by their names, since nothing else finds them.
 
-use tokio::time::Instant;
-
 use super::Wire;
-use crate::{
-    server::{
-        Cleaned, Counted, Ledger, Marker, ServerError,
-        clean::{Removal, Shared, Store},
-        count::{CHUNK, spread},
-    },
-    workload::{KeyNames, KeySpan},
-};
-
-/// Removes the keys of all `runs`. Keys that somebody writes under their prefixes meanwhile may stay: the load has to be off.
-pub(in crate::server) async fn clean(
-    wire: &Wire,
-    runs: &[Ledger],
-    shared: &Shared,
-) -> Result<Cleaned, ServerError> {
-    let began = Instant::now();
-    let markers: Vec<_> = runs.iter().map(Ledger::marker).filter(Marker::has_keys).collect();
-    let complete = Removal { store: Items(wire), shared }.run(&markers).await?;
-    if complete {
-        runs.iter().for_each(Ledger::drop_keys);
-    }
-    Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
-}
+use crate::server::{ServerError, clean::Store};
 
 /// The items of a memcached.
-struct Items<'a>(&'a Wire);
+pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a Wire);
+
+impl Items<'_> {
+    /// Asks `command` of each key, with one reply each; how many replies begin so.
+    async fn of_keys(&self, command: &str, keys: &[Vec<u8>], good: &[u8]) -> Result<u64, ServerError> {
+        let line = |key: &Vec<u8>| [command.as_bytes(), b" ", key.as_slice(), b"\r\n"].concat();
+        let bytes: Vec<_> = keys.iter().flat_map(line).collect();
+        let replies = self.0.ask(command, &bytes, keys.len()).await?;
+        Ok(replies.iter().filter(|reply| reply.starts_with(good)).count() as u64)
+    }
+}
 
 impl Store for Items<'_> {
     /// So many that names are always the shorter way.
@@ -40,31 +26,12 @@ impl Store for Items<'_> {
         Err(ServerError::Missing("a list of its keys"))
     }
 
-    async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        let command = |key: &Vec<u8>| [b"delete ", key.as_slice(), b"\r\n"].concat();
-        let bytes: Vec<_> = keys.iter().flat_map(command).collect();
-        let replies = self.0.ask("delete", &bytes, keys.len()).await?;
-        Ok(replies.iter().filter(|reply| reply.starts_with(b"DELETED")).count() as u64)
+    /// By a meta get without a flag, which brings no value.
+    async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+        self.of_keys("mg", keys, b"HD").await
     }
-}
 
-/// Looks for the keys of `span`, or of many for a part that is spread evenly. Each is asked for by a meta get without a
-/// flag, which brings no value.
-pub(in crate::server) async fn count(
-    wire: &Wire,
-    span: &KeySpan,
-    names: &KeyNames,
-) -> Result<Counted, ServerError> {
-    let mut counted = Counted::default();
-    let mut wanted = spread(span, names);
-    loop {
-        let chunk: Vec<_> = wanted.by_ref().take(CHUNK).collect();
-        if chunk.is_empty() {
-            return Ok(counted);
-        }
-        let bytes: Vec<_> = chunk.iter().flat_map(|key| [b"mg ", key.as_slice(), b"\r\n"].concat()).collect();
-        let replies = wire.ask("mg", &bytes, chunk.len()).await?;
-        counted.there += replies.iter().filter(|reply| reply.starts_with(b"HD")).count() as u64;
-        counted.looked_for += chunk.len() as u64;
+    async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+        self.of_keys("delete", keys, b"DELETED").await
     }
 }

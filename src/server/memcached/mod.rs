@@ -16,7 +16,7 @@ mod poll;
 mod stats;
 mod survey;
 
-pub(super) use keys::{clean, count};
+pub(super) use keys::Items;
 pub(super) use link::{Link, Wire};
 pub(super) use poll::Poller;
 pub(super) use survey::survey;
