@@ -192,7 +192,7 @@ fn a_session_at_work_is_not_robbed_without_yes() {
     let (result, _) = run_clean(&["-p", &port]);
     let error = result.unwrap_err();
     assert!(error.to_string().contains("(1 connection)"), "{error}");
-    assert_eq!((Failure::from(error).exit_code(), dbsize(&server)), (1, 8006));
+    assert_eq!((error.exit_code(), dbsize(&server)), (1, 8006));
     run_clean(&["-p", &port, "--yes"]).0.unwrap();
     assert_eq!(dbsize(&server), LEFT);
 }
@@ -203,7 +203,7 @@ fn bad_usage_and_an_absent_server_have_their_exit_codes() {
     crate::support::program::run(&["clean", "-p", "0"]).expect_code(2);
     let absent = run_clean(&["-p", &crate::support::free_port().to_string()]).0.unwrap_err();
     assert!(absent.to_string().contains("nothing listens"), "{absent}");
-    assert_eq!(Failure::from(absent).exit_code(), 1);
+    assert_eq!(absent.exit_code(), 1);
 }
 
 #[test]
