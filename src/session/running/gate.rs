@@ -20,7 +20,7 @@ use crate::{
 
 /// How far the way to the first write is gone.
 #[derive(Debug)]
-enum GateState {
+enum Stage {
     /// Nothing was asked yet, or the answer was no.
     Shut,
     /// The server is being asked what lives there.
@@ -28,7 +28,7 @@ enum GateState {
     /// A person is being asked.
     Asking,
     /// A person is being asked about knobs that may do harm; what was there before the question goes on.
-    Warning(Box<GateState>),
+    Warning(Box<Stage>),
     /// The marker is being set.
     Marking(Answer<()>),
     /// This setup is being run.
@@ -55,7 +55,7 @@ pub(super) enum Admission {
 /// The gate.
 #[derive(Debug)]
 pub(super) struct Gate {
-    state: GateState,
+    state: Stage,
     /// What waits to pass.
     held: Option<Knobs>,
     /// Whether a person has said yes to everything, on the command line.
@@ -83,7 +83,7 @@ impl Gate {
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
-            state: if keys == Keys::OwnServers { GateState::Open } else { GateState::Shut },
+            state: if keys == Keys::OwnServers { Stage::Open } else { Stage::Shut },
             held: None,
             is_allowed,
             caution: Caution::new(commission),
@@ -107,8 +107,8 @@ impl Gate {
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.question = Some(format!("{harm}. Continue?"));
-            let before = std::mem::replace(&mut self.state, GateState::Shut);
-            self.state = GateState::Warning(Box::new(before));
+            let before = std::mem::replace(&mut self.state, Stage::Shut);
+            self.state = Stage::Warning(Box::new(before));
             return None;
         }
         self.let_pass()
@@ -122,8 +122,8 @@ impl Gate {
 
     /// Nobody waits for the answer to a question about harm any more.
     fn take_warning_back(&mut self) {
-        if let GateState::Warning(before) = &mut self.state {
-            self.state = std::mem::replace(before, GateState::Shut);
+        if let Stage::Warning(before) = &mut self.state {
+            self.state = std::mem::replace(before, Stage::Shut);
             self.question = None;
         }
     }
@@ -159,14 +159,14 @@ impl Gate {
             || self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
         self.held = Some(knobs);
         match self.state {
-            GateState::Open | GateState::Extending(_) if !is_agreed => {
-                self.state = GateState::Surveying(self.survey(control));
+            Stage::Open | Stage::Extending(_) if !is_agreed => {
+                self.state = Stage::Surveying(self.survey(control));
             }
-            GateState::Open | GateState::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
+            Stage::Open | Stage::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
                 return self.pass();
             }
-            GateState::Open | GateState::Extending(_) => return self.go_on(control),
-            GateState::Shut => self.state = GateState::Surveying(self.survey(control)),
+            Stage::Open | Stage::Extending(_) => return self.go_on(control),
+            Stage::Shut => self.state = Stage::Surveying(self.survey(control)),
             _ => {}
         }
         None
@@ -179,19 +179,18 @@ impl Gate {
 
     /// What waits, if nothing is left to be done before it; else that is begun. To be called where it is allowed.
     fn go_on(&mut self, control: &Control) -> Option<Knobs> {
-        let was_open =
-            matches!(self.state, GateState::Open | GateState::Extending(_) | GateState::Preparing(..));
-        self.state = GateState::Open;
+        let was_open = matches!(self.state, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
+        self.state = Stage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
         if let Some(answer) = self.extend(span(knobs), control) {
-            self.state = if was_open { GateState::Extending(answer) } else { GateState::Marking(answer) };
+            self.state = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
             return None;
         }
         if let Some(setup) = self.lacking(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
-            self.state = GateState::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
+            self.state = Stage::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
             return None;
         }
         self.let_pass()
@@ -215,17 +214,17 @@ impl Gate {
 
     /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
     pub fn is_stuck(&self) -> bool {
-        self.held.is_some() && matches!(self.state, GateState::Shut)
+        self.held.is_some() && matches!(self.state, Stage::Shut)
     }
 
     /// Whether what waits was allowed, and will pass by itself.
     pub fn is_extending(&self) -> bool {
-        matches!(self.state, GateState::Extending(_) | GateState::Preparing(..))
+        matches!(self.state, Stage::Extending(_) | Stage::Preparing(..))
     }
 
     /// Whether the load before what waits may go on.
     pub fn keeps_load(&self) -> bool {
-        self.is_extending() || matches!(self.state, GateState::Warning(_))
+        self.is_extending() || matches!(self.state, Stage::Warning(_))
     }
 
     /// Why the server has not told what lives on it, if an attempt to ask failed.
@@ -241,7 +240,7 @@ impl Gate {
     /// Tries again to let the waiting knobs pass.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {
-            self.state = GateState::Surveying(self.survey(control));
+            self.state = Stage::Surveying(self.survey(control));
         }
     }
 
@@ -251,33 +250,33 @@ impl Gate {
             return Some(Admission::Warn(question));
         }
         match &self.state {
-            GateState::Surveying(answer) => match answer.wait(limit)? {
+            Stage::Surveying(answer) => match answer.wait(limit)? {
                 Ok(survey) => self.surveyed(&survey, control),
                 Err(error) => {
                     // The knobs go on waiting: a server that comes back is asked again.
-                    self.state = GateState::Shut;
+                    self.state = Stage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
                 }
             },
-            GateState::Marking(answer) => match answer.wait(limit)? {
+            Stage::Marking(answer) => match answer.wait(limit)? {
                 Ok(()) => self.go_on(control).map(Admission::Pass),
                 Err(error) => {
                     self.not_marked(&error);
                     Some(self.refuse(error.to_string()))
                 }
             },
-            GateState::Preparing(setup, answer) => {
+            Stage::Preparing(setup, answer) => {
                 let outcome = answer.wait(limit)?;
                 let setup = setup.clone();
                 self.prepared(setup, outcome, control)
             }
             // Where it was refused, the control plane tells, and tries again with each poll.
-            GateState::Extending(answer) => {
+            Stage::Extending(answer) => {
                 drop(answer.wait(limit)?);
                 self.go_on(control).map(Admission::Pass)
             }
-            GateState::Shut | GateState::Asking | GateState::Warning(_) | GateState::Open => None,
+            Stage::Shut | Stage::Asking | Stage::Warning(_) | Stage::Open => None,
         }
     }
 
@@ -300,13 +299,13 @@ impl Gate {
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
             return self.go_on(control).map(Admission::Pass);
         }
-        self.state = GateState::Open;
+        self.state = Stage::Open;
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
     /// Waits until a setup that is under way was run, if that is within `limit`.
     pub fn await_setup(&self, limit: Duration) {
-        if let GateState::Preparing(_, answer) = &self.state {
+        if let Stage::Preparing(_, answer) = &self.state {
             // What it made stands in the ledger.
             drop(answer.wait(limit));
         }
@@ -321,15 +320,15 @@ impl Gate {
 
     /// A person answered.
     pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Admission> {
-        let is_asking = matches!(self.state, GateState::Asking);
-        let is_warning = matches!(self.state, GateState::Warning(_));
+        let is_asking = matches!(self.state, Stage::Asking);
+        let is_warning = matches!(self.state, Stage::Warning(_));
         if !is_asking && !is_warning {
             return None;
         }
         self.take_warning_back();
         if !yes {
             if is_asking {
-                self.state = GateState::Shut;
+                self.state = Stage::Shut;
             }
             self.caution.decline();
             self.held = None;
@@ -337,7 +336,7 @@ impl Gate {
         }
         self.caution.accept(self.held.as_ref());
         // What only reads opens nothing.
-        let is_open = is_asking || matches!(self.state, GateState::Open | GateState::Extending(_));
+        let is_open = is_asking || matches!(self.state, Stage::Open | Stage::Extending(_));
         let passed = if is_open { self.go_on(control) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
@@ -364,7 +363,7 @@ impl Gate {
             return Some(self.refuse(obstacle.to_string()));
         }
         if writes.is_nothing() {
-            self.state = GateState::Shut;
+            self.state = Stage::Shut;
             return self.pass().map(Admission::Pass);
         }
         let question = survey.asks(&writes).filter(|_| !self.is_allowed);
@@ -374,12 +373,12 @@ impl Gate {
             (None, Some(question)) => question,
             (None, None) => return self.go_on(control).map(Admission::Pass),
         };
-        self.state = GateState::Asking;
+        self.state = Stage::Asking;
         Some(Admission::Ask(question))
     }
 
     fn refuse(&mut self, cause: String) -> Admission {
-        self.state = GateState::Shut;
+        self.state = Stage::Shut;
         self.held = None;
         Admission::Refuse(cause)
     }
