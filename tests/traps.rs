@@ -155,7 +155,7 @@ fn no_latency_is_taken_from_the_wall_clock() {
         "probe/ping/",
         "demo/",
         "src/clock.rs",
-        "workload/draws.rs",
+        "workload/slots.rs",
         "memtier/run.rs",
     ];
     let reads = ["SystemTime", "OffsetDateTime::now", "ClockId::Realtime", "CLOCK_REALTIME", "unix_ms"];
