@@ -8,7 +8,7 @@
 //! behind a hung line. That is the thread's to bear: time and signals go on to be obeyed. Where both streams lead to
 //! the same place they share a thread, so that what is said on them keeps its order.
 //!
-//! Frames of the screen go another way ([`Wire`](crate::tui::wire)): one that was not taken is drawn anew, never queued.
+//! Frames of the screen go another way (the wire of [`tui`](crate::tui)): one that was not taken is drawn anew, never queued.
 
 use std::{
     collections::VecDeque,

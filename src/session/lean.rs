@@ -31,7 +31,7 @@ impl Sink for Lean {
     }
 }
 
-/// The line of what was measured; `None` as of [`line`].
+/// The line of what was measured; `None` as of [`line()`].
 fn lean(record: &Record) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
     if let Record::Interval(interval) = record
