@@ -111,7 +111,8 @@ fn a_real_redis_is_measured_in_every_format() {
     let written = |format| {
         let outcome = run_to_its_end(&Plan { format, ..redis.plan(Mode::Latency) });
         outcome.result.unwrap();
-        assert_eq!(outcome.err, "");
+        // On a busy machine one may be without an answer at the end.
+        assert!(outcome.err.is_empty() || outcome.err.contains(" unanswered, "), "{}", outcome.err);
         outcome.out.strip_suffix('\n').unwrap().to_owned()
     };
     for format in [Format::Standard, Format::Raw] {
