@@ -345,6 +345,16 @@ fn a_terminal_that_dies_ends_the_session_and_the_keys_are_removed() {
     assert_eq!(server.cli(&["DBSIZE"]), "0");
 }
 
+#[test]
+fn a_key_whose_sequence_breaks_off_does_not_stop_the_screen() {
+    let server = Server::redis().start();
+    let mut terminal = loaded(&server, &["-c", "2"]);
+    terminal.press("\x1b[1;");
+    terminal.wait_for_time("00:00:03");
+    terminal.press("5C");
+    quit(terminal, &server);
+}
+
 /// The numbers in a colour command that name a colour.
 fn colours(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();

@@ -1,6 +1,15 @@
 //! What the terminal tells us, in the words of the app.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::Duration,
+};
 
 use ratatui::crossterm::event::{
     self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind,
@@ -13,6 +22,12 @@ use rustix::{
 };
 
 use crate::app::{Gesture, Key, KeyCode};
+
+/// How soon the reading ends when the screen is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the beginning waits for a terminal to be listened to.
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// Something the terminal told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +51,13 @@ pub trait Events {
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
 }
 
-/// The terminal on standard input.
+/// The terminal on standard input, read on a thread of its own: crossterm waits inside a sequence that breaks off, and
+/// reads a terminal that is gone (a dropped SSH line) for ever. The screen waits for neither.
 #[derive(Debug)]
-pub struct TerminalEvents;
+pub struct TerminalEvents {
+    events: Receiver<io::Result<Option<Event>>>,
+    is_over: Arc<AtomicBool>,
+}
 
 impl TerminalEvents {
     /// Begins to listen. A change of size from here on is not missed: until it listens, crossterm does not hear
@@ -47,49 +66,67 @@ impl TerminalEvents {
     /// # Errors
     /// When the terminal is gone.
     pub fn begin() -> io::Result<Self> {
-        wait_for_input(Duration::ZERO)?;
-        event::poll(Duration::ZERO)?;
-        Ok(Self)
+        let (sender, events) = mpsc::channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, &over))?;
+        let mut begun = Self { events, is_over };
+        begun.next(LONGEST)?;
+        Ok(begun)
     }
 }
 
 impl Events for TerminalEvents {
-    /// crossterm is asked only while the terminal is there, and never waits itself: it reads a terminal that is
-    /// gone (a dropped SSH line) for ever.
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
-        wait_for_input(Duration::ZERO)?;
-        if !event::poll(Duration::ZERO)? {
-            wait_for_input(wait)?;
-            // Changes of size come to crossterm by a signal, so it is asked even when there is no input.
-            if !event::poll(Duration::ZERO)? {
-                return Ok(None);
-            }
+        check_terminal()?;
+        match self.events.recv_timeout(wait) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => check_terminal().map(|()| None),
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
         }
-        Ok(decode(&event::read()?))
     }
 }
 
-/// Returns when there is input, or after `wait`.
-///
-/// # Errors
-/// When the terminal is gone.
-fn wait_for_input(wait: Duration) -> io::Result<()> {
-    let (stdin, stdout) = (stdin(), stdout());
-    let mut terminals = vec![PollFd::new(&stdout, PollFlags::IN)];
-    if isatty(stdin) {
-        terminals.push(PollFd::new(&stdin, PollFlags::IN));
+impl Drop for TerminalEvents {
+    /// Waits until nothing is read any more, so that what is typed from here on is the shell's; not for a read that
+    /// never returns.
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        while check_terminal().is_ok() && self.events.recv_timeout(2 * LOOK).is_ok() {}
     }
-    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
-    match poll(&mut terminals, Some(&wait)) {
+}
+
+/// Sends what the terminal reports, the first time nothing, as soon as it is listened to.
+fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
+    let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
+    while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
+        sent = match event::poll(LOOK) {
+            Ok(false) => continue,
+            Ok(true) => events.send(event::read().map(|raw| decode(&raw))),
+            Err(error) => events.send(Err(error)),
+        };
+    }
+}
+
+/// An error when the terminal is gone.
+fn check_terminal() -> io::Result<()> {
+    let (stdin, stdout) = (stdin(), stdout());
+    let mut terminals = vec![PollFd::new(&stdout, PollFlags::empty())];
+    if isatty(stdin) {
+        terminals.push(PollFd::new(&stdin, PollFlags::empty()));
+    }
+    match poll(&mut terminals, Some(&Timespec::default())) {
         // A signal woke us.
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-    if terminals.iter().any(|terminal| terminal.revents().intersects(gone)) {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up"));
-    }
-    Ok(())
+    let hung_up = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    let is_gone = terminals.iter().any(|terminal| terminal.revents().intersects(hung_up));
+    if is_gone { Err(gone()) } else { Ok(()) }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
 /// An event in our words; `None` for what means nothing here: releases, drags, focus, unknown keys.
