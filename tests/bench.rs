@@ -283,8 +283,11 @@ fn it_goes_through_a_unix_socket() {
 #[test]
 fn a_loop_goes_on_until_it_is_interrupted() {
     let server = Server::redis().start();
-    let running =
-        Running::start(redyno(&["bench", "-p", &server.port_text(), "-n", "50", "-t", "get", "--csv", "-l"]));
+    // Tests that run in the background of a shell inherit that SIGINT is ignored, and so would the program, as theirs does.
+    let mut command = std::process::Command::new("env");
+    command.arg("--default-signal=INT").arg(redyno(&[]).get_program());
+    command.args(["bench", "-p", &server.port_text(), "-n", "50", "-t", "get", "--csv", "-l"]);
+    let running = Running::start(command);
     running.wait_for_lines(3, "\"GET\",\"");
     running.signal(Signal::INT);
     let outcome = running.end();
