@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Charts, ConfigPanel, Effect, Entry, LogView, Mode, Pane, Panel, Playback, Purpose, Question,
-    Reachability, RecordingState, Screen, SegmentTable, Stretch, Track, Typing, View, Zoom,
+    Charts, ConfigPanel, Effect, Entry, LogView, Lookback, Mode, Pane, Panel, Playback, Purpose, Question,
+    Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
 };
 use crate::{
     diagnose::{Finding, of_segment},
@@ -104,7 +104,7 @@ pub struct Model {
     /// The pane of it that has all of its body; `None` shows all of them.
     pub maximised: Option<Pane>,
     /// Which stretch the Latency screen shows.
-    pub stretch: Stretch,
+    pub stretch: Lookback,
     /// From which place on it lists the operations.
     pub first_operation: usize,
     /// The table of the segments.
@@ -155,7 +155,7 @@ impl Model {
             playback: None,
             screen: Screen::default(),
             maximised: None,
-            stretch: Stretch::default(),
+            stretch: Lookback::default(),
             first_operation: 0,
             segment_table: SegmentTable::default(),
             log_view: LogView::default(),
@@ -173,7 +173,8 @@ impl Model {
             course: Course::Running,
             message: None,
             effects: Vec::new(),
-            initial: knobs,
+            // Before the first segment nothing is in force.
+            initial: Knobs { load: false, ..knobs },
             options,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    app::{Notice, Playback, Reachability, Screen},
+    app::{LoadState, Notice, Playback, Reachability, Screen},
     gauge::Gauge,
     session::TimelineOptions,
 };
@@ -99,6 +99,17 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     deliver(&mut model, Notice::FirstWrite("There are keys. Write?".to_owned()));
     assert_eq!(press(&mut model, "y"), [Effect::Order(Order::AllowWrites(true))]);
     assert_eq!(model.mode, Mode::Screen);
+}
+
+#[test]
+fn a_load_from_the_command_line_is_not_shown_as_on_before_it_is_allowed() {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    assert_eq!(model.load_state(), LoadState::Settling);
+    deliver(&mut model, Notice::Danger("It may do harm. Continue?".to_owned()));
+    assert_eq!(model.load_state(), LoadState::Asking);
+    press(&mut model, "n");
+    assert_eq!((model.load_state(), model.panel.wanted().load), (LoadState::Off, false));
 }
 
 #[test]
