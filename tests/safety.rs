@@ -190,7 +190,7 @@ fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
     };
     let huge = ["-d", "64k", "-r", "1M"];
     let refused = with(&huge).expect_code(2);
-    let told = "1 M keys of about 64.0 KiB each may fill 61.0 GiB of the server's memory; a server without so much may";
+    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server without so much may";
     assert!(refused.err.contains(told) && refused.err.contains("Say --yes to go on."), "{}", refused.err);
     assert_eq!((refused.out, server.calls(&[], "set"), own_keys(&server)), (String::new(), 0, 0));
     for fine in [["--yes", ""], ["-n", "5"], ["--rate", "100"]] {
@@ -201,7 +201,11 @@ fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
     let refused = with(&["-d", "4k", "-r", "100k"]).expect_code(2);
     assert!(refused.err.contains("are left below its maxmemory"), "{}", refused.err);
     let swept = with(&["--sweep", "value size 32,64k"]).expect_code(2);
-    assert!(swept.err.contains("10 k keys of about 64.0 KiB each may fill 625 MiB"), "{}", swept.err);
+    assert!(
+        swept.err.contains("10 k keys of about 64.0 KiB and 64 B of overhead each may fill 626 MiB"),
+        "{}",
+        swept.err
+    );
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn what_may_fill_the_server_is_asked_about_at_the_start_and_on_the_way() {
     let server = Server::redis().with_args(&["--maxmemory", "64mb"]).start();
     let port = server.port_text();
     let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load", "-d", "1M", "-r", "10M"]), 120, 36);
-    terminal.wait_for_text("10 M keys of about 1.00 MiB each may fill 9.54 TiB");
+    terminal.wait_for_text("10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB");
     terminal.press("n");
     terminal.wait_for_text("nothing was written; the load stays off");
     quit(terminal, &server);

@@ -7,13 +7,14 @@
 //! | the rate goes to max | others use the server as well |
 //! | a limit of memory is set, or what happens there | more is in use than the limit |
 //!
-//! What may be written is the smaller of keys times their size and requests times what each writes.
+//! What may be written is the smaller of keys times their size and requests times what each writes, with what the server needs
+//! for each key.
 
 use super::{Finding, Severity, rule::Rule};
 use crate::{
     gauge::Gauge,
     server::{Status, config_word},
-    session::running::{Demand, Turn},
+    session::running::{Change, Demand},
     units,
     workload::Footprint,
 };
@@ -32,41 +33,45 @@ impl Rule for Danger {
         "danger"
     }
 
-    fn before(&self, turn: &Turn<'_>) -> Option<Finding> {
-        if !turn.to.knobs.load {
+    fn before(&self, change: &Change<'_>) -> Option<Finding> {
+        if !change.to.knobs.load {
             return None;
         }
-        let (harm, next) = match too_much_data(turn) {
+        let (harm, next) = match too_much_data(change) {
             Some(harm) => (harm, LESS),
-            None => (too_many_clients(turn).or_else(|| full_speed(turn))?, ""),
+            None => (too_many_clients(change).or_else(|| full_speed(change))?, ""),
         };
         let found = Finding::new(self.name(), self.name(), harm);
         Some(Finding { severity: Severity::Bad, next: next.to_owned(), ..found })
     }
 }
 
-/// What may be written: how much in bytes, and in words of what.
-fn written(Demand { knobs, requests }: &Demand<'_>) -> (u64, String) {
+/// What may be written: how much memory it takes, in bytes, and in words of what.
+fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
     }
     let Footprint { keys, bytes, each } = knobs.workload.footprint(knobs.keyspace, knobs.value_size);
     let prefill = knobs.workload.prefill_requests(knobs.keyspace);
     let requests = requests.map(|requests| requests.saturating_add(prefill));
-    match requests.filter(|requests| *requests as f64 * each < bytes) {
-        Some(requests) => {
+    let overhead = *key_overhead as f64;
+    let bytes = bytes + keys as f64 * overhead;
+    let by_requests = requests.map(|requests| (requests, requests as f64 * (each + overhead)));
+    let each_key = format!("and {} of overhead each", units::bytes(*key_overhead));
+    match by_requests.filter(|(_, written)| each > 0.0 && *written < bytes) {
+        Some((requests, written)) => {
             let size = units::bytes(each as u64);
-            let words = format!("{} requests that write about {size} each", units::setting(requests));
-            ((requests as f64 * each) as u64, words)
+            let words = format!("{} requests that write about {size} {each_key}", units::setting(requests));
+            (written as u64, words)
         }
         None => {
-            let size = units::bytes((bytes / keys.max(1) as f64) as u64);
-            (bytes as u64, format!("{} keys of about {size} each", units::setting(keys)))
+            let size = units::bytes((bytes / keys.max(1) as f64 - overhead) as u64);
+            (bytes as u64, format!("{} keys of about {size} {each_key}", units::setting(keys)))
         }
     }
 }
 
-fn too_much_data(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
+fn too_much_data(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let (bytes, what) = written(to);
     if bytes <= written(from).0 {
         return None;
@@ -84,7 +89,7 @@ fn too_much_data(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
     }
 }
 
-fn too_many_clients(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
+fn too_many_clients(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let before = if from.knobs.load { from.knobs.clients } else { 0 };
     let wanted = to.knobs.clients;
     let (most, others) = (room.max_clients?, room.others.unwrap_or(0));
@@ -97,7 +102,7 @@ fn too_many_clients(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
     })
 }
 
-fn full_speed(Turn { from, to, room }: &Turn<'_>) -> Option<String> {
+fn full_speed(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let others = room.others.filter(|others| *others > 0)?;
     let (verb, s) = if others == 1 { ("uses", "") } else { ("use", "s") };
     (from.knobs.load && from.knobs.rate.is_some() && to.knobs.rate.is_none()).then(|| {
@@ -145,8 +150,8 @@ mod tests {
     }
 
     fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-        let demand = |knobs| Demand { knobs, requests };
-        crate::diagnose::danger(&Turn { from: demand(from), to: demand(to), room })
+        let demand = |knobs| Demand { knobs, requests, key_overhead: 64 };
+        crate::diagnose::danger(&Change { from: demand(from), to: demand(to), room })
     }
 
     fn loaded() -> Knobs {
@@ -158,7 +163,10 @@ mod tests {
         let room = Room { memory: Some(100 << 20), ..Room::default() };
         let big = Knobs { value_size: 4096, keyspace: 100_000, ..loaded() };
         let question = danger(&loaded(), &big, room).unwrap();
-        assert!(question.starts_with("100 k keys of about 4.00 KiB each may fill 391 MiB"), "{question}");
+        assert!(
+            question.starts_with("100 k keys of about 4.00 KiB and 64 B of overhead each may fill 397 MiB"),
+            "{question}"
+        );
         assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
         assert_eq!(danger(&loaded(), &big, Room::default()), None, "it fits, as far as is known");
         assert_eq!(danger(&Knobs { keyspace: 200_000, ..big.clone() }, &big, room), None, "less than before");
@@ -180,17 +188,30 @@ mod tests {
     }
 
     #[test]
+    fn small_values_are_more_than_their_bytes() {
+        let room = Room { memory: Some(50 << 20), ..Room::default() };
+        let many = Knobs { value_size: 3, keyspace: 1_000_000, ..loaded() };
+        let question = danger(&loaded(), &many, room).unwrap();
+        assert!(
+            question.starts_with("1 M keys of about 3 B and 64 B of overhead each may fill 63.9 MiB"),
+            "{question}"
+        );
+    }
+
+    #[test]
     fn what_may_be_written_is_limited_by_the_requests_too() {
         let huge = Knobs { value_size: 1 << 20, keyspace: 10_000_000, ..loaded() };
         let off = Knobs { load: false, ..huge.clone() };
         let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
         let question = of(None, &huge).unwrap();
-        let told = "10 M keys of about 1.00 MiB each may fill 9.54 TiB of the server's memory; a server without so much may";
+        let told = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server without so much may";
         assert!(question.starts_with(told) && question.ends_with(LESS), "{question}");
         assert_eq!(of(Some(1000), &huge), None);
         let question = of(Some(5000), &huge).unwrap();
         assert!(
-            question.starts_with("5000 requests that write about 1.00 MiB each may fill 4.88 GiB"),
+            question.starts_with(
+                "5000 requests that write about 1.00 MiB and 64 B of overhead each may fill 4.88 GiB"
+            ),
             "{question}"
         );
         let filled = Knobs { workload: huge.workload.with_prefill().unwrap().into(), ..huge };
@@ -208,7 +229,10 @@ mod tests {
         assert!(danger(&loaded(), &of(None), room).is_some());
         assert_eq!(danger(&loaded(), &of(Some(1000)), room), None, "few keys, whatever the knob says");
         let question = danger(&loaded(), &of(Some(1_000_000)), room).unwrap();
-        assert!(question.starts_with("1 M keys of about 4.00 KiB each may fill 3.81 GiB"), "{question}");
+        assert!(
+            question.starts_with("1 M keys of about 4.00 KiB and 64 B of overhead each may fill 3.87 GiB"),
+            "{question}"
+        );
         let turned = Knobs { keyspace: 900_000_000, ..of(Some(1_000_000)) };
         assert_eq!(danger(&of(Some(1_000_000)), &turned, room), None, "the knob changes nothing here");
     }

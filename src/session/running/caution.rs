@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Commission,
-    room::{Danger, Demand, RoomWatch, Turn},
+    room::{Change, Danger, Demand, RoomWatch},
 };
 use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
 
@@ -23,12 +23,14 @@ pub(super) struct Caution {
     passed: Knobs,
 }
 
-/// How much may be asked for in all: as the plan says, and how long its warm-up is, which is in neither.
+/// How much may be asked for in all: as the plan says, and how long its warm-up is, which is in neither; and what a key
+/// costs.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     requests: Option<Requests>,
     length: Option<Duration>,
     warmup: Option<Duration>,
+    key_overhead: u64,
 }
 
 impl Caution {
@@ -36,11 +38,12 @@ impl Caution {
     pub fn new(commission: &Commission) -> Self {
         let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
+        let key_overhead = commission.plan.target.dialect.key_overhead();
         let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
         Self {
             danger,
             room: RoomWatch::default(),
-            limits: Limits { requests, length, warmup },
+            limits: Limits { requests, length, warmup, key_overhead },
             is_off: is_allowed && !is_attended,
             // What the command line says was said yes to with it.
             accepted: if is_allowed { announced.clone() } else { Vec::new() },
@@ -72,7 +75,7 @@ impl Caution {
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
             // What is no more than one of those that were allowed is allowed, too.
-            harm = Some((self.danger)(&Turn { from: self.limits.demand(from), to, room })?);
+            harm = Some((self.danger)(&Change { from: self.limits.demand(from), to, room })?);
         }
         harm
     }
@@ -105,6 +108,7 @@ impl Limits {
         Demand {
             knobs,
             requests: measured.zip(warmup).map(|(measured, warmup)| measured.saturating_add(warmup)),
+            key_overhead: self.key_overhead,
         }
     }
 }

@@ -31,6 +31,6 @@ pub use commission::{Commission, Keys};
 pub use conduct::check_clients;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
-pub use room::{Danger, Demand, Room, Turn};
+pub use room::{Change, Danger, Demand, Room};
 pub use set_back::{delete, set_back};
 pub use thread::{Ended, EndedBy};

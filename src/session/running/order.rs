@@ -8,7 +8,7 @@ use crate::{
     server::{Parameter, Progress},
     session::{
         Mark, Record,
-        timeline::{Reread, Stretch},
+        timeline::{Excerpt, Reread},
     },
 };
 
@@ -65,7 +65,7 @@ pub enum Delivery {
     /// Something that is in no record.
     Notice(Notice),
     /// A stretch of a recording that was read again.
-    Stretch(Arc<Stretch>),
+    Stretch(Arc<Excerpt>),
     /// An order of this peer's that is not carried out, and why, for a person.
     Refused(Order, String),
 }

@@ -30,11 +30,13 @@ pub struct Demand<'a> {
     pub knobs: &'a Knobs,
     /// By a number or a rate and a time; those of a prefill come beside them.
     pub requests: Option<u64>,
+    /// Bytes that the server needs for each key beside its value.
+    pub key_overhead: u64,
 }
 
 /// A setting that is about to begin.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'a> {
+pub struct Change<'a> {
     /// What was allowed before.
     pub from: Demand<'a>,
     /// What is wanted.
@@ -45,7 +47,7 @@ pub struct Turn<'a> {
 
 /// What could happen when a setting begins, as a sentence for a person who says yes or no; `None` when there is nothing to
 /// ask.
-pub type Danger = fn(&Turn<'_>) -> Option<String>;
+pub type Danger = fn(&Change<'_>) -> Option<String>;
 
 /// A fold over what a server tells that knows its room.
 #[derive(Debug, Clone, Default)]

@@ -173,7 +173,7 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
 }
 
 /// As the rule does it: more than 1 GiB.
-fn much(turn: &Turn<'_>) -> Option<String> {
+fn much(turn: &Change<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
     (bytes(&turn.to) > bytes(&turn.from).max(1 << 30)).then(|| "It may fill the memory".to_owned())
