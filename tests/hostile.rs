@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use redyno::gauge::{GAUGES, Source};
+use redyno::gauge::{GAUGES, GaugeSource};
 
 use crate::{
     scripted::{Crowd, Peer},
@@ -163,7 +163,9 @@ fn greatest(command: &str, n: usize) -> Option<String> {
         "INFO" => {
             let fixed = "redis_version:7.0.0\r\nredis_mode:standalone\r\nrun_id:1\r\nrole:master\r\n";
             let counts = GAUGES.iter().filter_map(|gauge| match gauge.about().source {
-                Source::Info(name) | Source::InfoOrStat(name, _) => Some(format!("{name}:{most}\r\n")),
+                GaugeSource::Info(name) | GaugeSource::InfoOrStat(name, _) => {
+                    Some(format!("{name}:{most}\r\n"))
+                }
                 _ => None,
             });
             let more = ["evicted_keys", "rejected_connections", "latest_fork_usec", "total_forks"];

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{Delivery, Mode, Model, Order, Question, Tone, model::Begun, value_words};
 use crate::{
     events::EventKind,
-    experiment::{Asked, Ending, Experiment, Interruption},
+    experiment::{Ending, Experiment, ExperimentSpec, Interruption},
     knobs::Knobs,
     session::{Record, Segment},
 };
@@ -29,7 +29,7 @@ impl Model {
     }
 
     /// Begins an experiment, or asks first, or says why that cannot be.
-    pub(super) fn propose_experiment(&mut self, asked: Asked) {
+    pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
             return self.say(Tone::Warning, "an experiment runs; c stops it");
         }
@@ -43,7 +43,7 @@ impl Model {
     pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
         let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
         let asked = text.and_then(|text| {
-            Asked::script(name, &text, self.panel.wanted()).map_err(|error| error.to_string())
+            ExperimentSpec::script(name, &text, self.panel.wanted()).map_err(|error| error.to_string())
         });
         match asked {
             Ok(asked) => self.propose_experiment(asked),
@@ -52,7 +52,7 @@ impl Model {
     }
 
     /// What has to be asked before it, if anything has.
-    fn question_of(&self, asked: &Asked) -> Option<String> {
+    fn question_of(&self, asked: &ExperimentSpec) -> Option<String> {
         let set = asked.parameters();
         set.first().map(|(parameter, to)| {
             let to = value_words(to);
@@ -63,7 +63,7 @@ impl Model {
         })
     }
 
-    pub(super) fn begin_experiment(&mut self, asked: Asked) {
+    pub(super) fn begin_experiment(&mut self, asked: ExperimentSpec) {
         let mut experiment = asked.begin();
         let now_s = self.timeline().now_s();
         // It has to know what holds, as if it had listened from the beginning.

@@ -51,7 +51,7 @@ pub use keys::{
 };
 pub use mode::{Mode, Purpose, Question, Typing};
 pub use model::{Course, LoadState, Message, Model, Program, Tone};
-pub use moment::{Stretch, View, Zoom};
+pub use moment::{Lookback, View, Zoom};
 pub use occurrence::{Kind, Occurrence, turned};
 pub use outgoing::{Destination, Form, Outgoing, Picture, Written};
 pub use palette::{Command, Offer};

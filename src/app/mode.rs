@@ -1,7 +1,7 @@
 //! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
 
 use super::{Context, Entry, Setting};
-use crate::experiment::Asked;
+use crate::experiment::ExperimentSpec;
 
 /// What takes the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,7 +29,7 @@ pub enum Question {
         /// What it does, in words.
         question: String,
         /// The experiment.
-        asked: Asked,
+        asked: ExperimentSpec,
     },
     /// A change that may do harm: what could happen, in words.
     Danger(String),

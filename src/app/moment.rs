@@ -30,7 +30,7 @@ pub enum Zoom {
 
 /// A stretch before the moment that is shown, never over a segment border.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Stretch {
+pub enum Lookback {
     /// The last second.
     Now,
     /// The last 60 s.
@@ -40,7 +40,7 @@ pub enum Stretch {
     Segment,
 }
 
-impl Stretch {
+impl Lookback {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

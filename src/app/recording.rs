@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Model, Order, Tone, playback::Closer};
-use crate::session::timeline::{Reread, Stretch};
+use crate::session::timeline::{Excerpt, Reread};
 
 /// Figures at the cursor are of so much before it.
 const MINUTE_S: f64 = 60.0;
@@ -40,7 +40,7 @@ impl Model {
     }
 
     /// Shows what was read again, unless the view has moved on to what is still being read.
-    pub(super) fn take_stretch(&mut self, stretch: &Arc<Stretch>) {
+    pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
         let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
         if is_last || asked.holds(from_s, to_s) {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn read(asked: Reread) -> Msg {
-        let mut stretch = Stretch::new(asked);
+        let mut stretch = Excerpt::new(asked);
         (1..=3600).for_each(|s| stretch.push(&interval(s)));
         Msg::Delivery(Delivery::Stretch(Arc::new(stretch)))
     }

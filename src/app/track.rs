@@ -14,7 +14,7 @@ use crate::{
     diagnose::Findings,
     session::{
         Record, Timeline,
-        timeline::{ErrorLog, Latest, Reading, Segments, Stretch},
+        timeline::{ErrorLog, Excerpt, Latest, Reading, Segments},
     },
 };
 
@@ -78,7 +78,7 @@ impl Track {
     }
 
     /// Has what was read again of a recording, as this node of it.
-    pub(super) fn refine(&mut self, stretch: &Arc<Stretch>, node: usize) {
+    pub(super) fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.timeline.refine(stretch, node);
     }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     endpoint::Target,
-    print::words::Words,
+    print::words::StreamText,
     runner::{Failure, UsageError},
     server::{
         Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, ServerError, Strange, Survey, Tuned,
@@ -51,7 +51,7 @@ pub struct CleanArgs {
 impl Arguments for CleanArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
         self.target.target()?;
-        Ok(Box::new(move || run(&self, &mut Words::stdout())))
+        Ok(Box::new(move || run(&self, &mut StreamText::stdout())))
     }
 }
 
@@ -202,7 +202,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
         let text = format!("{what}.\nSay --yes to do that and remove the keys.");
         return Err(UsageError::NeedsYes(text).into());
     }
-    let mut err = Words::stderr();
+    let mut err = StreamText::stderr();
     write!(err, "{what}\nDo that? [y/N] ")?;
     err.flush()?;
     let mut answer = String::new();
@@ -245,7 +245,7 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
 }
 
 fn finish(cleaning: &Cleaning) -> anyhow::Result<Cleaned> {
-    let mut err = Words::stderr();
+    let mut err = StreamText::stderr();
     loop {
         match cleaning.wait(PROGRESS_EVERY) {
             Some(Ok(cleaned)) => return Ok(cleaned),

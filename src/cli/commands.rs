@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// A command.
-struct Row {
+struct CommandRow {
     name: &'static str,
     about: &'static str,
     /// Adds its arguments.
@@ -33,8 +33,8 @@ struct Row {
     read: fn(&ArgMatches) -> Result<Command, clap::Error>,
 }
 
-const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static str) -> Row {
-    Row {
+const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static str) -> CommandRow {
+    CommandRow {
         name,
         about,
         with_arguments: A::augment_args,
@@ -43,7 +43,7 @@ const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static 
 }
 
 /// All commands, in the order of the help.
-const COMMANDS: &[Row] = &[
+const COMMANDS: &[CommandRow] = &[
     row::<AbArgs>("ab", "Compare two settings in alternation, until it is clear which is better"),
     row::<VersusArgs>(
         "versus",
@@ -113,7 +113,7 @@ impl FromArgMatches for Given {
 
 impl Subcommand for Given {
     fn augment_subcommands(line: clap::Command) -> clap::Command {
-        let command = |row: &Row| {
+        let command = |row: &CommandRow| {
             let command = (row.with_arguments)(clap::Command::new(row.name));
             command.about(row.about).long_about(None).disable_help_flag(true)
         };

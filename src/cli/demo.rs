@@ -12,7 +12,7 @@ use super::command::{Arguments, Invocation, Planned};
 use crate::{
     demo::{Error, Fault, Handle, Options, Server},
     endpoint::Password,
-    print::words::Words,
+    print::words::StreamText,
     runner::ends,
     signals::Signal,
     untrusted,
@@ -44,7 +44,7 @@ pub struct DemoArgs {
 
 impl Arguments for DemoArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        Ok(Box::new(move || Ok(run(&self, &ends()?, &mut Words::stdout())?)))
+        Ok(Box::new(move || Ok(run(&self, &ends()?, &mut StreamText::stdout())?)))
     }
 }
 

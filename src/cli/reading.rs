@@ -13,7 +13,7 @@ use std::{
 use anyhow::Context as _;
 
 use crate::{
-    print::{outlet::is_broken_pipe, printer::Printer, words::Words},
+    print::{outlet::is_broken_pipe, printer::Printer, words::StreamText},
     runner::Failure,
     session::{ReadError, Reader, Record, Sink, Writer},
     signals::Signal,
@@ -59,7 +59,7 @@ pub(super) fn tell_lost(record: &Result<Record, Failure>) {
         && event.what.name() == RECORDING
     {
         // Without a stderr there is nobody to tell.
-        let _ = writeln!(Words::stderr(), "redyno: {}", event.what);
+        let _ = writeln!(StreamText::stderr(), "redyno: {}", event.what);
     }
 }
 

@@ -39,7 +39,7 @@ pub struct SessionsArgs {
 
 /// A recording of the list.
 #[derive(Serialize)]
-struct Row {
+struct RecordingRow {
     file: String,
     started: String,
     length_s: f64,
@@ -68,7 +68,7 @@ impl SessionsArgs {
 }
 
 /// The recordings of a directory by when they began, and how many of its files are called so and are none.
-fn rows(directory: &Path) -> Result<(Vec<Row>, usize), Failure> {
+fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
         // Nothing was ever recorded.
@@ -80,7 +80,7 @@ fn rows(directory: &Path) -> Result<(Vec<Row>, usize), Failure> {
         let path = entry.with_context(unreadable)?.path();
         if is_called_so(&path) {
             match Glance::at(&path) {
-                Ok(glance) => rows.push(Row::of(&path, glance)),
+                Ok(glance) => rows.push(RecordingRow::of(&path, glance)),
                 Err(_) => others += 1,
             }
         }
@@ -104,7 +104,7 @@ fn began(session: &SessionStart) -> String {
         .unwrap_or_else(|| session.started.clone())
 }
 
-impl Row {
+impl RecordingRow {
     fn of(path: &Path, Glance { session, end, has_end }: Glance) -> Self {
         Self {
             file: path.display().to_string(),
@@ -119,7 +119,7 @@ impl Row {
     }
 }
 
-fn table(rows: &[Row], others: usize, directory: &Path) -> String {
+fn table(rows: &[RecordingRow], others: usize, directory: &Path) -> String {
     let place = untrusted::text(&directory.display().to_string());
     let mut text = match rows.len() {
         0 => format!("no recordings in {place}; --record or the key r makes one\n"),
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_table_has_its_columns_below_each_other() {
-        let row = |file: &str, ops, open| Row {
+        let row = |file: &str, ops, open| RecordingRow {
             file: format!("/s/{file}"),
             started: "2026-11-22T10:00:00Z".to_owned(),
             length_s: 75.0,

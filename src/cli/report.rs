@@ -9,7 +9,7 @@ use super::{
     reading::{records, tell_lost, write_all},
 };
 use crate::{
-    report::{Form, Report, Source},
+    report::{Form, Recording, Report},
     runner::{Failure, UsageError, ends, named},
     untrusted,
 };
@@ -80,11 +80,14 @@ fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
 }
 
 /// What they are called in a report, which others read: without folders, unless these tell two of one name apart.
-fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Source> {
+fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Recording> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
     let called = |file: &str| if is_one(file) { name(file) } else { untrusted::text(file) };
-    files.iter().map(|(file, segments)| Source { name: called(file), segments: segments.clone() }).collect()
+    files
+        .iter()
+        .map(|(file, segments)| Recording { name: called(file), segments: segments.clone() })
+        .collect()
 }
 
 #[cfg(test)]

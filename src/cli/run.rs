@@ -20,7 +20,7 @@ use crate::{
     compat::stand_in,
     print::{
         outlet::{Outlet, PATIENCE},
-        words::{Words, choose_characters},
+        words::{StreamText, choose_characters},
     },
     runner::{Failure, Plan, UsageError},
     tui::theme::{Theme, choice::Choice},
@@ -139,7 +139,7 @@ fn is_answer(error: &clap::Error) -> bool {
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
         // Without a stderr only the exit code can tell.
-        let _ = writeln!(Words::stderr(), "redyno: {}", told(failure, args));
+        let _ = writeln!(StreamText::stderr(), "redyno: {}", told(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }

@@ -165,13 +165,13 @@ mod tests {
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         target: TargetArgs,
     }
 
     fn args(line: &str) -> TargetArgs {
-        Line::try_parse_from(std::iter::once("redyno").chain(line.split_whitespace())).unwrap().target
+        TestArgs::try_parse_from(std::iter::once("redyno").chain(line.split_whitespace())).unwrap().target
     }
 
     fn target(line: &str, variable: Option<&str>) -> Result<Target, UsageError> {

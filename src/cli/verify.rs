@@ -12,12 +12,12 @@ use super::command::Planned;
 use crate::{
     endpoint::{Talk, Target, talk},
     load,
-    print::words::Words,
+    print::words::StreamText,
     protocol::{Dialect, Reply},
     runner::{Failure, SessionPlan, UsageError},
     units::{counted, grouped},
     untrusted,
-    workload::{Asked, DatasetError, ReadBack},
+    workload::{DatasetError, ReadBack, RecordCheck},
 };
 
 /// A batch has up to so many questions.
@@ -59,7 +59,7 @@ fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Fa
     let began = std::time::Instant::now();
     let found = read(&mut records, &mut talk, limit)?;
     let told = found.told(began.elapsed());
-    writeln!(Words::stdout(), "{told}").context("cannot write to stdout")?;
+    writeln!(StreamText::stdout(), "{told}").context("cannot write to stdout")?;
     if found.missing + found.different == 0 {
         return Ok(());
     }
@@ -90,7 +90,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
 }
 
 /// The next records, with the questions of each.
-fn batch(records: &mut ReadBack) -> Result<Vec<Vec<Asked>>, DatasetError> {
+fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> {
     let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
     while questions < QUESTIONS && bytes < BYTES {
         let record = records.next_record()?;
@@ -112,7 +112,7 @@ enum Answer {
 }
 
 impl Answer {
-    fn of(asked: &Asked, bytes: &[u8], reply: Reply) -> Self {
+    fn of(asked: &RecordCheck, bytes: &[u8], reply: Reply) -> Self {
         match reply {
             _ if bytes == asked.answer => Self::Same,
             _ if bytes == asked.nothing => Self::Missing,
@@ -123,7 +123,7 @@ impl Answer {
 }
 
 impl Found {
-    fn take(&mut self, record: &[Asked], answers: impl Iterator<Item = Answer>) {
+    fn take(&mut self, record: &[RecordCheck], answers: impl Iterator<Item = Answer>) {
         self.records += 1;
         let bad = record.iter().zip(answers).find_map(|(asked, answer)| match answer {
             Answer::Same => None,

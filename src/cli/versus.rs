@@ -122,13 +122,14 @@ mod tests {
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
-    struct Line {
+    struct TestArgs {
         #[command(flatten)]
         versus: VersusArgs,
     }
 
     fn targets(line: &str) -> [Result<Target, String>; 2] {
-        let line = Line::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
+        let line =
+            TestArgs::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
         let found = |side: Side| line.versus.session(side).map(|plan| plan.commission.plan.target);
         Side::ALL.map(|side| found(side).map_err(|error| error.to_string()))
     }

@@ -5,7 +5,7 @@ use crate::{
         figures::{self, Figure, Row, Unit},
         timeline::{PerSecond, Seconds, SegmentTotal},
     },
-    stats::{Better, Comparison, Reason, Stretch, Verdict, paired, seconds},
+    stats::{Better, Comparison, Reason, TimeSeries, Verdict, paired, seconds},
     units,
 };
 
@@ -136,7 +136,7 @@ pub(super) fn stretches<'a>(
     baseline: &'a SegmentTotal,
     other: &'a SegmentTotal,
     figure: Figure,
-) -> Option<[Stretch<'a>; 2]> {
+) -> Option<[TimeSeries<'a>; 2]> {
     let (_, measure) = BY_SECONDS.iter().find(|(known, _)| *known == figure)?;
     Some([baseline, other].map(|segment| measure(&segment.seconds).stretch(segment.start.t_s)))
 }

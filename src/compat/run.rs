@@ -10,7 +10,7 @@ use std::{
 use super::server::without_number;
 use crate::{
     events::EventKind,
-    print::words::Words,
+    print::words::StreamText,
     session::{Alone, End, Event, Interval, Record, Summary},
 };
 
@@ -43,14 +43,14 @@ impl Answer {
     pub fn give(&self) -> ExitCode {
         complain(&self.err);
         // A help that cannot be written has no other place to go.
-        let _ = Words::stdout().write_all(self.out.as_bytes());
+        let _ = StreamText::stdout().write_all(self.out.as_bytes());
         ExitCode::from(self.code)
     }
 }
 
 /// Says something on standard error. If that is gone, there is nothing to say it on.
 pub fn complain(text: &str) {
-    let mut err = Words::stderr();
+    let mut err = StreamText::stderr();
     drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
 }
 

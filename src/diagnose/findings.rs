@@ -11,7 +11,7 @@ use super::{
     slow_server::SlowServer,
     stall::Stall,
 };
-use crate::session::{Interval, Record, Segment, Timeline, running::Turn};
+use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
 /// Every rule, the most pressing first.
 fn rules() -> Vec<Box<dyn Rule>> {
@@ -130,8 +130,8 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
 }
 
 /// What may happen when this setting begins, and what to do instead, for a person who says yes or no.
-pub fn danger(turn: &Turn<'_>) -> Option<String> {
-    rules().iter().find_map(|rule| rule.before(turn)).map(|finding| finding.sentence(usize::MAX, true))
+pub fn danger(change: &Change<'_>) -> Option<String> {
+    rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
 /// Why redyno itself limited what was measured here, if it did.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Finding, now::Now};
-use crate::session::{Interval, Record, Segment, running::Turn};
+use crate::session::{Interval, Record, Segment, running::Change};
 
 /// What a record changes in what a rule says.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     }
 
     /// What it finds of a setting that is about to begin.
-    fn before(&self, _: &Turn<'_>) -> Option<Finding> {
+    fn before(&self, _: &Change<'_>) -> Option<Finding> {
         None
     }
 }

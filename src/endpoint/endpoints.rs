@@ -41,11 +41,11 @@ pub struct Target {
 #[derive(Debug)]
 pub struct Endpoints {
     target: Target,
-    state: Mutex<State>,
+    state: Mutex<Lookup>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Lookup {
     found: Arc<[Endpoint]>,
     /// Whether a connection was lost since the last lookup began.
     is_stale: bool,
@@ -61,7 +61,8 @@ impl Endpoints {
     /// When its host has no address, or none is known within `limit`.
     pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
         let found = target.resolver.start(&target.address)?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
-        let state = State { found: Vec::from(found).into(), is_stale: false, begun_ns: now_ns, search: None };
+        let state =
+            Lookup { found: Vec::from(found).into(), is_stale: false, begun_ns: now_ns, search: None };
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
 
@@ -81,13 +82,13 @@ impl Endpoints {
         })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Lookup) -> T) -> T {
         // Nothing in here can panic half-way.
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl State {
+impl Lookup {
     /// Begins a lookup, if one is needed and the last is not too young.
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {

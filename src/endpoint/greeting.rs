@@ -136,7 +136,7 @@ pub struct Greeter {
 
 /// How a greeting goes on.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Turn<'g> {
+pub enum GreetingStep<'g> {
     /// More replies are to come.
     Listen,
     /// These bytes are to be written.
@@ -155,7 +155,7 @@ impl Greeter {
     ///
     /// # Errors
     /// When it turns down what the connection cannot do without.
-    pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<Turn<'g>, TurnedDown> {
+    pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<GreetingStep<'g>, TurnedDown> {
         let place = usize::from(self.answered);
         if let Reply::Error(line) = reply {
             greeting.judge(place, line)?;
@@ -166,11 +166,11 @@ impl Greeter {
         }
         self.answered += 1;
         Ok(if place + 1 == greeting.steps.len() {
-            Turn::Done
+            GreetingStep::Done
         } else if greeting.is_stepwise {
-            Turn::Say(greeting.step(place + 1))
+            GreetingStep::Say(greeting.step(place + 1))
         } else {
-            Turn::Listen
+            GreetingStep::Listen
         })
     }
 }
@@ -259,7 +259,10 @@ mod tests {
         let greeting = Greeting::new(&with_password(None), "me");
         let (mut greeter, _) = greeting.begin();
         let turns = [(); 4].map(|()| greeter.hear(Reply::Value, &greeting).unwrap());
-        assert_eq!(turns, [Turn::Listen, Turn::Listen, Turn::Listen, Turn::Done]);
+        assert_eq!(
+            turns,
+            [GreetingStep::Listen, GreetingStep::Listen, GreetingStep::Listen, GreetingStep::Done]
+        );
     }
 
     #[test]
@@ -267,7 +270,7 @@ mod tests {
         let greeting = Greeting::stepwise(&with_password(None));
         let (mut greeter, first) = greeting.begin();
         let mut said = vec![text(first)];
-        while let Turn::Say(bytes) = greeter.hear(Reply::Value, &greeting).unwrap() {
+        while let GreetingStep::Say(bytes) = greeter.hear(Reply::Value, &greeting).unwrap() {
             said.push(text(bytes));
         }
         let ping = "*1 $4 PING ";

@@ -22,9 +22,9 @@ const HELLO_LIMIT: Duration = Duration::from_secs(1);
 const FIRST_BYTES: usize = 64;
 
 /// The transport of a conversation.
-pub(super) struct Line(pub(super) Transport);
+pub(super) struct Stream(pub(super) Transport);
 
-impl Line {
+impl Stream {
     /// Takes TLS up where there is to be any.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
-        let mut line = Line(dial(target, None, deadline).ok()?);
+        let mut line = Stream(dial(target, None, deadline).ok()?);
         line.say(dialect.ping(), deadline).ok()?;
         let mut first = [0; FIRST_BYTES];
         let n = line.hear(&mut first, deadline).ok()??;
@@ -143,7 +143,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
     let ask = || {
         let tls = Tls::new(settings, &target.address).ok()?;
-        let mut line = Line(dial(target, Some(&tls), deadline).ok()?);
+        let mut line = Stream(dial(target, Some(&tls), deadline).ok()?);
         let answered = line.shake_hands(deadline).is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
         Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))

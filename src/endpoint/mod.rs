@@ -19,7 +19,7 @@ mod uri;
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
 pub(crate) use back_off::BackOff;
 pub use endpoints::{Endpoints, Target};
-pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
+pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
 pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};

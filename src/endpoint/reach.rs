@@ -15,8 +15,8 @@ use std::{
 use super::{
     Greeting, Party, ReachError, Target, TlsFailure, Transport, TurnedDown,
     dial::dial,
-    greeting::{Greeter, Turn},
-    line::{Line, is_closed, speaks_tls},
+    greeting::{Greeter, GreetingStep},
+    line::{Stream, is_closed, speaks_tls},
     stranger::{self, printable},
 };
 use crate::protocol::{ProtocolError, Refusal, Step};
@@ -37,8 +37,8 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
 }
 
 /// Connects to `target`, speaks TLS with it where that is asked for, and becomes who it says we are, by `deadline`.
-pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Line, ReachError> {
-    let mut line = Line(dial(target, target.tls.as_ref(), deadline)?);
+pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Stream, ReachError> {
+    let mut line = Stream(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
@@ -46,7 +46,7 @@ pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Line, ReachE
 }
 
 struct Conversation<'a> {
-    line: Line,
+    line: Stream,
     target: &'a Target,
     deadline: Instant,
     /// What came since something was said last.
@@ -64,9 +64,9 @@ impl Conversation<'_> {
                 return Err(self.stranger());
             }
             match turn {
-                Turn::Say(next) => words = next,
-                Turn::Listen => words = &[],
-                Turn::Done => return Ok(()),
+                GreetingStep::Say(next) => words = next,
+                GreetingStep::Listen => words = &[],
+                GreetingStep::Done => return Ok(()),
             }
         }
     }
@@ -76,7 +76,7 @@ impl Conversation<'_> {
         words: &[u8],
         greeter: &mut Greeter,
         greeting: &'g Greeting,
-    ) -> Result<Turn<'g>, ReachError> {
+    ) -> Result<GreetingStep<'g>, ReachError> {
         self.received.clear();
         let sent = self.line.say(words, self.deadline);
         // A server that turns clients away writes its reason and closes: what it said is worth more than the
@@ -90,7 +90,11 @@ impl Conversation<'_> {
     }
 
     /// Reads up to the end of one reply.
-    fn answer<'g>(&mut self, greeter: &mut Greeter, greeting: &'g Greeting) -> Result<Turn<'g>, ReachError> {
+    fn answer<'g>(
+        &mut self,
+        greeter: &mut Greeter,
+        greeting: &'g Greeting,
+    ) -> Result<GreetingStep<'g>, ReachError> {
         let mut skipper = self.target.dialect.skipper();
         loop {
             let fresh_from = self.received.len();

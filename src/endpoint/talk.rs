@@ -9,7 +9,7 @@ use std::{
 use super::{
     Party, ReachError, Target,
     dial::{connect_to_any, resolve},
-    line::Line,
+    line::Stream,
     reach::greeted,
     stranger,
 };
@@ -20,7 +20,7 @@ const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
 /// A connection on which questions are asked.
 pub struct Talk {
-    line: Line,
+    line: Stream,
     target: Target,
     skipper: Skipper,
     /// What came and was not taken yet begins here in `received`; and how far it was read.
@@ -64,7 +64,7 @@ impl Talk {
     pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
         let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
-        let mut line = Line(connected.map_err(NoTalk::Connect)?);
+        let mut line = Stream(connected.map_err(NoTalk::Connect)?);
         match line.shake_hands(deadline) {
             Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
             Ok(false) => Err(NoTalk::Tls(io::ErrorKind::TimedOut.into())),
@@ -72,7 +72,7 @@ impl Talk {
         }
     }
 
-    fn on(line: Line, target: &Target, longest: usize) -> Self {
+    fn on(line: Stream, target: &Target, longest: usize) -> Self {
         let skipper = target.dialect.skipper();
         Self { line, target: target.clone(), skipper, begins: 0, read: 0, received: Vec::new(), longest }
     }

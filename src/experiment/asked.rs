@@ -5,7 +5,7 @@ use crate::{knobs::Knobs, server::Parameter};
 
 /// An experiment that is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum ExperimentSpec {
     /// The highest rate under a limit, with these knobs otherwise.
     Find(Limit, Knobs),
     /// These settings in alternation.
@@ -16,7 +16,7 @@ pub enum Asked {
     Script(Box<Script>),
 }
 
-impl Asked {
+impl ExperimentSpec {
     /// The word of each experiment, what follows it, and what it does.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
@@ -151,8 +151,8 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> Option<Result<Asked, String>> {
-        Asked::parse(text, &Knobs::default()).map(|asked| asked.map_err(|error| error.to_string()))
+    fn asked(text: &str) -> Option<Result<ExperimentSpec, String>> {
+        ExperimentSpec::parse(text, &Knobs::default()).map(|asked| asked.map_err(|error| error.to_string()))
     }
 
     fn title(text: &str) -> String {
@@ -170,7 +170,7 @@ mod tests {
             title("ab from clients 50 to clients 100, rate 5k"),
             "A/B clients 50 | clients 100, rate 5k"
         );
-        for (word, example, _) in Asked::WORDS {
+        for (word, example, _) in ExperimentSpec::WORDS {
             title(&format!("{word} {example}"));
         }
         assert_eq!([asked("find"), asked("find "), asked("clients 5"), asked("")], [None, None, None, None]);
@@ -182,7 +182,9 @@ mod tests {
             let asked = asked(text).unwrap().unwrap();
             asked.settings().iter().map(|setting| setting.knobs.clone()).collect::<Vec<_>>()
         };
-        let Asked::Find(_, found) = asked("find p99<1ms").unwrap().unwrap() else { panic!("a search") };
+        let ExperimentSpec::Find(_, found) = asked("find p99<1ms").unwrap().unwrap() else {
+            panic!("a search")
+        };
         assert_eq!(found, Knobs { load: true, ..Knobs::default() });
         let clients =
             knobs("ab from clients 50 to clients 100").iter().map(|knobs| knobs.clients).collect::<Vec<_>>();

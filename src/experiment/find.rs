@@ -11,7 +11,7 @@
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
-    in_force::{InForce, Seen},
+    in_force::{InForce, Observed},
     t_s,
     trial::{Disturbance, Measured, Outcome},
 };
@@ -46,7 +46,7 @@ const REST_S: f64 = 0.5;
 
 /// What is being measured.
 #[derive(Debug, Clone, Copy)]
-enum Phase {
+enum FindPhase {
     /// What the server can at all.
     Peak,
     /// Half of the rate of the next trial.
@@ -78,7 +78,7 @@ pub struct Find {
     limit: Limit,
     base: Knobs,
     in_force: InForce,
-    phase: Phase,
+    phase: FindPhase,
     measured: Option<Measured>,
     /// What the closed loop did in a second.
     peak: f64,
@@ -100,7 +100,7 @@ impl Find {
             limit,
             base: knobs,
             in_force: InForce::default(),
-            phase: Phase::Peak,
+            phase: FindPhase::Peak,
             measured: None,
             peak: 0.0,
             search: None,
@@ -136,21 +136,23 @@ impl Find {
         self.found.as_ref()
     }
 
-    fn turn(&mut self, phase: Phase) -> Vec<Order> {
+    fn turn(&mut self, phase: FindPhase) -> Vec<Order> {
         self.phase = phase;
         self.measured = None;
         let rate = match phase {
-            Phase::Peak => None,
-            Phase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
-            Phase::Trial(trial) => Some(trial.load as u32),
+            FindPhase::Peak => None,
+            FindPhase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
+            FindPhase::Trial(trial) => Some(trial.load as u32),
         };
         self.in_force.turn(&Setting::of(Knobs { rate, ..self.base.clone() }))
     }
 
     fn settle_s(&self) -> f64 {
         match self.phase {
-            Phase::Peak => PEAK_S.0,
-            Phase::Rest(_) | Phase::Trial(_) => (2.0 * self.in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1),
+            FindPhase::Peak => PEAK_S.0,
+            FindPhase::Rest(_) | FindPhase::Trial(_) => {
+                (2.0 * self.in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1)
+            }
         }
     }
 
@@ -163,25 +165,27 @@ impl Find {
             all.ops == 0 || count >= self.limit.enough() || measured.has(LONGEST_S)
         };
         let is_whole = match self.phase {
-            Phase::Peak => measured.has(PEAK_S.1),
-            Phase::Rest(_) => measured.has(REST_S),
-            Phase::Trial(trial) => measured.has(trial.length_s()) && (!trial.is_full || is_enough(measured)),
+            FindPhase::Peak => measured.has(PEAK_S.1),
+            FindPhase::Rest(_) => measured.has(REST_S),
+            FindPhase::Trial(trial) => {
+                measured.has(trial.length_s()) && (!trial.is_full || is_enough(measured))
+            }
         };
         let Some(measured) = self.measured.take_if(|_| is_whole) else { return Vec::new() };
         let all = measured.all();
         self.in_flight_s = all.service.value_at_quantile(0.99) as f64 / 1e9;
         match self.phase {
-            Phase::Peak if all.ops == 0 => {
+            FindPhase::Peak if all.ops == 0 => {
                 self.give_up(&format!("in a closed loop {}", Disturbance::Silence))
             }
-            Phase::Peak => {
+            FindPhase::Peak => {
                 // Loads are whole numbers, and no rate is higher than its knob.
                 self.peak = all.ops_per_s.round().clamp(1.0, f64::from(u32::MAX));
                 self.search = Some(Search::new(self.peak));
                 self.next()
             }
-            Phase::Rest(trial) => self.turn(Phase::Trial(trial)),
-            Phase::Trial(trial) => self.judge(trial, &measured),
+            FindPhase::Rest(trial) => self.turn(FindPhase::Trial(trial)),
+            FindPhase::Trial(trial) => self.judge(trial, &measured),
         }
     }
 
@@ -224,13 +228,15 @@ impl Find {
         let Some(search) = &self.search else { return Vec::new() };
         let tried_last = self.tried.last().map(|tried| (f64::from(tried.rate), tried.is_held));
         match search.next() {
-            Next::Trial(trial) if tried_last == Some((trial.load, false)) => self.turn(Phase::Rest(trial)),
-            Next::Trial(trial) => self.turn(Phase::Trial(trial)),
+            Next::Trial(trial) if tried_last == Some((trial.load, false)) => {
+                self.turn(FindPhase::Rest(trial))
+            }
+            Next::Trial(trial) => self.turn(FindPhase::Trial(trial)),
             Next::Found => {
                 // The last segment is the answer.
                 let lower = search.lower().map(|seen| seen.load);
                 match lower.filter(|load| tried_last != Some((*load, true))) {
-                    Some(load) => self.turn(Phase::Trial(Trial { load, is_full: true })),
+                    Some(load) => self.turn(FindPhase::Trial(Trial { load, is_full: true })),
                     None => self.end_found(),
                 }
             }
@@ -283,7 +289,7 @@ impl Experiment for Find {
         if let Some(now_s) = t_s(delivery) {
             if self.since_s.is_none() {
                 self.since_s = Some(now_s);
-                orders = self.turn(Phase::Peak);
+                orders = self.turn(FindPhase::Peak);
             }
             let passed_s = self.since_s.map_or(0.0, |since_s| now_s - since_s);
             if passed_s > LIMIT_S {
@@ -294,10 +300,10 @@ impl Experiment for Find {
             }
         }
         match self.in_force.see(delivery) {
-            Seen::Nothing => {}
-            Seen::Holds { since_s } => self.measured = Some(Measured::from(since_s + self.settle_s())),
-            Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(interruption) => orders.extend(self.interrupt(interruption)),
+            Observed::Nothing => {}
+            Observed::Holds { since_s } => self.measured = Some(Measured::from(since_s + self.settle_s())),
+            Observed::Measured(interval) => orders.extend(self.measure(interval)),
+            Observed::Lost(interruption) => orders.extend(self.interrupt(interruption)),
         }
         orders
     }
@@ -325,8 +331,8 @@ impl Experiment for Find {
     fn progress(&self) -> String {
         let rate = |rate: u32| units::rate(rate.into());
         let now = match self.phase {
-            Phase::Peak => "as fast as it can".to_owned(),
-            Phase::Rest(trial) | Phase::Trial(trial) => {
+            FindPhase::Peak => "as fast as it can".to_owned(),
+            FindPhase::Rest(trial) | FindPhase::Trial(trial) => {
                 format!("trial {}, {}", self.tried.len() + 1, rate(trial.load as u32))
             }
         };

@@ -55,7 +55,7 @@ impl Interruption {
 
 /// What a delivery means for the setting that was asked for.
 #[derive(Debug, PartialEq)]
-pub(super) enum Seen<'a> {
+pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
     /// It holds, since this moment of the session.
@@ -78,7 +78,7 @@ struct Tuned {
 
 /// How far the setting that was asked for is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum SettingState {
     /// It is not in force.
     #[default]
     Awaited,
@@ -101,7 +101,7 @@ pub(super) struct InForce {
     unset: BTreeSet<&'static str>,
     /// The current segment.
     segment: u32,
-    state: State,
+    state: SettingState,
 }
 
 impl InForce {
@@ -117,7 +117,11 @@ impl InForce {
         let knobs = (!self.has_knobs()).then(|| Order::SetKnobs(to.knobs.clone()));
         let mut orders: Vec<_> = knobs.into_iter().collect();
         orders.extend(config.into_iter().filter_map(|(parameter, to)| self.set(parameter, to)));
-        self.state = if orders.is_empty() && self.unset.is_empty() { State::Found } else { State::Awaited };
+        self.state = if orders.is_empty() && self.unset.is_empty() {
+            SettingState::Found
+        } else {
+            SettingState::Awaited
+        };
         orders
     }
 
@@ -157,29 +161,29 @@ impl InForce {
     }
 
     /// What a delivery means.
-    pub(super) fn see<'a>(&mut self, delivery: &'a Delivery) -> Seen<'a> {
+    pub(super) fn see<'a>(&mut self, delivery: &'a Delivery) -> Observed<'a> {
         if let Some(why) = Interruption::of(delivery) {
-            return Seen::Lost(why);
+            return Observed::Lost(why);
         }
-        let Delivery::Record(record) = delivery else { return Seen::Nothing };
+        let Delivery::Record(record) = delivery else { return Observed::Nothing };
         match &**record {
             Record::Segment(segment) => self.on_segment(segment),
             // Late replies of a setting before have no length.
             Record::Interval(interval) if interval.segment == self.segment && interval.timed_s() > 0.0 => {
                 self.on_interval(interval)
             }
-            _ => Seen::Nothing,
+            _ => Observed::Nothing,
         }
     }
 
-    fn on_interval<'a>(&mut self, interval: &'a Interval) -> Seen<'a> {
+    fn on_interval<'a>(&mut self, interval: &'a Interval) -> Observed<'a> {
         match self.state {
-            State::Awaited => Seen::Nothing,
-            State::Found => {
-                self.state = State::Held;
-                Seen::Holds { since_s: interval.t_s }
+            SettingState::Awaited => Observed::Nothing,
+            SettingState::Found => {
+                self.state = SettingState::Held;
+                Observed::Holds { since_s: interval.t_s }
             }
-            State::Held => Seen::Measured(interval),
+            SettingState::Held => Observed::Measured(interval),
         }
     }
 
@@ -191,7 +195,7 @@ impl InForce {
         }
     }
 
-    fn on_segment(&mut self, segment: &Segment) -> Seen<'static> {
+    fn on_segment(&mut self, segment: &Segment) -> Observed<'static> {
         self.start.get_or_insert_with(|| segment.knobs.clone());
         self.knobs = Some((segment.knobs.clone(), segment.aside().is_some()));
         let set =
@@ -201,15 +205,15 @@ impl InForce {
             self.unset.remove(tuned.parameter.name)
         });
         self.segment = segment.segment;
-        if self.state != State::Awaited && !is_awaited {
+        if self.state != SettingState::Awaited && !is_awaited {
             self.leave_what_was_turned(segment);
-            return Seen::Lost(Interruption::Turned);
+            return Observed::Lost(Interruption::Turned);
         }
         if self.wanted.is_none() || !self.has_knobs() || !self.unset.is_empty() {
-            return Seen::Nothing;
+            return Observed::Nothing;
         }
-        self.state = State::Held;
-        Seen::Holds { since_s: segment.t_s }
+        self.state = SettingState::Held;
+        Observed::Holds { since_s: segment.t_s }
     }
 }
 
@@ -243,7 +247,7 @@ mod tests {
         Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
     }
 
-    fn see(in_force: &mut InForce, segment: &Segment) -> Seen<'static> {
+    fn see(in_force: &mut InForce, segment: &Segment) -> Observed<'static> {
         in_force.on_segment(segment)
     }
 
@@ -254,18 +258,20 @@ mod tests {
     #[test]
     fn a_setting_holds_when_its_segment_has_begun_and_what_came_before_does_not_count() {
         let mut in_force = InForce::default();
-        assert_eq!(see(&mut in_force, &segment(1, &on())), Seen::Nothing);
+        assert_eq!(see(&mut in_force, &segment(1, &on())), Observed::Nothing);
         let more = setting("clients 100");
         assert_eq!(in_force.turn(&more), [Order::SetKnobs(more.knobs.clone())]);
-        assert_eq!(in_force.see(&measured(1, 1.25)), Seen::Nothing);
+        assert_eq!(in_force.see(&measured(1, 1.25)), Observed::Nothing);
         // While a question is asked the load is off.
         assert_eq!(
             see(&mut in_force, &segment(2, &Knobs { load: false, ..more.knobs.clone() })),
-            Seen::Nothing
+            Observed::Nothing
         );
-        assert_eq!(see(&mut in_force, &segment(3, &more.knobs)), Seen::Holds { since_s: 3.0 });
-        assert_eq!(in_force.see(&measured(1, 3.25)), Seen::Nothing);
-        assert!(matches!(in_force.see(&measured(3, 3.25)), Seen::Measured(interval) if interval.t_s == 3.25));
+        assert_eq!(see(&mut in_force, &segment(3, &more.knobs)), Observed::Holds { since_s: 3.0 });
+        assert_eq!(in_force.see(&measured(1, 3.25)), Observed::Nothing);
+        assert!(
+            matches!(in_force.see(&measured(3, 3.25)), Observed::Measured(interval) if interval.t_s == 3.25)
+        );
         assert_eq!(in_force.set_back(), [Order::SetKnobs(on())]);
     }
 
@@ -273,8 +279,8 @@ mod tests {
     fn a_warm_up_is_not_the_setting() {
         let mut in_force = InForce::default();
         assert_eq!(in_force.turn(&Setting::of(on())).len(), 1);
-        assert_eq!(see(&mut in_force, &Segment { warmup: true, ..segment(1, &on()) }), Seen::Nothing);
-        assert_eq!(see(&mut in_force, &segment(2, &on())), Seen::Holds { since_s: 2.0 });
+        assert_eq!(see(&mut in_force, &Segment { warmup: true, ..segment(1, &on()) }), Observed::Nothing);
+        assert_eq!(see(&mut in_force, &segment(2, &on())), Observed::Holds { since_s: 2.0 });
     }
 
     #[test]
@@ -283,18 +289,18 @@ mod tests {
         see(&mut in_force, &segment(1, &on()));
         let (plain, always) = (Setting::of(on()), setting("config appendfsync always"));
         assert_eq!(in_force.turn(&plain), []);
-        assert_eq!(in_force.see(&measured(1, 1.25)), Seen::Holds { since_s: 1.25 }, "as it was");
+        assert_eq!(in_force.see(&measured(1, 1.25)), Observed::Holds { since_s: 1.25 }, "as it was");
         assert_eq!(in_force.turn(&always), [set_fsync("always")]);
         let set = tuned(2, &on(), "everysec", "always");
-        assert_eq!(see(&mut in_force, &set), Seen::Holds { since_s: 2.0 });
+        assert_eq!(see(&mut in_force, &set), Observed::Holds { since_s: 2.0 });
         assert_eq!(in_force.turn(&plain), [set_fsync("everysec")]);
         let back = tuned(3, &on(), "always", "everysec");
-        assert_eq!(see(&mut in_force, &back), Seen::Holds { since_s: 3.0 });
+        assert_eq!(see(&mut in_force, &back), Observed::Holds { since_s: 3.0 });
         let both = setting("clients 9, config appendfsync always");
         assert_eq!(in_force.turn(&both), [Order::SetKnobs(both.knobs.clone()), set_fsync("always")]);
-        assert_eq!(see(&mut in_force, &segment(4, &both.knobs)), Seen::Nothing);
+        assert_eq!(see(&mut in_force, &segment(4, &both.knobs)), Observed::Nothing);
         let set = tuned(5, &both.knobs, "everysec", "always");
-        assert_eq!(see(&mut in_force, &set), Seen::Holds { since_s: 5.0 });
+        assert_eq!(see(&mut in_force, &set), Observed::Holds { since_s: 5.0 });
         assert_eq!(in_force.set_back(), [Order::SetKnobs(on()), set_fsync("everysec")]);
     }
 
@@ -310,11 +316,11 @@ mod tests {
             in_force
         };
         let (mut in_force, by_hand) = (held(), Knobs { clients: 7, ..on() });
-        assert_eq!(see(&mut in_force, &segment(4, &by_hand)), Seen::Lost(Interruption::Turned));
+        assert_eq!(see(&mut in_force, &segment(4, &by_hand)), Observed::Lost(Interruption::Turned));
         assert_eq!(in_force.set_back(), [set_fsync("everysec")]);
         let mut in_force = held();
         let set = tuned(4, &setting("clients 9").knobs, "always", "no");
-        assert_eq!(see(&mut in_force, &set), Seen::Lost(Interruption::Turned));
+        assert_eq!(see(&mut in_force, &set), Observed::Lost(Interruption::Turned));
         assert_eq!(in_force.set_back(), [Order::SetKnobs(on())]);
     }
 
@@ -324,12 +330,12 @@ mod tests {
         in_force.turn(&Setting::of(on()));
         see(&mut in_force, &segment(1, &on()));
         let by_hand = Knobs { clients: 7, ..on() };
-        assert_eq!(see(&mut in_force, &segment(2, &by_hand)), Seen::Lost(Interruption::Turned));
+        assert_eq!(see(&mut in_force, &segment(2, &by_hand)), Observed::Lost(Interruption::Turned));
         let refused = Delivery::Refused(set_fsync("often"), "no".to_owned());
-        assert_eq!(in_force.see(&refused), Seen::Lost(Interruption::Refused("no".to_owned())));
+        assert_eq!(in_force.see(&refused), Observed::Lost(Interruption::Refused("no".to_owned())));
         let off = Delivery::Notice(Notice::LoadStopped("NOPERM".to_owned()));
-        assert_eq!(in_force.see(&off), Seen::Lost(Interruption::LoadOff("NOPERM".to_owned())));
+        assert_eq!(in_force.see(&off), Observed::Lost(Interruption::LoadOff("NOPERM".to_owned())));
         let left = Delivery::Notice(Notice::Leave);
-        assert_eq!(in_force.see(&left), Seen::Lost(Interruption::SessionOver));
+        assert_eq!(in_force.see(&left), Observed::Lost(Interruption::SessionOver));
     }
 }

@@ -31,7 +31,7 @@ mod trial;
 mod words;
 
 pub use ab::{Ab, Pair, Plan, Side};
-pub use asked::Asked;
+pub use asked::ExperimentSpec;
 pub use curve::{Curve, Point};
 pub use dimension::Dimension;
 pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};

@@ -11,7 +11,7 @@ pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
 /// A stretch that is being measured.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
+pub(super) struct Window {
     start_s: f64,
     /// Until when it does not begin while requests are behind.
     backlog_until_s: f64,
@@ -19,7 +19,7 @@ pub(super) struct Stretch {
     measured: Interval,
 }
 
-impl Stretch {
+impl Window {
     /// One from `start_s` of the session on.
     pub(super) fn from(start_s: f64) -> Self {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use super::{Limit, stretch::Stretch};
+use super::{Limit, stretch::Window};
 use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 
 /// The share of what was due that must be answered.
@@ -84,14 +84,14 @@ struct Tick {
 /// What is measured in a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
-    stretch: Stretch,
+    stretch: Window,
     ticks: Vec<Tick>,
 }
 
 impl Measured {
     /// From `start_s` of the session on.
     pub(super) fn from(start_s: f64) -> Self {
-        Self { stretch: Stretch::from(start_s), ticks: Vec::new() }
+        Self { stretch: Window::from(start_s), ticks: Vec::new() }
     }
 
     /// Takes what was measured next.

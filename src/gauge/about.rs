@@ -14,7 +14,7 @@ pub struct About {
     /// How it comes of what its source says.
     pub kind: Kind,
     /// Where it comes from.
-    pub source: Source,
+    pub source: GaugeSource,
     /// A chart of it begins at 0 and reaches at least up to here.
     pub top: f64,
     /// When it wants attention.
@@ -78,7 +78,7 @@ pub enum Kind {
 
 /// Where a gauge comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum GaugeSource {
     /// A number in INFO; negative ones mean that there is none.
     Info(&'static str),
     /// The same, or of a memcached a number in `stats`.

@@ -8,6 +8,6 @@ mod about;
 mod sample;
 mod table;
 
-pub use about::{About, Alarm, Group, Kind, Source, Unit};
+pub use about::{About, Alarm, GaugeSource, Group, Kind, Unit};
 pub(crate) use sample::Gauges;
 pub use table::{GAUGES, Gauge};

@@ -1,9 +1,9 @@
 //! The table of all gauges.
 
 use super::{
-    About, Alarm, Group, Kind,
-    Source::{Info, InfoOrStat, InfoWord, Own, Stat},
-    Unit,
+    About, Alarm,
+    GaugeSource::{Info, InfoOrStat, InfoWord, Own, Stat},
+    Group, Kind, Unit,
     Unit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
 };
 use crate::units;

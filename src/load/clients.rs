@@ -20,7 +20,7 @@ use std::{
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::connection::{Connection, Phase};
+use super::connection::{Connection, ConnectionPhase};
 use crate::workload::Draws;
 pub(super) use client::{Client, ClientConnection};
 
@@ -113,7 +113,7 @@ impl Clients {
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
-            if self.connection(i).is_none_or(|c| c.phase != Phase::Busy) {
+            if self.connection(i).is_none_or(|c| c.phase != ConnectionPhase::Busy) {
                 self.close(i);
             }
         }
@@ -298,7 +298,7 @@ impl Clients {
 
 /// Whether a connection is not greeted yet.
 pub(super) fn is_opening(connection: &Connection) -> bool {
-    matches!(connection.phase, Phase::Connecting | Phase::Greeting(_))
+    matches!(connection.phase, ConnectionPhase::Connecting | ConnectionPhase::Greeting(_))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) struct Reading<'a> {
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     /// Waits for the other side to accept, and to shake hands where there is TLS.
     Connecting,
     /// Waits for the replies to its greeting.
@@ -61,7 +61,7 @@ pub(super) enum Phase {
 pub(super) struct Connection {
     transport: Transport,
     token: Token,
-    pub(super) phase: Phase,
+    pub(super) phase: ConnectionPhase,
     skipper: Skipper,
     /// The batch in flight: what was asked, and how much of it is answered.
     operations: Vec<OpId>,
@@ -107,7 +107,7 @@ impl Connection {
         Ok(Self {
             transport,
             token,
-            phase: Phase::Connecting,
+            phase: ConnectionPhase::Connecting,
             skipper: dialect.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
@@ -129,16 +129,16 @@ impl Connection {
     /// before. Greeted it has to be within that time.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
-            Phase::Idle => return None,
-            Phase::Busy | Phase::Between => self.since_ns.max(self.heard_ns),
-            Phase::Connecting | Phase::Greeting(_) => self.since_ns,
+            ConnectionPhase::Idle => return None,
+            ConnectionPhase::Busy | ConnectionPhase::Between => self.since_ns.max(self.heard_ns),
+            ConnectionPhase::Connecting | ConnectionPhase::Greeting(_) => self.since_ns,
         };
         Some(since_ns.saturating_add(timeout_ns))
     }
 
     /// How long the batch in flight has been waiting since it was written.
     pub(super) fn wait_ns(&self, now_ns: u64) -> Option<u64> {
-        (self.phase == Phase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
+        (self.phase == ConnectionPhase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
     }
 
     /// How many requests its last batch has.
@@ -160,7 +160,7 @@ impl Connection {
     /// Counts the operations of the batch in flight that are not answered as lost, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
         // Of a batch that was not written nothing is in flight.
-        if !matches!(self.phase, Phase::Busy | Phase::Between) {
+        if !matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between) {
             return;
         }
         let unanswered = self.unanswered();
@@ -189,17 +189,17 @@ impl Connection {
     /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
     /// is left to send.
     pub(super) fn writable(&mut self, registry: &Registry, read: &mut Reading) -> Result<(), Broken> {
-        if self.phase == Phase::Connecting {
+        if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
                 return Ok(());
             }
             self.listen(registry, Interest::READABLE)?;
             if read.greeting.is_empty() {
-                self.phase = Phase::Idle;
+                self.phase = ConnectionPhase::Idle;
                 return Ok(());
             }
             let (greeter, words) = read.greeting.begin();
-            self.phase = Phase::Greeting(greeter);
+            self.phase = ConnectionPhase::Greeting(greeter);
             return self.write(registry, words);
         }
         if !self.is_all_sent() {

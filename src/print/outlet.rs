@@ -50,12 +50,12 @@ pub struct Outlet(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    state: Mutex<State>,
+    state: Mutex<Queue>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Queue {
     queue: VecDeque<Vec<u8>>,
     /// Of the queue and of the piece that is being written.
     bytes: usize,
@@ -74,7 +74,7 @@ struct State {
     is_told: bool,
 }
 
-impl State {
+impl Queue {
     fn heard(&mut self) -> io::Result<()> {
         let Some((kind, code)) = self.failure else { return Ok(()) };
         self.is_told = true;
@@ -182,11 +182,11 @@ impl Outlet {
     /// # Errors
     /// As [`offer`](Self::offer).
     pub fn is_written_within(&self, limit: Duration) -> io::Result<bool> {
-        self.wait(limit, State::is_empty)
+        self.wait(limit, Queue::is_empty)
     }
 
-    fn wait(&self, limit: Duration, is_there: impl Fn(&State) -> bool) -> io::Result<bool> {
-        let awaited = |state: &mut State| state.failure.is_none() && !state.is_over && !is_there(state);
+    fn wait(&self, limit: Duration, is_there: impl Fn(&Queue) -> bool) -> io::Result<bool> {
+        let awaited = |state: &mut Queue| state.failure.is_none() && !state.is_over && !is_there(state);
         let waited = self.0.changed.wait_timeout_while(self.0.lock(), limit, awaited);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.heard()?;
@@ -226,7 +226,7 @@ impl Outlet {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         // What another thread leaves when it panics is whole: no step of ours can fail between two others.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::words::Words;
+use super::words::StreamText;
 use crate::{server::Progress, session::Notice};
 
 /// Tells notices, each at its place.
@@ -46,7 +46,7 @@ impl Said {
     /// Tells a notice of one of the targets. If stderr is gone, so is who would read this.
     pub fn tell(&mut self, from: usize, notice: &Notice) {
         let of = self.of.get(from).map(|target| format!("{target}: ")).unwrap_or_default();
-        let mut out = Words::stderr();
+        let mut out = StreamText::stderr();
         match notice {
             Notice::LoadStaysOff(_) if self.which == Which::ButWhyItEnds => {}
             Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text)

@@ -73,7 +73,7 @@ pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
 
 /// Words for a person on one of the streams, a line at a time. Writing them never waits.
 #[derive(Debug)]
-pub struct Words {
+pub struct StreamText {
     outlet: Outlet,
     is_terminal: bool,
     /// What is said of lines that were lost, where they were.
@@ -82,7 +82,7 @@ pub struct Words {
     line: Vec<u8>,
 }
 
-impl Words {
+impl StreamText {
     /// On standard output. What is lost there is not told there: it may be a table for a program.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
@@ -107,7 +107,7 @@ impl Words {
     }
 }
 
-impl Write for Words {
+impl Write for StreamText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
         if bytes.ends_with(b"\n") {
@@ -126,7 +126,7 @@ impl Write for Words {
     }
 }
 
-impl Drop for Words {
+impl Drop for StreamText {
     fn drop(&mut self) {
         // A stream that is gone has nobody to tell.
         let _ = self.flush();

@@ -25,7 +25,7 @@ use std::{
 
 use rand::RngExt;
 
-use self::turn::Turn;
+use self::turn::Shuffle;
 use super::{Intrinsic, Message, ticker::Ticker};
 use crate::{
     clock::{Clock, seconds},
@@ -117,7 +117,7 @@ struct Loop {
     clock: Clock,
     reports: Sender<Message>,
     ticker: Ticker,
-    turn: Turn,
+    turn: Shuffle,
     gaps: Recorder,
     mode: Mode,
     /// Whether the gentle form is wanted when nothing runs on demand.
@@ -130,7 +130,7 @@ impl Loop {
             clock,
             reports,
             ticker: Ticker::new(tick, clock.now_ns()),
-            turn: Turn::new(),
+            turn: Shuffle::new(),
             gaps: Recorder::new(),
             mode: Mode::Off,
             gentle: false,

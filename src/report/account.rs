@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Source,
-    course::{Course, Part},
+    Recording,
+    course::{Course, Summed},
 };
 use crate::{
     export::{JSON, Rows},
@@ -29,20 +29,20 @@ impl Busy {
     }
 }
 
-impl Part for Busy {
+impl Summed for Busy {
     fn merge(&mut self, later: &Self) {
         self.core_s += later.core_s;
         self.length_s += later.length_s;
     }
 }
 
-impl Part for Interval {
+impl Summed for Interval {
     fn merge(&mut self, later: &Self) {
         self.merge(later);
     }
 }
 
-impl Part for Latency {
+impl Summed for Latency {
     fn merge(&mut self, later: &Self) {
         self.merge(later);
     }
@@ -50,7 +50,7 @@ impl Part for Latency {
 
 /// One session, of one node.
 pub(super) struct Account {
-    pub(super) source: Source,
+    pub(super) source: Recording,
     node: u16,
     pub(super) timeline: Timeline,
     /// What the load did, without what is only told of whole segments.
@@ -64,7 +64,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(source: Source, node: u16) -> Self {
+    pub(super) fn new(source: Recording, node: u16) -> Self {
         Self {
             source,
             node,

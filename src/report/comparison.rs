@@ -4,7 +4,7 @@ use super::{
     account::Account,
     chart::Chart,
     hdr_curves,
-    table::{Row, Table},
+    table::{Table, TableRow},
 };
 use crate::compare::{Compared, Difference, Run};
 
@@ -53,7 +53,7 @@ fn table(base: &Run, new: &Run) -> Table {
     let compared = Compared::of(std::slice::from_ref(base), std::slice::from_ref(new));
     let row = |row: &Difference| {
         let [name, base, new, difference, words] = row.cells();
-        Row::of(vec![name, difference, words, base, new])
+        TableRow::of(vec![name, difference, words, base, new])
     };
     Table {
         title: format!("{} against {}", new.name, base.name),

@@ -12,7 +12,7 @@ pub(super) const MOST: usize = 2000;
 const LONGEST_S: f64 = 86_400.0;
 
 /// What can be summed up without loss.
-pub(super) trait Part {
+pub(super) trait Summed {
     /// Adds what was measured later.
     fn merge(&mut self, later: &Self);
 }
@@ -49,7 +49,7 @@ impl<T> Default for Course<T> {
     }
 }
 
-impl<T: Part> Course<T> {
+impl<T: Summed> Course<T> {
     /// Adds what `segment` measured in the `length_s` seconds before `t_s`; without a length it came after the segment's end.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, part: T) {
         self.records += 1;
@@ -74,7 +74,7 @@ const LONGEST: f64 = 1.5;
 
 /// Puts a point behind the others, or into the last of them where both belong to one segment, and lie within one step or one of
 /// them is a sliver.
-fn add<T: Part>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
+fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
     let is_one = |last: &Point<T>| {
         let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();
         let is_sliver = |point: &Point<T>| point.to_s - point.from_s < SLIVER * step_s;
@@ -95,7 +95,7 @@ fn add<T: Part>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
 mod tests {
     use super::*;
 
-    impl Part for u64 {
+    impl Summed for u64 {
         fn merge(&mut self, later: &Self) {
             *self += later;
         }

@@ -2,7 +2,7 @@
 
 use super::{
     account::Account,
-    table::{Row, Table},
+    table::{Table, TableRow},
 };
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
@@ -20,7 +20,7 @@ fn sides(account: &Account) -> Table {
     let mut rows = Vec::new();
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
-            rows.push(Row::of(vec![name.to_owned(), value]));
+            rows.push(TableRow::of(vec![name.to_owned(), value]));
         }
     };
     if let Some(session) = account.timeline.session() {
@@ -69,7 +69,7 @@ fn config(account: &Account) -> Option<Table> {
             (None, Some(usual)) if usual != value => format!("differs from the default, {}", shown(usual)),
             _ => String::new(),
         };
-        Row::of(vec![name.clone(), shown(value), remark])
+        TableRow::of(vec![name.clone(), shown(value), remark])
     };
     let rows: Vec<_> = last.iter().map(row).collect();
     let headings = ["parameter", "value", ""].map(str::to_owned).into();

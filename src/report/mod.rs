@@ -71,7 +71,7 @@ impl Form {
 
 /// A recording as it is called, and which of its segments are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct Recording {
     /// What it is called.
     pub name: String,
     /// The segments; where none is named, that of a recording which has only one under load.
@@ -82,7 +82,7 @@ pub struct Source {
 pub struct Report {
     form: Form,
     /// What the sessions are called, in the order in which they come; those beyond have no name.
-    sources: Vec<Source>,
+    sources: Vec<Recording>,
     /// How many sessions began.
     begun: usize,
     accounts: Vec<Account>,
@@ -92,7 +92,7 @@ pub struct Report {
 
 impl Report {
     /// One of sessions that are called so, in the order in which their records will come.
-    pub fn of(form: Form, sources: Vec<Source>) -> Self {
+    pub fn of(form: Form, sources: Vec<Recording>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 

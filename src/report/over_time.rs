@@ -3,7 +3,7 @@
 use super::{
     account::Account,
     chart::{Chart, Ink, Line, Quantity},
-    course::{Course, Part, Point},
+    course::{Course, Point, Summed},
     heat_map::HeatMap,
 };
 use crate::{
@@ -124,7 +124,7 @@ fn processors(account: &Account, prefix: &str) -> Chart {
 }
 
 /// The middles of the points, with a place between two that something lies between.
-fn times<T: Part>(course: &Course<T>) -> Vec<f64> {
+fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
     let mut times = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
         if let Some(gap_s) = gap_before(course, n) {
@@ -136,7 +136,7 @@ fn times<T: Part>(course: &Course<T>) -> Vec<f64> {
 }
 
 /// A value of each point, and none in the places between.
-fn over_gaps<T: Part>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
+fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
     let mut values = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
         values.extend(gap_before(course, n).map(|_| None));
@@ -146,7 +146,7 @@ fn over_gaps<T: Part>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f6
 }
 
 /// The middle of the stretch before point `n` in which nothing was measured, if it is longer than a point.
-fn gap_before<T: Part>(course: &Course<T>, n: usize) -> Option<f64> {
+fn gap_before<T: Summed>(course: &Course<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)

@@ -4,13 +4,13 @@ use crate::export::markdown_text;
 
 /// A row of it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) cells: Vec<String>,
     /// The segment that it is of, where it is of one.
     pub(super) segment: Option<u32>,
 }
 
-impl Row {
+impl TableRow {
     pub(super) fn of(cells: Vec<String>) -> Self {
         Self { cells, segment: None }
     }
@@ -22,7 +22,7 @@ pub(super) struct Table {
     pub(super) title: String,
     pub(super) headings: Vec<String>,
     pub(super) words: usize,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<TableRow>,
     /// What is to be known of it.
     pub(super) note: String,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     account::Account,
     environment,
-    table::{Row, Table},
+    table::{Table, TableRow},
 };
 use crate::{
     diagnose::{Finding, of_session},
@@ -56,7 +56,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
     let headings = columns.iter().map(|figure| figure.heading.to_owned());
     let row = |(name, segment, row): &(String, Option<u32>, Figures)| {
         let cells = columns.iter().map(|figure| figure.written(row).unwrap_or_else(|| "-".to_owned()));
-        Row { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
+        TableRow { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
     };
     Table {
         title: title.to_owned(),
@@ -91,7 +91,7 @@ fn segments(account: &Account) -> Table {
 fn findings(account: &Account) -> Option<Table> {
     let row = |(finding, segments): (Finding, String)| {
         let words = finding.line();
-        Row::of(vec![finding.short, segments, words])
+        TableRow::of(vec![finding.short, segments, words])
     };
     let rows: Vec<_> = of_session(&account.timeline).into_iter().map(row).collect();
     let headings = ["finding", "segments", "in words"].map(str::to_owned).into();
@@ -127,7 +127,7 @@ fn errors(account: &Account) -> Option<Table> {
     ];
     let row = |what: &str, kind: &str, n: u64| {
         let first = summary.first_errors.get(kind).cloned().unwrap_or_default();
-        Row::of(vec![what.to_owned(), kind.to_owned(), first, units::grouped(n)])
+        TableRow::of(vec![what.to_owned(), kind.to_owned(), first, units::grouped(n)])
     };
     let rows: Vec<_> =
         parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n))).collect();
@@ -145,7 +145,7 @@ fn events(account: &Account) -> Option<Table> {
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten();
-    let row = |(t_s, name, words): (f64, String, String)| Row::of(vec![units::clock(t_s), name, words]);
+    let row = |(t_s, name, words): (f64, String, String)| TableRow::of(vec![units::clock(t_s), name, words]);
     let rows: Vec<_> = all.into_iter().take(MOST_EVENTS).map(row).collect();
     let headings = ["time", "what", "in words"].map(str::to_owned).into();
     let note =

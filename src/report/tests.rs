@@ -90,7 +90,7 @@ fn session(seconds: u32, ops: u64) -> Vec<Record> {
 
 fn made<'a>(form: Form, names: &[&str], records: impl IntoIterator<Item = &'a Record>) -> String {
     let sources =
-        names.iter().map(|name| Source { name: (*name).to_owned(), segments: Vec::new() }).collect();
+        names.iter().map(|name| Recording { name: (*name).to_owned(), segments: Vec::new() }).collect();
     let mut report = Report::of(form, sources);
     records.into_iter().for_each(|record| drop(report.push(record)));
     report.finish().concat()

@@ -12,7 +12,7 @@ use crate::{
         ab::Lines,
         outlet::CLEAR,
         printer::Form,
-        words::{Words, written},
+        words::{StreamText, written},
     },
     session::{Delivery, Order, Record},
 };
@@ -37,7 +37,7 @@ impl Plan for AbRun {
             ab,
             lines: Lines::new(form),
             shown: String::new(),
-            out: Words::stdout(),
+            out: StreamText::stdout(),
             written: Ok(()),
             was_ended: false,
         };
@@ -62,7 +62,7 @@ impl Progress {
         match form {
             _ if !ab.is_of_targets() => Self::None,
             Form::Json => Self::None,
-            Form::Lines if Words::stderr().is_terminal() => Self::Drawn,
+            Form::Lines if StreamText::stderr().is_terminal() => Self::Drawn,
             Form::Lines => Self::Lines,
         }
     }
@@ -75,7 +75,7 @@ struct Alternation {
     progress: Progress,
     /// How far it was when that was shown last.
     shown: String,
-    out: Words,
+    out: StreamText,
     written: io::Result<()>,
     was_ended: bool,
 }
@@ -121,7 +121,7 @@ impl Listener for Alternation {
 impl Alternation {
     /// Shows on stderr how far it is; nothing takes away what is drawn there.
     fn show(&mut self, progress: &str) {
-        let mut out = Words::stderr();
+        let mut out = StreamText::stderr();
         // If stderr is gone, so is who would read this.
         match self.progress {
             Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),

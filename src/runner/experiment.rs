@@ -6,7 +6,7 @@ use super::{Failure, Listener};
 use crate::{
     events::EventKind,
     experiment::{Ending, Experiment},
-    print::{printer::Form, words::Words},
+    print::{printer::Form, words::StreamText},
     session::{Delivery, Order},
 };
 
@@ -44,7 +44,7 @@ impl Listener for Driver {
         let report = self.experiment.report();
         if self.form == Form::Lines && !report.is_empty() {
             // What became of it is asked at the end of the program.
-            let _ = write!(Words::stdout(), "\n{report}");
+            let _ = write!(StreamText::stdout(), "\n{report}");
         }
         outcome(self.experiment.ending())
     }

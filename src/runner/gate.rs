@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::{Failure, Listener, UsageError};
 use crate::{
     compare::{Condition, Crossed, Run, misfits},
-    print::words::Words,
+    print::words::StreamText,
     session::{Delivery, Order, Reader, Timeline, figures::Row},
     untrusted,
 };
@@ -73,8 +73,11 @@ pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
             // The last words of a program that fails: where nobody takes them the exit code still tells.
-            let _ =
-                writeln!(Words::stdout(), "::error title=redyno::{}", untrusted::text(&crossed.to_string()));
+            let _ = writeln!(
+                StreamText::stdout(),
+                "::error title=redyno::{}",
+                untrusted::text(&crossed.to_string())
+            );
         }
     }
     let told = |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");

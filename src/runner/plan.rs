@@ -11,7 +11,7 @@ use crate::{
     export::{Format, Rows},
     knobs::Knobs,
     load,
-    print::words::Words,
+    print::words::StreamText,
     session::{
         Writer,
         running::{Commission, check_clients},
@@ -38,7 +38,7 @@ pub struct Text(pub String);
 
 impl Plan for Text {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        Ok(Words::stdout().write_all(self.0.as_bytes()).context("cannot write to stdout")?)
+        Ok(StreamText::stdout().write_all(self.0.as_bytes()).context("cannot write to stdout")?)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     print::{
         outlet::Outlet,
         printer::{Form, Printer},
-        words::{Words, written},
+        words::{StreamText, written},
         ycsb_summary,
     },
     session::{Delivery, Order, Timeline},
@@ -43,7 +43,7 @@ impl Listener for Printed {
     fn finish(&mut self) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.written, Ok(()));
         let all = before.and_then(|()| self.printer.finish()).and_then(|()| match &self.ycsb {
-            Some(timeline) => write!(Words::stdout(), "\n{}", ycsb_summary(timeline)),
+            Some(timeline) => write!(StreamText::stdout(), "\n{}", ycsb_summary(timeline)),
             None => Ok(()),
         });
         Ok(written(all)?)

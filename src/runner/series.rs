@@ -23,7 +23,7 @@ use crate::{
         Said,
         lines::session_line,
         series::Lines,
-        words::{Words, written},
+        words::{StreamText, written},
     },
     server::Control,
     session::{Delivery, Order, Record},
@@ -71,7 +71,7 @@ impl Plan for SeriesRun {
         if let Err(failure @ Failure::Usage(_)) = ended {
             return Err(failure);
         }
-        Words::stdout().make_room_for_last();
+        StreamText::stdout().make_room_for_last();
         let Cells { table, server, lines, .. } = running;
         if !lines.is_json {
             tell(&(lines.head(&series, &cells, server.as_deref()) + &lines.table(&table, &series)))?;
@@ -117,7 +117,7 @@ impl Cells<'_> {
             let cell = &self.series.cells[place];
             let title = untrusted::text(&cell.title());
             // If stderr is gone, so is who would read this.
-            let _ = writeln!(Words::stderr(), "{} of {}: {title}", n + 1, self.count);
+            let _ = writeln!(StreamText::stderr(), "{} of {}: {title}", n + 1, self.count);
             let outcome = match self.one(plan, title) {
                 // What the first may not, none may.
                 Err(Failure::Usage(error)) if n == 0 => return Err(error.into()),
@@ -175,5 +175,5 @@ impl Listener for Gathering<'_> {
 }
 
 fn tell(text: &str) -> Result<(), Failure> {
-    Ok(written(Words::stdout().write_all(text.as_bytes()))?)
+    Ok(written(StreamText::stdout().write_all(text.as_bytes()))?)
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     experiment::Experiment,
-    print::{Said, printer::Form, summary, words::Words, ycsb_summary},
+    print::{Said, printer::Form, summary, words::StreamText, ycsb_summary},
     session::{Order, Timeline, TimelineOptions},
     signals::{Signal, listen as signals},
     tui::{self, theme::Theme},
@@ -113,9 +113,9 @@ fn on_screen(
         return Err(error.into());
     }
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(Words::stdout(), "{}", summary(&timeline, &files));
+    let _ = write!(StreamText::stdout(), "{}", summary(&timeline, &files));
     if has_ycsb {
-        let _ = write!(Words::stdout(), "\n{}", ycsb_summary(&timeline));
+        let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline));
     }
     Ok(())
 }
@@ -123,5 +123,5 @@ fn on_screen(
 /// Says why what should have been made of the session was not.
 pub fn complain(complaints: &[String]) {
     // The terminal may be gone, and with it who would read this.
-    complaints.iter().for_each(|why| drop(writeln!(Words::stderr(), "{why}")));
+    complaints.iter().for_each(|why| drop(writeln!(StreamText::stderr(), "{why}")));
 }

@@ -23,7 +23,7 @@ use super::{
     order::{Means, Order},
     plane::Wire,
     registry, set_up, survey,
-    tune::{self, Turn},
+    tune::{self, TuneStep},
     watch::Watch,
 };
 use crate::{
@@ -175,7 +175,7 @@ impl Control {
         value: String,
         ledger: &Ledger,
     ) -> Answer<Turned> {
-        let turn = Turn { parameter, value, ledger: ledger.clone() };
+        let turn = TuneStep { parameter, value, ledger: ledger.clone() };
         let act = async move |means: Means| tune::turn(&means.redis(CONFIG)?, &means.target, &turn).await;
         self.order(act, |order| order.noting(ledger))
     }

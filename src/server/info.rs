@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Status;
 use crate::{
     clock::seconds,
-    gauge::{GAUGES, Gauge, Gauges, Kind, Source},
+    gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
 };
 
 /// The fields of one INFO. Names are unique over all sections, so sections are not kept apart.
@@ -109,12 +109,12 @@ impl<'a> Info<'a> {
         for gauge in GAUGES {
             let value = match gauge.about().source {
                 // -1 is none so far.
-                Source::Info(name) | Source::InfoOrStat(name, _) => {
+                GaugeSource::Info(name) | GaugeSource::InfoOrStat(name, _) => {
                     self.number(name).filter(|number| *number >= 0.0)
                 }
-                Source::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
-                Source::Stat(_) => None,
-                Source::Own => self.own(gauge),
+                GaugeSource::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
+                GaugeSource::Stat(_) => None,
+                GaugeSource::Own => self.own(gauge),
             };
             sources.set(gauge, value);
         }

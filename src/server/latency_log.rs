@@ -9,13 +9,13 @@ use crate::events::EventKind;
 const MOST_KINDS: usize = 256;
 
 /// When, how long, and the longest, as the server told it.
-type Seen = (i64, u64, u64);
+type Latest = (i64, u64, u64);
 
 /// What was told last of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
     /// `None` before the first poll: what it finds is from before the session.
-    last: Option<BTreeMap<String, Seen>>,
+    last: Option<BTreeMap<String, Latest>>,
 }
 
 impl LatencyLog {
@@ -27,16 +27,16 @@ impl LatencyLog {
     ) -> Option<(Vec<LatencyEvent>, Vec<EventKind>)> {
         let kinds = reply.list().filter(|kinds| kinds.len() <= MOST_KINDS)?;
         let kinds: BTreeMap<_, _> = kinds.iter().map(kind).collect::<Option<_>>()?;
-        let is_new = |(name, seen): &(&String, &Seen)| {
+        let is_new = |(name, seen): &(&String, &Latest)| {
             self.last.as_ref().is_some_and(|last| last.get(*name) != Some(seen))
         };
-        let event_kind = |(name, (_, last_ms, max_ms)): (&String, &Seen)| EventKind::SlowEvent {
+        let event_kind = |(name, (_, last_ms, max_ms)): (&String, &Latest)| EventKind::SlowEvent {
             of: name.clone(),
             last_ms: *last_ms,
             max_ms: *max_ms,
         };
         let news = kinds.iter().filter(is_new).map(event_kind).collect();
-        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Seen)| LatencyEvent {
+        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Latest)| LatencyEvent {
             name: name.clone(),
             age_s: server_s.and_then(|now_s| u64::try_from(now_s.checked_sub(*at_s)?).ok()),
             last_ms: *last_ms,
@@ -49,7 +49,7 @@ impl LatencyLog {
 }
 
 /// Newer servers append sum and count.
-fn kind(datum: &Datum) -> Option<(String, Seen)> {
+fn kind(datum: &Datum) -> Option<(String, Latest)> {
     let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
     let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();
     Some((name.text()?.to_owned(), (at_s.number()?, milliseconds(last_ms)?, milliseconds(max_ms)?)))

@@ -1,6 +1,6 @@
 //! One connection to the server by fred, through a [`Guard`]. Nothing else knows fred.
 //!
-//! fred could reconnect by itself; it does not here. A [`Link`] lives as long as its connection, and who wants
+//! fred could reconnect by itself; it does not here. A [`RedisLink`] lives as long as its connection, and who wants
 //! another opens another, so that every loss is seen, and no command is ever sent twice.
 
 use std::{
@@ -37,20 +37,20 @@ pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection. Dropping it closes the socket.
-pub(super) struct Link {
+pub(super) struct RedisLink {
     wire: Wire,
     task: ConnectHandle,
     guard: Guard,
 }
 
-impl Drop for Link {
+impl Drop for RedisLink {
     fn drop(&mut self) {
         // A polite QUIT would wait for a server that may hang.
         self.task.abort();
     }
 }
 
-impl Link {
+impl RedisLink {
     /// Begins on a connection that is greeted.
     pub(super) async fn open(talk: Talk) -> Result<Self, ServerError> {
         let late = |_| ServerError::Timeout { command: "connecting".to_owned(), after: CONNECT_LIMIT };

@@ -13,13 +13,13 @@ const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 /// What the previous INFO said, and which bursts are under way.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    seen: Option<Seen>,
+    seen: Option<Identity>,
     bursts: Bursts,
     blocked: Episode,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Seen {
+struct Identity {
     run_id: String,
     role: String,
     master: Option<String>,
@@ -53,7 +53,7 @@ enum FileStep {
 impl News {
     /// What happened since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
-        let mut seen = Seen::read(info, at_ns);
+        let mut seen = Identity::read(info, at_ns);
         let mut told = Vec::new();
         let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
         let counted = ["evicted_keys", "rejected_connections"].map(|name| info.number(name));
@@ -81,7 +81,7 @@ impl News {
     }
 }
 
-impl Seen {
+impl Identity {
     fn read(info: &Info, at_ns: u64) -> Self {
         let text = |name: &str| info.text(name).map(str::to_owned);
         let child = |running: &str, files: &str, finished_at_s: &str, outcome: &str| Child {

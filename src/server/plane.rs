@@ -8,8 +8,8 @@ use crate::{endpoint::Talk, protocol::Dialect};
 
 /// A connection. Dropping it closes the socket.
 pub(super) enum Link {
-    Redis(link::Link),
-    Memcached(memcached::Link),
+    Redis(link::RedisLink),
+    Memcached(memcached::MemcachedLink),
 }
 
 /// What commands are sent by. Clones share the connection.
@@ -28,8 +28,8 @@ impl Link {
     /// Begins on a connection that is greeted.
     pub(super) async fn open(talk: Talk, dialect: Dialect) -> Result<Self, ServerError> {
         match dialect {
-            Dialect::Resp2 | Dialect::Resp3 => link::Link::open(talk).await.map(Self::Redis),
-            Dialect::Memcached => memcached::Link::open(talk).map(Self::Memcached),
+            Dialect::Resp2 | Dialect::Resp3 => link::RedisLink::open(talk).await.map(Self::Redis),
+            Dialect::Memcached => memcached::MemcachedLink::open(talk).map(Self::Memcached),
         }
     }
 

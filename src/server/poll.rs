@@ -38,7 +38,7 @@ const SELDOM: u32 = 10;
 
 /// A question beside INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
+enum Question {
     CommandStats,
     Times,
     SinceStart,
@@ -64,7 +64,7 @@ pub(super) struct Poller {
     slow_log: SlowLog,
     latency: LatencyLog,
     config: Config,
-    refused: BTreeMap<Asked, Refusal>,
+    refused: BTreeMap<Question, Refusal>,
 }
 
 /// How long commands took, by the polls so far.
@@ -115,7 +115,7 @@ impl Poller {
         self.notice_restart(&info);
         let mut events = self.news.read(at_ns, &info);
         let mut before = None;
-        if let Some(text) = self.accepted(Asked::CommandStats, answers.commands, &mut events)? {
+        if let Some(text) = self.accepted(Question::CommandStats, answers.commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
@@ -125,15 +125,15 @@ impl Poller {
         let histograms = self.histograms(wire, answers.times).await?;
         self.add_times((histograms, before), answers.since_start, &mut status)?;
         let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
-        let news = self.accepted(Asked::SlowLog, read, &mut events)?;
+        let news = self.accepted(Question::SlowLog, read, &mut events)?;
         events.extend(news.unwrap_or_default());
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
         let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
-        if let Some((latency, news)) = self.accepted(Asked::Latency, read, &mut events)? {
+        if let Some((latency, news)) = self.accepted(Question::Latency, read, &mut events)? {
             status.latency_events = latency;
             events.extend(news);
         }
-        if let Some(found) = self.accepted(Asked::Config, answers.config, &mut events)? {
+        if let Some(found) = self.accepted(Question::Config, answers.config, &mut events)? {
             self.config.take(found);
         }
         status.config = self.config.values().clone();
@@ -150,13 +150,13 @@ impl Poller {
         let (named, reply) = told.map_or((Vec::new(), None), |(named, reply)| (named, Some(reply)));
         let read = |reply: Result<Datum, ServerError>| understood(reply, Histograms::read);
         let untold = &mut Vec::new();
-        let mut histograms = self.accepted(Asked::Times, reply.map(read), untold)?;
+        let mut histograms = self.accepted(Question::Times, reply.map(read), untold)?;
         let is_all = histograms.is_some() && named.is_empty();
         let names = self.times.asked.names().filter(|name| !named.iter().any(|named| named == name));
         let new: Vec<_> = ["LATENCY", "HISTOGRAM"].into_iter().chain(names).collect();
-        if new.len() > 2 && !is_all && !self.refused.contains_key(&Asked::Times) {
+        if new.len() > 2 && !is_all && !self.refused.contains_key(&Question::Times) {
             let more = read(wire.data(&new).await);
-            if let Some(more) = self.accepted(Asked::Times, Some(more), untold)? {
+            if let Some(more) = self.accepted(Question::Times, Some(more), untold)? {
                 histograms.get_or_insert_default().extend(more);
             }
         }
@@ -174,10 +174,10 @@ impl Poller {
         let calls = |name: &str| before.as_ref().and_then(|before| before.calls(name));
         self.times.known.take(histograms, calls, &mut status.command_stats);
         let untold = &mut Vec::new();
-        if let Some(text) = self.accepted(Asked::SinceStart, since_start, untold)? {
+        if let Some(text) = self.accepted(Question::SinceStart, since_start, untold)? {
             self.times.since_start = command_times::since_start(&text);
         }
-        if self.refused.contains_key(&Asked::Times) {
+        if self.refused.contains_key(&Question::Times) {
             for (name, stat) in &mut status.command_stats {
                 stat.since_start_us = self.times.since_start.get(name).cloned().unwrap_or_default();
             }
@@ -186,7 +186,7 @@ impl Poller {
     }
 
     async fn ask(&mut self, wire: &Wire) -> Answers {
-        let is_refused = self.refused.contains_key(&Asked::Times);
+        let is_refused = self.refused.contains_key(&Question::Times);
         let is_time = is_refused && self.times.polls_without.is_multiple_of(SELDOM);
         self.times.polls_without += u32::from(is_refused);
         let refused = &mut self.refused;
@@ -198,13 +198,14 @@ impl Poller {
         let histograms: Vec<_> =
             ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str)).collect();
         let slow_log = ["SLOWLOG", "GET", &slow_log::ASKED.to_string()];
-        let asks_for_times = is_due(Asked::Times) && (asks_for_all || !named.is_empty());
-        let commands = only_if(is_due(Asked::CommandStats), wire.text(&["INFO", "commandstats"]));
+        let asks_for_times = is_due(Question::Times) && (asks_for_all || !named.is_empty());
+        let commands = only_if(is_due(Question::CommandStats), wire.text(&["INFO", "commandstats"]));
         let times = only_if(asks_for_times, wire.data(&histograms));
-        let since_start = only_if(is_due(Asked::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
-        let slow_log = only_if(is_due(Asked::SlowLog), wire.data(&slow_log));
-        let latency = only_if(is_due(Asked::Latency), wire.data(&["LATENCY", "LATEST"]));
-        let config = only_if(is_due(Asked::Config), self.config.ask(wire));
+        let since_start =
+            only_if(is_due(Question::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
+        let slow_log = only_if(is_due(Question::SlowLog), wire.data(&slow_log));
+        let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
+        let config = only_if(is_due(Question::Config), self.config.ask(wire));
         // Histograms next to the counts that they are shown beside.
         let (info, commands, times, since_start, slow_log, latency, config) =
             tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
@@ -215,7 +216,7 @@ impl Poller {
     /// An answer, if there is one and it is no refusal; a refusal is told, unless it was.
     fn accepted<T>(
         &mut self,
-        question: Asked,
+        question: Question,
         answer: Option<Result<T, ServerError>>,
         told: &mut Vec<EventKind>,
     ) -> Result<Option<T>, ServerError> {

@@ -19,7 +19,7 @@ use super::{
 use crate::endpoint::Target;
 
 /// What is to be set, and where it is noted.
-pub(super) struct Turn {
+pub(super) struct TuneStep {
     pub(super) parameter: &'static Parameter,
     pub(super) value: String,
     pub(super) ledger: Ledger,
@@ -44,8 +44,8 @@ pub enum Restored {
 }
 
 /// Sets a parameter.
-pub(super) async fn turn(wire: &Wire, target: &Target, turn: &Turn) -> Result<Turned, ServerError> {
-    let Turn { parameter, value, ledger } = turn;
+pub(super) async fn turn(wire: &Wire, target: &Target, turn: &TuneStep) -> Result<Turned, ServerError> {
+    let TuneStep { parameter, value, ledger } = turn;
     let name = parameter.name;
     let from = get(wire, name).await?;
     let before = ledger.tuned(name);

@@ -19,7 +19,7 @@ use super::{
     Event, Record, SCHEMA,
     input::Input,
     places::{Place, Places},
-    timeline::{Reread, Stretch},
+    timeline::{Excerpt, Reread},
     validate::validated,
 };
 use crate::events::EventKind;
@@ -172,13 +172,13 @@ impl Reader {
     ///
     /// # Errors
     /// When the file cannot be read, or not from anywhere but its beginning, as a pipe.
-    pub fn stretch(&mut self, asked: Reread) -> Result<Stretch, ReadError> {
+    pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let place = self.places.before(from_s);
         let found = self.lines.seek(place.offset);
         found.map_err(|cause| ReadError::Once(self.path.clone(), cause))?;
         (self.at, self.first, self.skipped, self.is_over) = (place, None, 0, false);
-        let mut stretch = Stretch::new(asked);
+        let mut stretch = Excerpt::new(asked);
         self.at.segments().for_each(|segment| stretch.push(segment));
         while let Some(record) = self.next_record()? {
             if record.t_s().is_some_and(|t_s| t_s > to_s + self.lag_s) {

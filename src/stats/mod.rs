@@ -36,7 +36,7 @@ pub use latency::{Latency, PERCENTILES, Percentile};
 pub(crate) use percentile_table::percentile_table;
 pub use recorder::{HIGHEST_NS, Recorder};
 pub(crate) use samples::Samples;
-pub use seconds::Stretch;
+pub use seconds::TimeSeries;
 pub use series::Series;
 pub(crate) use spectrum::{Band, spectrum};
 pub(crate) use steady::is_steady;

@@ -23,7 +23,7 @@ const OUTSIDE: f64 = 0.025;
 
 /// A stretch of values that follow each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Stretch<'a> {
+pub struct TimeSeries<'a> {
     /// When it began.
     pub start_s: f64,
     /// How long one of `values` is.
@@ -35,7 +35,7 @@ pub struct Stretch<'a> {
 }
 
 /// Compares `other` with `baseline`.
-pub fn compare(baseline: Stretch, other: Stretch, better: Better) -> Comparison {
+pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Comparison {
     let values = (baseline.measured(), other.measured());
     let measured = baseline.levelled(better).zip(other.levelled(better));
     let Some(((base_level, base), (level, blocks))) = measured else {
@@ -81,7 +81,7 @@ fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     })
 }
 
-impl Stretch<'_> {
+impl TimeSeries<'_> {
     fn measured(&self) -> u64 {
         self.values.len() as u64 * u64::from(self.of)
     }
@@ -111,8 +111,8 @@ mod simulated;
 mod tests {
     use super::*;
 
-    fn stretch(start_s: f64, values: &[f64]) -> Stretch<'_> {
-        Stretch { start_s, each_s: 1.0, of: 1, values }
+    fn stretch(start_s: f64, values: &[f64]) -> TimeSeries<'_> {
+        TimeSeries { start_s, each_s: 1.0, of: 1, values }
     }
 
     fn zigzag(level: f64, n: usize) -> Vec<f64> {

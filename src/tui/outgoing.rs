@@ -15,7 +15,7 @@ use std::{
 use crate::{
     app::{Destination, Form, Outgoing, Written},
     export::OneSegment,
-    report::{Report, Source},
+    report::{Recording, Report},
     session::{FileError, Kept, Sink, Writer},
     units, untrusted,
 };
@@ -74,7 +74,7 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
     let sink: Box<dyn Sink + Send> = match outgoing.form {
         Form::Figures(format, rows) => format.sink(rows, None),
         Form::Report(form) => {
-            let source = Source { name: kept.name(), segments: Vec::new() };
+            let source = Recording { name: kept.name(), segments: Vec::new() };
             Box::new(Report::of(form, vec![source]))
         }
     };

@@ -82,7 +82,7 @@ pub use preview::{Asking, DatasetPreview, KeysPreview, OperationPreview, Prefill
 pub use program::Program;
 pub use quantity::MAX_WEIGHT;
 pub(crate) use quantity::quantity;
-pub use read_back::{Asked, ReadBack};
+pub use read_back::{ReadBack, RecordCheck};
 pub use setup::SetupCommand;
 pub use step_text::plain_words;
 pub use suggested::Suggested;

@@ -15,11 +15,11 @@ use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadE
 struct Preset {
     /// As it is without settings.
     usual: Chosen,
-    source: Source,
+    source: PresetText,
 }
 
 /// Where a preset comes from.
-enum Source {
+enum PresetText {
     /// A file inside of the program.
     File(&'static str),
     /// It is made of its parameters.
@@ -63,12 +63,12 @@ files!(
 
 fn of_file(name: &'static str, text: &'static str) -> Preset {
     let usual = Chosen::parse(text, (name, name), &Settings::default());
-    Preset { usual: usual.expect("a test reads every preset's file"), source: Source::File(text) }
+    Preset { usual: usual.expect("a test reads every preset's file"), source: PresetText::File(text) }
 }
 
 fn made(make: ycsb::Make) -> Preset {
     let usual = make(&Settings::default()).expect("a test makes every preset");
-    Preset { usual, source: Source::Made(make) }
+    Preset { usual, source: PresetText::Made(make) }
 }
 
 impl Chosen {
@@ -93,13 +93,13 @@ impl Chosen {
             WorkloadError::of(format!("{error}; a file is told by its path, such as ./mine.toml"))
         })?;
         match &preset.source {
-            Source::File(file) => {
+            PresetText::File(file) => {
                 if !file.contains("[parameters]") {
                     settings.only([])?;
                 }
                 Self::parse(file, (text, text), settings).map_err(WorkloadError::of)
             }
-            Source::Made(make) => make(settings),
+            PresetText::Made(make) => make(settings),
         }
     }
 
@@ -117,7 +117,7 @@ impl Chosen {
     /// As [`find`](Self::find).
     pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
         match found(name)?.source {
-            Source::File(text) if settings.is_empty() => Ok(text.to_owned()),
+            PresetText::File(text) if settings.is_empty() => Ok(text.to_owned()),
             _ => Ok(Self::find(name, settings)?.to_string()),
         }
     }

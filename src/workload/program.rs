@@ -13,7 +13,7 @@ use super::{
     Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
     key_form::SetNames,
-    slots::{Source, Sources},
+    slots::{NumberSource, Sources},
     templates::Templates,
 };
 use crate::protocol::Dialect;
@@ -73,7 +73,7 @@ impl Program {
 
     fn of(
         workload: &Workload,
-        (templates, others): (Templates, Vec<Source>),
+        (templates, others): (Templates, Vec<NumberSource>),
         sets: Vec<Chooser>,
         names: Vec<SetNames>,
         values: Values,

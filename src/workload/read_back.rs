@@ -25,7 +25,7 @@ pub struct ReadBack {
 
 /// What is asked for a record, and what the answers in RESP2 must be, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RecordCheck {
     /// The key that was written.
     pub key: Vec<u8>,
     /// The command that reads it.
@@ -79,7 +79,7 @@ impl ReadBack {
     ///
     /// # Errors
     /// When the record cannot be had.
-    pub fn next_record(&mut self) -> Result<Vec<Asked>, DatasetError> {
+    pub fn next_record(&mut self) -> Result<Vec<RecordCheck>, DatasetError> {
         if self.left == 0 {
             return Ok(Vec::new());
         }
@@ -91,7 +91,7 @@ impl ReadBack {
         Ok(self.steps.iter().map(|step| self.asked(step)).collect())
     }
 
-    fn asked(&self, step: &Step) -> Asked {
+    fn asked(&self, step: &Step) -> RecordCheck {
         let words: Vec<_> = step.0.iter().map(|word| self.word(word)).collect();
         // HSET has fields; what a record says twice is what it said last.
         let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
@@ -107,7 +107,7 @@ impl ReadBack {
             if fields.is_empty() { vec![&words[2][..]] } else { fields.iter().map(|f| f.1).collect() };
         let question: Vec<_> = [verb, &words[1]].into_iter().chain(fields.iter().map(|f| f.0)).collect();
         let bulk = |value: &&[u8]| [format!("${}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat();
-        Asked {
+        RecordCheck {
             question: Dialect::Resp2.encode(&question),
             answer: [list.as_bytes(), &values.iter().map(bulk).collect::<Vec<_>>().concat()].concat(),
             nothing: [list.as_bytes(), &b"$-1\r\n".repeat(values.len())].concat(),
@@ -128,7 +128,7 @@ impl ReadBack {
     }
 }
 
-impl Asked {
+impl RecordCheck {
     /// The key as it can be shown.
     pub fn shown_key(&self) -> String {
         untrusted::at_most(&self.key, 80)

@@ -14,7 +14,7 @@ use crate::{clock, protocol::Fill};
 
 /// Where the slots of a template draw their numbers, beside the sets of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum NumberSource {
     /// A whole number from the first to the last.
     Number(u64, u64),
     /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
@@ -27,7 +27,7 @@ pub(super) enum Source {
     Now,
 }
 
-impl Source {
+impl NumberSource {
     /// Where a fragment's number comes from beside the sets of keys, in an operation that repeats keys of these sets.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
@@ -53,7 +53,7 @@ pub(super) struct Sources {
     /// The sets of keys: the first sources of numbers.
     pub(super) sets: Vec<Chooser>,
     /// The other sources of numbers.
-    pub(super) others: Vec<Source>,
+    pub(super) others: Vec<NumberSource>,
     pub(super) values: Values,
 }
 
@@ -95,14 +95,14 @@ impl Filling<'_> {
 
     /// The next number of a source that is no set of keys.
     #[inline(never)]
-    fn of_source(&mut self, source: Source) -> u64 {
+    fn of_source(&mut self, source: NumberSource) -> u64 {
         match source {
-            Source::Number(from, to) => self.between(from, to),
-            Source::Inserted(set) => self.insert(set),
-            Source::Repeated { set, is_new: true } => self.note(set),
-            Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
-            Source::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
-            Source::Now => clock::unix_ms(),
+            NumberSource::Number(from, to) => self.between(from, to),
+            NumberSource::Inserted(set) => self.insert(set),
+            NumberSource::Repeated { set, is_new: true } => self.note(set),
+            NumberSource::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            NumberSource::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
+            NumberSource::Now => clock::unix_ms(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     Dataset, OpId, Operation, Operations, Together, Values, Workload,
     key_form::SetNames,
     operations::{EXEC, MULTI},
-    slots::{FIELDS, Source},
+    slots::{FIELDS, NumberSource},
     step::{Fragment, Step},
 };
 use crate::protocol::{Dialect, Part, Template};
@@ -40,11 +40,11 @@ impl Templates {
         dialect: Dialect,
         names: &[SetNames],
         values: &Values,
-    ) -> (Self, Vec<Source>) {
+    ) -> (Self, Vec<NumberSource>) {
         let all = workload.read_operations().map(|(operation, read)| (operation, read.steps.as_slice()));
         let all: Vec<_> = all.collect();
         let asked = all.iter().enumerate().filter(|(_, (operation, _))| operation.weight > 0);
-        let asked = asked.map(|(place, (operation, steps))| Asked {
+        let asked = asked.map(|(place, (operation, steps))| OperationSpec {
             share: operation.weight.into(),
             place,
             steps: workload.drawn_once(*steps),
@@ -59,10 +59,10 @@ impl Templates {
         keyspace: u64,
         names: &[SetNames],
         values: &Values,
-    ) -> (Self, Vec<Source>) {
+    ) -> (Self, Vec<NumberSource>) {
         let filled: Vec<_> = workload.fillings(keyspace).collect();
         let firsts = filled.iter().map(|filled| filled.numbers.start).collect();
-        let asked = filled.into_iter().enumerate().map(|(place, filled)| Asked {
+        let asked = filled.into_iter().enumerate().map(|(place, filled)| OperationSpec {
             share: filled.numbers.end - filled.numbers.start,
             place,
             steps: vec![filled.step],
@@ -75,13 +75,13 @@ impl Templates {
     }
 
     fn of(
-        asked: impl Iterator<Item = Asked>,
+        asked: impl Iterator<Item = OperationSpec>,
         all: &[(&Operation, &[Step])],
         mut making: Making,
-    ) -> (Self, Vec<Source>) {
+    ) -> (Self, Vec<NumberSource>) {
         let operations = Arc::new(Operations::of_all(all, making.dialect));
         let mut made = Self { operations, ..Self::default() };
-        for Asked { share, place, steps } in asked {
+        for OperationSpec { share, place, steps } in asked {
             made.total = made.total.saturating_add(share);
             let (op, (operation, _)) = (OpId(place as u16), all[place]);
             if steps.iter().any(Step::is_of_record) {
@@ -101,7 +101,7 @@ impl Templates {
 }
 
 /// An operation that is to be compiled.
-struct Asked {
+struct OperationSpec {
     /// How often it is asked for, in relation to the others.
     share: u64,
     /// Its place among the operations.
@@ -112,7 +112,7 @@ struct Asked {
 /// What templates are made with.
 struct Making<'v> {
     /// The sources that were needed until now.
-    sources: Vec<Source>,
+    sources: Vec<NumberSource>,
     names: &'v [SetNames],
     values: &'v Values,
     dataset: Option<&'v Dataset>,
@@ -129,7 +129,7 @@ impl<'v> Making<'v> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
         let repeated: Vec<_> = repeated.into_iter().collect();
-        let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
+        let sources = fragments().filter_map(|fragment| NumberSource::of(fragment, &repeated));
         sources.for_each(|source| self.add(source));
         let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];
         let parts = |fragment| self.parts(fragment, &repeated);
@@ -149,7 +149,7 @@ impl<'v> Making<'v> {
         commands.chunks(at_once).map(template).collect()
     }
 
-    fn add(&mut self, source: Source) {
+    fn add(&mut self, source: NumberSource) {
         if self.sources.iter().all(|known| *known != source) {
             self.sources.push(source);
         }
@@ -158,7 +158,7 @@ impl<'v> Making<'v> {
     /// The parts that a fragment is in an operation that repeats keys of the sets `repeated`.
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
-            let source = Source::of(fragment, repeated)?;
+            let source = NumberSource::of(fragment, repeated)?;
             let place = self.sources.iter().position(|known| *known == source)?;
             Some((self.names.len() + place) as u16)
         };

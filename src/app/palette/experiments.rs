@@ -3,7 +3,7 @@
 use super::{Command, Offer, fuzzy::score};
 use crate::{
     app::{Effect, Model, PRESETS},
-    experiment::Asked,
+    experiment::ExperimentSpec,
     knobs::Adjustable,
     server::{PARAMETERS, Parameter, Values},
 };
@@ -35,7 +35,7 @@ impl Model {
             Offer::to_type_on(word, format!("{about} Type on, for example {word} {example}"))
         };
         let script = ("script", "evening.script", "Turn knobs in the times of a file.");
-        Asked::WORDS.into_iter().chain([script]).map(offer).collect()
+        ExperimentSpec::WORDS.into_iter().chain([script]).map(offer).collect()
     }
 
     /// The script that `query` names.
@@ -59,7 +59,7 @@ impl Model {
         }
         let begun =
             |(word, ..): &(&str, &str, &str)| query.trim_start().strip_prefix(word)?.strip_prefix(' ');
-        let (word, ..) = Asked::WORDS.into_iter().find(|words| begun(words).is_some())?;
+        let (word, ..) = ExperimentSpec::WORDS.into_iter().find(|words| begun(words).is_some())?;
         let spelled = self.spelled(query);
         if let Some(offer @ Offer { command: Command::Begin(_), .. }) = spelled {
             return Some(vec![offer]);
@@ -81,7 +81,7 @@ impl Model {
 
     /// The experiment that `text` is, or why it is none.
     fn spelled(&self, text: &str) -> Option<Offer> {
-        let asked = Asked::parse(text, self.panel.wanted())?;
+        let asked = ExperimentSpec::parse(text, self.panel.wanted())?;
         let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }

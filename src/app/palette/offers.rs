@@ -3,7 +3,7 @@
 use super::fuzzy::score;
 use crate::{
     app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
-    experiment::Asked,
+    experiment::ExperimentSpec,
     knobs::{Adjustable, Knobs},
     workload::is_path,
 };
@@ -20,7 +20,7 @@ pub enum Command {
     /// Goes on typing with this.
     Type(String),
     /// This experiment.
-    Begin(Asked),
+    Begin(ExperimentSpec),
     /// This, by the session or the terminal: a file that is read or written, a theme.
     Want(Effect),
     /// This value for a parameter of the server, after a question.
@@ -336,7 +336,7 @@ mod tests {
             assert_eq!(offers.len(), 1, "{query}: {offers:?}");
             offers.swap_remove(0)
         };
-        let asked = |text| Command::Begin(Asked::parse(text, &Knobs::default()).unwrap().unwrap());
+        let asked = |text| Command::Begin(ExperimentSpec::parse(text, &Knobs::default()).unwrap().unwrap());
         for text in ["find p99<1ms", "find rate p99<1ms", "ab pipeline 16", "ab preset cache"] {
             assert_eq!(one(text).command, asked(text), "{text}");
         }

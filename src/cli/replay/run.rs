@@ -20,7 +20,7 @@ use crate::{
         outlet::Outlet,
         printer::{Form, Printer},
         summary,
-        words::Words,
+        words::StreamText,
     },
     runner::{Failure, complain, ends},
     session::{Kept, Reader, TimelineOptions},
@@ -71,7 +71,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let finished = tui::run(&mut source, options, &signals)?;
     complain(&finished.complaints);
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(Words::stdout(), "{}", summary(&finished.timeline, &finished.files));
+    let _ = write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.files));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),

@@ -3,7 +3,7 @@
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
-//!           └─ Refine: a stretch once more ─► poll ─► Stretch
+//!           └─ Refine: a stretch once more ─► poll ─► Excerpt
 //! ```
 //! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline. What is shown
 //! closer than that knows it is read again by the same thread, a stretch at a time.
@@ -21,7 +21,7 @@ use crate::{
     app::Source,
     session::{
         Delivery, Notice, Order, ReadError, Reader, Record,
-        timeline::{Reread, Stretch},
+        timeline::{Excerpt, Reread},
     },
 };
 
@@ -39,7 +39,7 @@ enum Read {
     /// That all has been read once.
     All,
     /// What was read again, or why it cannot be.
-    Again(Reread, Result<Stretch, ReadError>),
+    Again(Reread, Result<Excerpt, ReadError>),
 }
 
 /// A recording that is shown.
@@ -120,7 +120,7 @@ fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Rer
 }
 
 /// What was read again, as it is handed over.
-pub(super) fn again(asked: Reread, result: Result<Stretch, ReadError>) -> Delivery {
+pub(super) fn again(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
         Err(error) => Delivery::Refused(Order::Refine(asked), error.to_string()),

@@ -99,7 +99,7 @@ pub(super) enum Breakdown {
 
 /// What the options say.
 #[derive(Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct MemtierOptions {
     pub(super) server: Server,
     pub(super) uri: Option<String>,
     pub(super) authenticate: Option<String>,
@@ -144,7 +144,7 @@ pub(super) struct Asked {
     pub(super) wait_timeout: Option<Span>,
 }
 
-impl Asked {
+impl MemtierOptions {
     /// memtier_benchmark's defaults.
     pub(super) fn usual() -> Self {
         Self {

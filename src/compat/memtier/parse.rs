@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{
-    asked::{Asked, Breakdown, Command, Pattern, Protocol},
+    asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
     help,
     options::known,
     take::told,
@@ -20,8 +20,8 @@ const REFUSED: u8 = 2;
 ///
 /// # Errors
 /// What is said where they ask for no run.
-pub(super) fn parse(program: &str, words: &[OsString]) -> Result<Asked, Answer> {
-    let mut asked = Asked::usual();
+pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, Answer> {
+    let mut asked = MemtierOptions::usual();
     let read = Reader::new(Habit::Getopt, known(), words).read(|given| asked.take(given));
     match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
         Ok(()) => Ok(asked),
@@ -33,7 +33,7 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<Asked, Answer> 
 }
 
 /// Whether what is asked for goes together.
-fn check(asked: &Asked) -> Result<(), Refusal> {
+fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_commands = !asked.commands.is_empty();
     let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
     let parallel = asked.commands.iter().filter(is_parallel).count();
@@ -71,7 +71,7 @@ fn check(asked: &Asked) -> Result<(), Refusal> {
 }
 
 /// A line for each option that is taken together with others as memtier_benchmark takes it, and has no effect there.
-pub(super) fn without_effect(asked: &Asked) -> Vec<String> {
+pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
     let has_commands = !asked.commands.is_empty();
     let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();
     let patterns = if has_commands { patterns } else { asked.patterns().into() };
@@ -103,13 +103,13 @@ pub(super) mod tests {
     use super::*;
     use crate::compat::memtier::{asked::Requests, options::ABSENT, take::told_absent};
 
-    fn parsed(line: &str) -> Result<Asked, Answer> {
+    fn parsed(line: &str) -> Result<MemtierOptions, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse("redyno memtier", &words)
     }
 
     /// What a line asks for.
-    pub(in crate::compat::memtier) fn asked(line: &str) -> Asked {
+    pub(in crate::compat::memtier) fn asked(line: &str) -> MemtierOptions {
         parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::asked::{Asked, Breakdown, Command, Pattern, Protocol};
+use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol};
 use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyset, Operation, Size, ValueKind, Workload};
 
@@ -24,7 +24,7 @@ impl Requests {
     ///
     /// # Errors
     /// Says in a line why that cannot be asked for.
-    pub(super) fn of(asked: &Asked) -> Result<Self, String> {
+    pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
         requests.workload.in_turn = true;
@@ -39,7 +39,7 @@ impl Requests {
         Ok(requests)
     }
 
-    fn add_usual(&mut self, asked: &Asked) -> Result<(), String> {
+    fn add_usual(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         self.rows = USUAL.map(str::to_owned).into();
         for (name, pattern) in ["set", "get"].into_iter().zip(asked.patterns()) {
             self.add_keys(name, pattern, asked);
@@ -54,7 +54,7 @@ impl Requests {
         Ok(())
     }
 
-    fn add_commands(&mut self, asked: &Asked) -> Result<(), String> {
+    fn add_commands(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         for (place, command) in asked.commands.iter().enumerate() {
             let keys = format!("k{place}");
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
@@ -66,7 +66,7 @@ impl Requests {
     }
 
     /// The row of the command at this place.
-    fn row_for(&mut self, command: &Command, place: usize, asked: &Asked) -> usize {
+    fn row_for(&mut self, command: &Command, place: usize, asked: &MemtierOptions) -> usize {
         let name = command.name();
         let known = self.rows.iter().position(|row| *row == name);
         match (known, asked.breakdown) {
@@ -88,7 +88,7 @@ impl Requests {
         operations.push(Operation { name, weight: times, steps: vec![step], ..Operation::default() });
     }
 
-    fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &Asked) {
+    fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &MemtierOptions) {
         // What zipf draws begins at 1.
         let first = asked.key_minimum.max(u64::from(pattern == Pattern::Zipf));
         let count = Some((asked.key_maximum - first).saturating_add(1));
@@ -106,7 +106,7 @@ impl Requests {
     }
 }
 
-fn values(asked: &Asked) -> ValueKind {
+fn values(asked: &MemtierOptions) -> ValueKind {
     let size = match (&asked.data_size_list, asked.data_size_range) {
         (Some(list), _) => {
             let mut weights = BTreeMap::new();
@@ -120,7 +120,7 @@ fn values(asked: &Asked) -> ValueKind {
     ValueKind { size, content }
 }
 
-fn set(asked: &Asked) -> String {
+fn set(asked: &MemtierOptions) -> String {
     match asked.expiry_range {
         None => "SET {set} {data}".to_owned(),
         Some(range) => format!("SETEX {{set}} {{number {}..{}}} {{data}}", range.min.max(1), range.max),
@@ -131,7 +131,7 @@ fn get(keys: u32) -> String {
     if keys == 0 { "GET {get}".to_owned() } else { format!("MGET{}", " {get}".repeat(keys as usize)) }
 }
 
-fn wait(asked: &Asked) -> String {
+fn wait(asked: &MemtierOptions) -> String {
     format!("WAIT {} {}", number(asked.num_slaves), number(asked.wait_timeout))
 }
 
@@ -152,7 +152,7 @@ enum RequestKind {
 const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
 
 /// What a client sends in turn, each with how often before the next: so many SETs, then so many GETs, and WAITs before SETs.
-fn turns(asked: &Asked) -> Result<Vec<(RequestKind, u32)>, String> {
+fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {
         let keys = asked.multi_key_get;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    asked::{Asked, Requests as Asking},
+    asked::{MemtierOptions, Requests as Asking},
     layout::{self, Progress, Report},
     parse::{parse, without_effect},
     requests::Requests,
@@ -27,7 +27,7 @@ use crate::{
     export::memtier::Results,
     knobs::{Knobs, MAX_CLIENTS, MAX_PIPELINE},
     load::{FirstWords, LatencyTo, Plan, Requests as Sent},
-    print::words::Words,
+    print::words::StreamText,
     protocol::Step,
     session::Alone,
     signals::{Signal, listen},
@@ -52,7 +52,7 @@ pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
 
 /// Runs that are asked for.
 struct Memtier {
-    asked: Asked,
+    asked: MemtierOptions,
     requests: Requests,
     target: Target,
     seed: u64,
@@ -61,14 +61,14 @@ struct Memtier {
     out: Box<dyn Write>,
     /// Where the JSON goes, and what that is called.
     json: Option<(File, String)>,
-    err: Words,
+    err: StreamText,
     /// The first loss of a connection, where that ends the run.
     loss: Option<String>,
 }
 
 impl Memtier {
     /// Opens what is written to, and says what is to be said before.
-    fn begin(asked: Asked) -> Result<Self, Stop> {
+    fn begin(asked: MemtierOptions) -> Result<Self, Stop> {
         let told = |line: String| Stop::Told(format!("error: {line}"));
         let requests = Requests::of(&asked).map_err(told)?;
         let dialect = asked.protocol.dialect();
@@ -77,7 +77,7 @@ impl Memtier {
         check(&asked).map_err(told)?;
         let target = asked.server.target(dialect).map_err(|error| told(error.to_string()))?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| told(error.to_string()))?;
-        let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(Words::stdout()), Words::stderr());
+        let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         for line in without_effect(&asked) {
             writeln!(err, "{line}")?;
         }
@@ -255,7 +255,7 @@ fn create(path: &Path) -> Result<File, Stop> {
 }
 
 /// Whether there is as much as is asked for.
-fn check(asked: &Asked) -> Result<(), String> {
+fn check(asked: &MemtierOptions) -> Result<(), String> {
     let connections = asked.connections();
     if connections > MAX_CLIENTS.into() {
         return Err(format!("{connections} connections are more than redyno has: up to {MAX_CLIENTS}"));
@@ -271,7 +271,11 @@ fn check(asked: &Asked) -> Result<(), String> {
 }
 
 /// What is told of the runs, with its titles: one by itself, or the best, the worst and all together.
-fn titled<'a>(asked: &Asked, runs: &'a [Results], together: &'a Results) -> Vec<(String, &'a Results)> {
+fn titled<'a>(
+    asked: &MemtierOptions,
+    runs: &'a [Results],
+    together: &'a Results,
+) -> Vec<(String, &'a Results)> {
     let [first, _, ..] = runs else {
         return runs.iter().map(|only| ("ALL STATS".to_owned(), only)).collect();
     };

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::asked::{Asked, Breakdown, Command, Pattern, Protocol, Requests};
+use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol, Requests};
 use crate::{
     compat::{
         numbers::{Ratio, Span, number, percentiles, weights},
@@ -14,7 +14,7 @@ use crate::{
 /// How a span is written that may begin at 0.
 const SPAN: &str = "[0-n]-[1-n]";
 
-impl Asked {
+impl MemtierOptions {
     /// Takes an option with its value.
     pub(super) fn take(&mut self, given: &Given) -> Result<(), Refusal> {
         let text = given.value.as_str();
@@ -244,7 +244,7 @@ mod tests {
         assert_no_name_stands_twice(known());
         for choice in known() {
             let given = Given { choice, name: choice.name().to_owned(), value: "1".to_owned() };
-            let taken = Asked::usual().take(&given);
+            let taken = MemtierOptions::usual().take(&given);
             assert!(!matches!(taken, Err(Refusal::Wrong(..))), "{}", choice.written);
         }
     }

@@ -20,7 +20,7 @@ pub(super) enum Form {
 
 /// What the options say. Numbers are as they were given, within what their own benchmark does to them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct BenchOptions {
     pub(super) server: Server,
     pub(super) resp3: bool,
     /// Whether `CLIENT TRACKING on` is said.
@@ -61,7 +61,7 @@ pub(super) struct Asked {
     pub(super) command: Vec<Vec<u8>>,
 }
 
-impl Asked {
+impl BenchOptions {
     /// The benchmarks' defaults.
     pub(super) fn usual() -> Self {
         Self {

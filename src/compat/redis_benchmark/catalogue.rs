@@ -1,6 +1,6 @@
 //! The tests of the suite: names, titles and commands, in the order in which they run.
 
-use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
+use super::{Flavour, asked::BenchOptions, payload::Payload, suite::Test, words::Steps};
 use crate::compat::options::Who;
 
 /// A test.
@@ -54,13 +54,13 @@ const TESTS: [Entry; 24] = [
 ];
 
 /// The tests that are asked for, with the payload that this round of the suite has.
-pub(super) fn tests(flavour: Flavour, asked: &Asked, payload: &mut Payload) -> Vec<Test> {
+pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
 /// What is not named runs if it is one of theirs. `redyno bench` has Redis's, and Valkey's further ones by name.
-fn is_chosen(row: &Entry, flavour: Flavour, asked: &Asked) -> bool {
+fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
         Some(list) => {
@@ -72,7 +72,7 @@ fn is_chosen(row: &Entry, flavour: Flavour, asked: &Asked) -> bool {
 /// What takes the place of the words in angle brackets.
 struct Filling<'a> {
     flavour: Flavour,
-    asked: &'a Asked,
+    asked: &'a BenchOptions,
     data: Vec<u8>,
 }
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn titles(flavour: Flavour, list: Option<&str>) -> Vec<String> {
-        let asked = Asked { tests: list.map(|list| format!(",{list},")), ..Asked::usual() };
+        let asked = BenchOptions { tests: list.map(|list| format!(",{list},")), ..BenchOptions::usual() };
         tests(flavour, &asked, &mut Payload::new()).into_iter().map(|test| test.title).collect()
     }
 

@@ -1,19 +1,24 @@
 //! A command of one's own, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
-use super::{Flavour, asked::Asked, payload::Payload, suite::Test, words::Steps};
+use super::{Flavour, asked::BenchOptions, payload::Payload, suite::Test, words::Steps};
 use crate::{compat::numbers::atoi, protocol::Dialect, untrusted};
 
 /// Stands for a value.
 const DATA: &[u8] = b"__data__";
 
 /// What the command line's own commands are called.
-pub(super) fn title(asked: &Asked) -> String {
+pub(super) fn title(asked: &BenchOptions) -> String {
     let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
 /// The test that they are; `None` where there is only punctuation.
-pub(super) fn test(flavour: Flavour, title: &str, asked: &Asked, payload: &mut Payload) -> Option<Test> {
+pub(super) fn test(
+    flavour: Flavour,
+    title: &str,
+    asked: &BenchOptions,
+    payload: &mut Payload,
+) -> Option<Test> {
     let mut commands = match flavour {
         Flavour::Redis => vec![(1, asked.command.clone())],
         Flavour::Redyno | Flavour::Valkey => sequence(&asked.command),
@@ -59,9 +64,9 @@ fn with_data(word: &[u8], size: usize, payload: &mut Payload) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn asked(line: &str) -> Asked {
+    fn asked(line: &str) -> BenchOptions {
         let command = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        Asked { command, data_size: 4, ..Asked::usual() }
+        BenchOptions { command, data_size: 4, ..BenchOptions::usual() }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     compat::{run::Stop, server::plain},
     endpoint::{ReachError, Talk, Target, wait_for},
     load::most_clients,
-    print::words::Words,
+    print::words::StreamText,
     protocol::Reply,
     untrusted,
 };
@@ -29,7 +29,12 @@ const LISTENING: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// That end, or that nobody takes what is written.
-pub(super) fn hold(target: &Target, server: &str, clients: i64, out: &mut Words) -> Result<Infallible, Stop> {
+pub(super) fn hold(
+    target: &Target,
+    server: &str,
+    clients: i64,
+    out: &mut StreamText,
+) -> Result<Infallible, Stop> {
     writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
     // For its raising of the limit.
     most_clients(1, 1);

@@ -1,6 +1,6 @@
 //! The table of options, and what each of them sets.
 
-use super::asked::{Asked, Form};
+use super::asked::{BenchOptions, Form};
 use crate::{
     compat::{
         numbers::{atoi, seconds},
@@ -117,7 +117,7 @@ const MOST_KEYS: i64 = 999_999_999_999;
 const NO_EFFECT: &str =
     "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
 
-impl Asked {
+impl BenchOptions {
     /// Takes an option with its value.
     pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         match option {
@@ -226,7 +226,7 @@ mod tests {
             ["1", "redis://h", "first-byte", "no", "TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"];
         for option in OPTIONS {
             let is_taken =
-                |text| !matches!(Asked::usual().take(option.name(), text), Err(Refusal::Wrong(..)));
+                |text| !matches!(BenchOptions::usual().take(option.name(), text), Err(Refusal::Wrong(..)));
             assert!(values.into_iter().any(is_taken), "{}", option.written);
         }
     }

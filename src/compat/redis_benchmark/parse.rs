@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
 
-use super::{Flavour, asked::Asked, help};
+use super::{Flavour, asked::BenchOptions, help};
 use crate::compat::{
     options::{Habit, Reader, Refusal},
     run::Answer,
@@ -12,8 +12,8 @@ use crate::compat::{
 ///
 /// # Errors
 /// What is said where they ask for no run.
-pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<Asked, Answer> {
-    let mut asked = Asked::usual();
+pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, Answer> {
+    let mut asked = BenchOptions::usual();
     let habit = Habit::Command { ends_with_dashes: flavour != Flavour::Redis };
     let read = Reader::new(habit, help::options(flavour), words)
         .read(|given| asked.take(given.choice.name(), &given.value));
@@ -39,12 +39,12 @@ mod tests {
     use super::*;
     use crate::compat::redis_benchmark::asked::Form;
 
-    fn parsed(flavour: Flavour, line: &str) -> Result<Asked, Answer> {
+    fn parsed(flavour: Flavour, line: &str) -> Result<BenchOptions, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse(flavour, &words)
     }
 
-    fn asked(line: &str) -> Asked {
+    fn asked(line: &str) -> BenchOptions {
         parsed(Flavour::Redyno, line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Flavour,
-    asked::{Asked, Form},
+    asked::{BenchOptions, Form},
     catalogue, custom, idle,
     layout::{Behind, CSV_HEADER, Progress, Report},
     parse::parse,
@@ -28,7 +28,7 @@ use crate::{
     endpoint::{NoTalk, ReachError, Target},
     knobs::Knobs,
     load::{FirstWords, Plan, Requests},
-    print::words::Words,
+    print::words::StreamText,
     protocol::Dialect,
     session::{Alone, End},
     signals::{Signal, listen},
@@ -59,7 +59,7 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
 /// A run.
 struct Bench {
     flavour: Flavour,
-    asked: Asked,
+    asked: BenchOptions,
     target: Target,
     config: Option<ServerConfig>,
     /// What a command of one's own is called.
@@ -67,12 +67,12 @@ struct Bench {
     seed: u64,
     clock: Clock,
     payload: Payload,
-    out: Words,
+    out: StreamText,
 }
 
 impl Bench {
     /// Asks the server for its configuration, and says what is to be said before.
-    fn begin(flavour: Flavour, mut asked: Asked) -> Result<Self, Stop> {
+    fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(told)?;
@@ -96,7 +96,7 @@ impl Bench {
             asked.command.push(last);
         }
         let seed = asked.seed.unwrap_or_else(rand::random);
-        let (clock, payload, out) = (Clock::start(), Payload::new(), Words::stdout());
+        let (clock, payload, out) = (Clock::start(), Payload::new(), StreamText::stdout());
         Ok(Self { flavour, asked, target, config, title, seed, clock, payload, out })
     }
 

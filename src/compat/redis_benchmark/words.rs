@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::asked::Asked;
+use super::asked::BenchOptions;
 use crate::{
     compat::words::escaped,
     workload::{Distribution, Keyset, numbers},
@@ -30,7 +30,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// With numbers as they are asked for in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
-    pub(super) fn new(asked: &Asked, has_ordinals: bool) -> Self {
+    pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
         let set = |keyspace: u64| {
@@ -68,7 +68,7 @@ mod tests {
 
     /// The words of the commands on the wire.
     fn sent(keyspace: Option<u64>, commands: &[&[&[u8]]]) -> Vec<String> {
-        let mut steps = Steps::new(&Asked { keyspace, ..Asked::usual() }, true);
+        let mut steps = Steps::new(&BenchOptions { keyspace, ..BenchOptions::usual() }, true);
         for command in commands {
             steps.add(&command.iter().map(|word| word.to_vec()).collect::<Vec<_>>());
         }

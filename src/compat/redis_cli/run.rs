@@ -12,7 +12,7 @@ use super::{
 use crate::{
     print::{
         outlet::{CLEAR, is_broken_pipe},
-        words::Words,
+        words::StreamText,
     },
     signals::Signal,
 };
@@ -51,7 +51,11 @@ impl Streams<'_> {
 /// When the plan makes no sense (a [`PlanError`](super::PlanError)), when not a single sample was taken
 /// (with a diagnosis), when stdout cannot be written, or when the system gives no thread.
 pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
-    run_on(plan, stop, &mut Streams { out: &mut Words::stdout(), err: &mut Words::stderr(), is_tty })
+    run_on(
+        plan,
+        stop,
+        &mut Streams { out: &mut StreamText::stdout(), err: &mut StreamText::stderr(), is_tty },
+    )
 }
 
 /// The same with streams of one's own.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use super::pair::{Pair, Side, value};
 use crate::{
     compare::{Difference, Sides, Table},
-    experiment::stretch::{ENOUGH_FOR_P99, Stretch},
+    experiment::stretch::{ENOUGH_FOR_P99, Window},
     session::{
         Interval,
         figures::{self, Figure},
@@ -59,7 +59,7 @@ impl Plan {
     }
 
     /// Whether a stretch is long enough for a part.
-    fn is_enough(&self, filling: &Stretch) -> bool {
+    fn is_enough(&self, filling: &Window) -> bool {
         let latencies = filling.measured().response.as_ref();
         filling.has(self.part_s)
             && (latencies.is_none_or(|response| response.count() >= ENOUGH_FOR_P99)
@@ -76,7 +76,7 @@ pub(super) struct Alternation {
     side: Side,
     /// What is measured of a side that holds, after what is left out, and how many parts it is still to give: one for the pair
     /// before and one for the next.
-    block: Option<(Stretch, usize)>,
+    block: Option<(Window, usize)>,
     /// The last part before the switch.
     before: Option<Interval>,
     /// When it began.
@@ -176,7 +176,7 @@ impl Alternation {
     /// The side that is to hold does, since `since_s` on the clock of what is measured of it.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
-        self.block = Some((Stretch::after_backlog(since_s, self.plan.settle_s), parts));
+        self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
     /// Nothing more is measured; `is_last` is whether what the pairs say is the last word though it may not be clear.

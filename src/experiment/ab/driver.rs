@@ -17,7 +17,7 @@ use crate::{
     compare::{Difference, Table},
     experiment::{
         AfterPair, Ending, Experiment, Interruption, Pairs, Setting,
-        in_force::{InForce, Seen},
+        in_force::{InForce, Observed},
         t_s,
     },
     knobs::Knobs,
@@ -160,10 +160,10 @@ impl Ab {
             }
         }
         match self.sessions[from as usize].in_force.see(delivery) {
-            Seen::Nothing => {}
-            Seen::Holds { since_s } => orders.extend(self.on_held(from, since_s)),
-            Seen::Measured(interval) => orders.extend(self.measure(from, interval)),
-            Seen::Lost(why) => orders.extend(self.lose(from, why)),
+            Observed::Nothing => {}
+            Observed::Holds { since_s } => orders.extend(self.on_held(from, since_s)),
+            Observed::Measured(interval) => orders.extend(self.measure(from, interval)),
+            Observed::Lost(why) => orders.extend(self.lose(from, why)),
         }
         orders
     }

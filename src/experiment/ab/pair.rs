@@ -97,7 +97,7 @@ impl Pair {
 
 /// A part of a pair in a record.
 #[derive(Serialize)]
-struct Part {
+struct SettingFigures {
     length_s: f64,
     ops_per_s: f64,
     p50_us: Option<f64>,
@@ -112,7 +112,7 @@ impl Serialize for Pair {
         let [_, p50, p99] = Self::figures(self.is_open);
         let part = |n: usize| {
             let part = &self.parts[n];
-            Part {
+            SettingFigures {
                 length_s: part.length_s,
                 ops_per_s: part.ops_per_s,
                 p50_us: p50.exported(&Row::of_interval(part)),

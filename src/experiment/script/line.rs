@@ -9,7 +9,7 @@ use crate::{
 
 /// A line: when, and what.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Line {
+pub(super) struct ScriptLine {
     /// When it begins, in seconds of the session.
     pub(super) from_s: f64,
     /// What it does.
@@ -31,7 +31,7 @@ pub(super) enum What {
     End,
 }
 
-impl Line {
+impl ScriptLine {
     /// The line that the text is; `None` for an empty one, and a comment.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
         // A number sign within a word is a part of it.
@@ -110,13 +110,13 @@ impl What {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Result<Option<Line>, WordsError> {
-        Line::parse(text)
+    fn line(text: &str) -> Result<Option<ScriptLine>, WordsError> {
+        ScriptLine::parse(text)
     }
 
     #[test]
     fn a_line_says_when_and_what() {
-        let at = |from_s, what| Ok(Some(Line { from_s, what }));
+        let at = |from_s, what| Ok(Some(ScriptLine { from_s, what }));
         assert_eq!(line("at 30s clients 100"), at(30.0, What::Set("clients 100".to_owned())));
         assert_eq!(line("  at 1.5m load off  # a rest"), at(90.0, What::Load(false)));
         assert_eq!(line("at 0s mark issue #7, again"), at(0.0, What::Mark("issue #7, again".to_owned())));

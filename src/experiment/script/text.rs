@@ -1,6 +1,6 @@
 //! The text of a script: its lines, in their order, become turns.
 
-use super::line::{Line, What};
+use super::line::{ScriptLine, What};
 use crate::{
     experiment::{Setting, WordsError},
     knobs::Knobs,
@@ -8,7 +8,7 @@ use crate::{
 
 /// What is done at a moment.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct ScriptStep {
     /// When, in seconds of the session.
     pub(super) t_s: f64,
     /// The line that says so, from 1.
@@ -39,7 +39,7 @@ impl Deed {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Text {
     /// In the order of time.
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptStep>,
     /// In seconds of the session.
     pub(super) end_s: f64,
     /// What is put in force, as far as nobody else turns anything.
@@ -49,10 +49,10 @@ pub(super) struct Text {
 impl Text {
     /// Reads the text of the file `name`, on top of these knobs.
     pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
-        let (mut lines, mut turns) = (Vec::<(usize, Line)>::new(), Vec::new());
+        let (mut lines, mut turns) = (Vec::<(usize, ScriptLine)>::new(), Vec::new());
         for (number, text) in (1..).zip(text.lines()) {
             let wrong = |error| WordsError::of(format!("{name}:{number}: {error}"));
-            let Some(line) = Line::parse(text).map_err(wrong)? else { continue };
+            let Some(line) = ScriptLine::parse(text).map_err(wrong)? else { continue };
             follows(&line, &lines).map_err(wrong)?;
             turns.extend(turns_of(number, &line));
             lines.push((number, line));
@@ -84,8 +84,8 @@ impl Text {
     }
 }
 
-fn turns_of(number: usize, line: &Line) -> Vec<Turn> {
-    let turn = |t_s, what| Turn { t_s, line: number, what };
+fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
+    let turn = |t_s, what| ScriptStep { t_s, line: number, what };
     match &line.what {
         What::Set(words) => vec![turn(line.from_s, Deed::Set(words.clone()))],
         What::Load(load) => vec![turn(line.from_s, Deed::Load(*load))],
@@ -99,7 +99,7 @@ fn turns_of(number: usize, line: &Line) -> Vec<Turn> {
 }
 
 /// Whether a line may follow those before it.
-fn follows(line: &Line, before: &[(usize, Line)]) -> Result<(), WordsError> {
+fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), WordsError> {
     if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
         return Err(WordsError::of(format!(
             "{} s is before line {number}, at {} s; lines stand in the order of their times",

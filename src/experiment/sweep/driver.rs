@@ -6,7 +6,7 @@ use crate::{
     events::{Best, EventKind, KneeAt, SweptStep},
     experiment::{
         Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, WordsError,
-        in_force::{InForce, Seen},
+        in_force::{InForce, Observed},
         t_s,
     },
     knobs::Knobs,
@@ -174,10 +174,10 @@ impl Experiment for Sweep {
         let is_first = self.at.is_none() && t_s(delivery).is_some();
         let mut orders = if is_first { self.turn(0) } else { Vec::new() };
         match self.in_force.see(delivery) {
-            Seen::Nothing => {}
-            Seen::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
-            Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(why) => orders.extend(self.interrupt(why)),
+            Observed::Nothing => {}
+            Observed::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
+            Observed::Measured(interval) => orders.extend(self.measure(interval)),
+            Observed::Lost(why) => orders.extend(self.interrupt(why)),
         }
         orders
     }

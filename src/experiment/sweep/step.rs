@@ -1,7 +1,7 @@
 //! A step: what is left out after the turn, what is measured, and when that is enough.
 
 use crate::{
-    experiment::stretch::{ENOUGH_FOR_P99, Stretch},
+    experiment::stretch::{ENOUGH_FOR_P99, Window},
     session::Interval,
     stats::is_steady,
 };
@@ -18,7 +18,7 @@ const RESPONSE: f64 = 0.05;
 /// A step that is under way.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    stretch: Stretch,
+    stretch: Window,
     /// Replies per second, tick by tick.
     ops_per_s: Vec<f64>,
     /// Mean response times under a rate, in ns.
@@ -29,7 +29,7 @@ impl Step {
     /// One whose setting holds since `since_s`; the slowest requests took `in_flight_s` lately.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
-        let stretch = Stretch::after_backlog(since_s, settle_s);
+        let stretch = Window::after_backlog(since_s, settle_s);
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    results::{Part, Report, Results, Row, kib, ms},
+    results::{Counts, Report, ResultRow, Results, kib, ms},
     value::Json,
 };
 
@@ -18,7 +18,7 @@ fn rate(per_s: f64) -> Json {
 }
 
 /// The figures of a row; `totals` is there where it is that of all.
-pub(super) fn figures(report: &Report, row: &Row, totals: Option<&Results>) -> Json {
+pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
@@ -50,14 +50,14 @@ pub(super) fn figures(report: &Report, row: &Row, totals: Option<&Results>) -> J
     fields.into()
 }
 
-fn accumulated(part: &Part) -> Json {
+fn accumulated(part: &Counts) -> Json {
     Json::Whole((part.latency.sum_ns() / 1_000_000) as u64)
 }
 
 /// Each second from the first to the last, also those without any.
-fn time_serie(report: &Report, seconds: &BTreeMap<u64, Part>) -> Json {
+fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
     let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
-    let none = Part::default();
+    let none = Counts::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
     let told = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
         let mut fields = vec![
@@ -77,7 +77,7 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Part>) -> Json {
     Json::Object(told.collect())
 }
 
-fn percentiles(report: &Report, part: &Part) -> Json {
+fn percentiles(report: &Report, part: &Counts) -> Json {
     let mut fields = quantiles(report, part, 3);
     // In microseconds, as theirs.
     let text = part.latency.hdr_text_us();
@@ -86,7 +86,7 @@ fn percentiles(report: &Report, part: &Part) -> Json {
 }
 
 /// The percentiles of the table, named with so many decimals.
-fn quantiles(report: &Report, part: &Part, decimals: usize) -> Vec<(String, Json)> {
+fn quantiles(report: &Report, part: &Counts, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));
         (format!("p{percentile:.decimals$}"), at)

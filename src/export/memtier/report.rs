@@ -2,7 +2,7 @@
 
 use super::{
     figures::{figures, latency},
-    results::{Part, Report, ms},
+    results::{Counts, Report, ms},
     value::{Json, truth},
 };
 use crate::stats::walks::{Level, percentile_steps};
@@ -49,7 +49,7 @@ fn results(report: &Report) -> Json {
     Json::Object(fields)
 }
 
-fn distribution(part: &Part) -> Json {
+fn distribution(part: &Counts) -> Json {
     let levels = percentile_steps(&part.latency, STEPS);
     let level = |level: &Level| {
         vec![("<=msec", latency(ms(level.value_ns))), ("percent", latency(level.percent))].into()

@@ -9,7 +9,7 @@ use crate::{
 
 /// What requests came to.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct Counts {
     /// Those that were answered without an error.
     pub ops: u64,
     /// Reads that found their key.
@@ -24,7 +24,7 @@ pub struct Part {
     pub latency: Latency,
 }
 
-impl Part {
+impl Counts {
     fn add(&mut self, more: &Self) {
         self.ops += more.ops;
         self.hits += more.hits;
@@ -42,17 +42,17 @@ impl Part {
 
 /// The same with its seconds, counted from the beginning of the load.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct ResultRow {
     /// Of all seconds.
-    pub all: Part,
+    pub all: Counts,
     /// What its rates count: in closed loop what came before the end of the load.
-    pub in_rate: Part,
+    pub in_rate: Counts,
     /// Of each second of that.
-    pub seconds: BTreeMap<u64, Part>,
+    pub seconds: BTreeMap<u64, Counts>,
 }
 
-impl Row {
-    fn add(&mut self, second: Option<u64>, part: &Part) {
+impl ResultRow {
+    fn add(&mut self, second: Option<u64>, part: &Counts) {
         self.all.add(part);
         if let Some(second) = second {
             self.in_rate.add(part);
@@ -70,9 +70,9 @@ impl Row {
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// By kind of request.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
     /// All together.
-    pub totals: Row,
+    pub totals: ResultRow,
     /// Seconds under load.
     pub length_s: f64,
     /// When the load began, on the session's clock.
@@ -91,7 +91,7 @@ impl Results {
     /// Nothing yet, of so many rows and of a load that was begun `started_ms` after 1970.
     pub fn none(rows: usize, started_ms: u64) -> Self {
         let is_interrupted = Some(false);
-        Self { rows: vec![Row::default(); rows], started_ms, is_interrupted, ..Self::default() }
+        Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
     /// Adds what a stretch of the load came to; `row_of` is which row an operation is counted in.
@@ -102,7 +102,7 @@ impl Results {
         let is_in_rate = !interval.drain || interval.response.is_some();
         let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {
-            let part = Part::of(operation);
+            let part = Counts::of(operation);
             if let Some(row) = row_of(name) {
                 self.rows[row].add(second, &part);
             }
@@ -176,12 +176,13 @@ mod tests {
             results.add(&Interval { t_s, length_s: 0.25, commands, ..Interval::default() }, row_of);
         }
         results.length_s = 1.25;
-        let seconds =
-            |row: &Row| row.seconds.iter().map(|(second, part)| (*second, part.ops)).collect::<Vec<_>>();
+        let seconds = |row: &ResultRow| {
+            row.seconds.iter().map(|(second, part)| (*second, part.ops)).collect::<Vec<_>>()
+        };
         assert_eq!(seconds(&results.rows[0]), [(0, 8), (1, 2)]);
         assert_eq!(seconds(&results.rows[1]), [(0, 80), (1, 20)]);
         assert_eq!(seconds(&results.rows[2]), []);
-        let Part { ops, hits, bytes_in, .. } = results.totals.all;
+        let Counts { ops, hits, bytes_in, .. } = results.totals.all;
         assert_eq!((ops, hits, bytes_in, results.per_s(ops)), (110, 55, 770, 88.0));
         let both = Results::together(&[results.clone(), results]);
         assert_eq!((both.rows[1].all.ops, both.per_s(both.totals.all.ops)), (200, 88.0));

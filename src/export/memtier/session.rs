@@ -5,7 +5,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     report::{PERCENTILES, json, plural},
-    results::{Report, Results, Row},
+    results::{Report, ResultRow, Results},
     value::{Json, truth},
 };
 use crate::{
@@ -85,7 +85,7 @@ impl MemtierJson {
             if !self.operations.contains(name) {
                 self.operations.push(name.clone());
                 self.rows.push(self.unused(name));
-                self.results.rows.push(Row::default());
+                self.results.rows.push(ResultRow::default());
             }
         }
         let operations = &self.operations;

@@ -2,7 +2,7 @@
 
 use super::Clients;
 use crate::load::{
-    connection::{Connection, Phase},
+    connection::{Connection, ConnectionPhase},
     quota::Allowance,
 };
 
@@ -41,8 +41,9 @@ impl Clients {
 
     /// Every client that is idle may write when its turn comes.
     pub(in crate::load) fn queue_idle(&mut self) {
-        let is_idle =
-            |(i, connection): (usize, &mut Connection)| (connection.phase == Phase::Idle).then_some(i);
+        let is_idle = |(i, connection): (usize, &mut Connection)| {
+            (connection.phase == ConnectionPhase::Idle).then_some(i)
+        };
         let idle: Vec<_> = self.connections().filter_map(is_idle).collect();
         idle.into_iter().for_each(|i| self.queue(i));
     }
@@ -62,7 +63,7 @@ impl Clients {
         while let Some(i) = self.ready.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
             client.queued = false;
-            if self.connection(i).is_some_and(|c| c.phase == Phase::Idle) {
+            if self.connection(i).is_some_and(|c| c.phase == ConnectionPhase::Idle) {
                 return Some(i);
             }
         }

@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::{Connection, FirstErrors, Phase, Reading};
+use super::{Connection, ConnectionPhase, FirstErrors, Reading};
 use crate::{
-    endpoint::{Greeter, Turn},
+    endpoint::{Greeter, GreetingStep},
     load::{
         LatencyTo,
         broken::Broken,
@@ -61,7 +61,7 @@ impl Connection {
     #[inline]
     fn take_in_phase(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         match self.phase {
-            Phase::Busy => {
+            ConnectionPhase::Busy => {
                 let came_ns = match read.latency_to {
                     LatencyTo::LastByte => read.now_ns,
                     LatencyTo::FirstByte if self.first_ns > 0 => self.first_ns,
@@ -78,8 +78,8 @@ impl Connection {
                 let dialect = read.greeting.dialect();
                 self.take_replies(bytes, (read.now_ns, dialect), replies, &mut read.first_errors)
             }
-            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
-            Phase::Idle | Phase::Between | Phase::Connecting => {
+            ConnectionPhase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
+            ConnectionPhase::Idle | ConnectionPhase::Between | ConnectionPhase::Connecting => {
                 self.take_unasked(bytes, read.greeting.dialect())
             }
         }
@@ -113,7 +113,7 @@ impl Connection {
         }
         if self.answered.place() == self.operations.len() {
             let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
-            self.phase = if goes_on { Phase::Between } else { Phase::Idle };
+            self.phase = if goes_on { ConnectionPhase::Between } else { ConnectionPhase::Idle };
             // An idle connection does not keep the room of a batch far larger than its last.
             if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
                 self.operations.shrink_to(self.operations.len());
@@ -210,7 +210,7 @@ impl Connection {
         read: &mut Reading,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
-            if self.phase == Phase::Idle {
+            if self.phase == ConnectionPhase::Idle {
                 return Err(Broken::unasked(reply, read.greeting.dialect()));
             }
             let step = greeter.awaits(read.greeting);
@@ -221,12 +221,12 @@ impl Connection {
             }
             // All that there is to say was said at the beginning.
             self.phase = match heard? {
-                Turn::Done => {
+                GreetingStep::Done => {
                     let took_ns = self.stage_over(read.now_ns);
                     read.segments.counts().openings.greetings.push(took_ns);
-                    Phase::Idle
+                    ConnectionPhase::Idle
                 }
-                _ => Phase::Greeting(greeter),
+                _ => ConnectionPhase::Greeting(greeter),
             };
         }
         Ok(())

@@ -47,7 +47,7 @@ impl Bench {
         let connection = Connection {
             transport: Transport::Plain(ours.into()),
             token: Token(0),
-            phase: Phase::Idle,
+            phase: ConnectionPhase::Idle,
             skipper: Dialect::Resp2.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
@@ -123,7 +123,7 @@ impl Bench {
     fn answer(&mut self, replies: &str, now_ns: u64) {
         self.server.write_all(replies.as_bytes()).unwrap();
         self.read(now_ns).unwrap();
-        if self.connection.phase == Phase::Between {
+        if self.connection.phase == ConnectionPhase::Between {
             self.connection.go_on(self.poll.registry(), &mut self.segments, now_ns).unwrap();
         }
     }
@@ -192,7 +192,10 @@ fn a_server_that_fills_the_buffer_for_ever_is_read_a_turn_at_a_time() {
         bench.server.write_all(&flood.repeat((2 * READS + 1) * BUFFER / flood.len())).unwrap();
         for turn in 1..=2 {
             assert_eq!(bench.read(1).unwrap(), FirstErrors::new());
-            assert!(bench.connection.has_more() && bench.connection.phase == Phase::Busy, "turn {turn}");
+            assert!(
+                bench.connection.has_more() && bench.connection.phase == ConnectionPhase::Busy,
+                "turn {turn}"
+            );
         }
         bench.read(1).unwrap();
         assert!(!bench.connection.has_more(), "the socket is empty");
@@ -212,7 +215,10 @@ fn what_is_left_unread_is_read_in_the_next_turn_and_none_is_lost() {
         assert_eq!(bench.connection.unanswered().len(), replies - turn * READS * IN_A_BUFFER);
     }
     bench.read(1).unwrap();
-    assert_eq!((bench.connection.phase, bench.counted().counts[0].hits), (Phase::Idle, replies as u64));
+    assert_eq!(
+        (bench.connection.phase, bench.counted().counts[0].hits),
+        (ConnectionPhase::Idle, replies as u64)
+    );
 }
 
 #[test]

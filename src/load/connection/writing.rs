@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use mio::{Interest, Registry};
 
-use super::{Connection, Phase};
+use super::{Connection, ConnectionPhase};
 use crate::{
     load::{
         answered::{Answered, Batch},
@@ -43,7 +43,7 @@ impl Connection {
         now_ns: u64,
         segments: &mut Segments,
     ) -> Result<(), Broken> {
-        self.phase = Phase::Busy;
+        self.phase = ConnectionPhase::Busy;
         if let Some(later) = out.take_later() {
             self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
         }
@@ -67,7 +67,7 @@ impl Connection {
         else {
             return Ok(());
         };
-        self.phase = Phase::Busy;
+        self.phase = ConnectionPhase::Busy;
         self.heard_ns = now_ns;
         segments.wrote(0, out.length());
         self.write_out(registry, &out, &values)

@@ -1,14 +1,15 @@
 //! What a worker does when a connection is over, and what it tells of that.
 
 use super::{Worker, stopping::Stage};
-use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::Phase};
+use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::ConnectionPhase};
 
 impl Worker {
     /// The connection of client `i` is over, or could not be had: its requests in flight are errors.
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
-        if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
+        if self.clients.connection(i).is_none_or(|connection| connection.phase == ConnectionPhase::Connecting)
+        {
             self.endpoint = self.endpoint.wrapping_add(1);
         }
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {

@@ -36,7 +36,7 @@ use super::{
     alarm::Alarm,
     broken::Broken,
     clients::{Clients, is_opening},
-    connection::{Connection, Phase, Reading},
+    connection::{Connection, ConnectionPhase, Reading},
     core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
@@ -271,7 +271,7 @@ impl Worker {
             return;
         };
         let was_opening = is_opening(connection);
-        let had_batch = connection.phase == Phase::Busy;
+        let had_batch = connection.phase == ConnectionPhase::Busy;
         let mut reading = Reading {
             now_ns,
             clock: self.setup.clock,
@@ -283,18 +283,18 @@ impl Worker {
         };
         let mut result = Ok(());
         // While it connects a TLS handshake goes on by what is read, too.
-        if ready.to_write || connection.phase == Phase::Connecting {
+        if ready.to_write || connection.phase == ConnectionPhase::Connecting {
             result = connection.writable(self.poll.registry(), &mut reading);
         }
         // What the server said before it hung up is there, whatever became of a write.
-        if (ready.to_read || result.is_err()) && connection.phase != Phase::Connecting {
+        if (ready.to_read || result.is_err()) && connection.phase != ConnectionPhase::Connecting {
             result = connection.readable(&mut self.buffer, &mut reading).and(result);
         }
-        if result.is_ok() && connection.phase == Phase::Between {
+        if result.is_ok() && connection.phase == ConnectionPhase::Between {
             result = connection.go_on(self.poll.registry(), reading.segments, reading.now_ns);
         }
         let has_more = connection.has_more();
-        let is_idle = connection.phase == Phase::Idle;
+        let is_idle = connection.phase == ConnectionPhase::Idle;
         let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         for line in reading.first_errors {

@@ -2,7 +2,7 @@
 
 use std::{any::Any, io, sync::Arc};
 
-use super::{Allowance, Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
+use super::{Allowance, Broken, Connection, ConnectionPhase, LAST_REPLIES_NS, Worker};
 use crate::load::phase;
 
 /// How far a worker is in the phase that holds.
@@ -142,7 +142,7 @@ impl Worker {
 
     /// Closes the connections that wait for a reply.
     fn give_up_replies(&mut self, now_ns: u64) {
-        self.lose_those(|connection| connection.phase == Phase::Busy, &Broken::Unanswered, now_ns);
+        self.lose_those(|connection| connection.phase == ConnectionPhase::Busy, &Broken::Unanswered, now_ns);
     }
 
     /// All clients lose their connections, since this worker cannot go on, and what it counted is handed up.

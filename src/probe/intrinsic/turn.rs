@@ -12,13 +12,13 @@ const STEPS: usize = 16;
 /// A table of all byte values that is stirred, as the RC4 cipher stirs its own: each step depends on the one
 /// before, so the processor cannot do several at once.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct Shuffle {
     table: [u8; 256],
     i: u8,
     j: u8,
 }
 
-impl Turn {
+impl Shuffle {
     /// The table in order.
     pub(super) fn new() -> Self {
         let mut table = [0; 256];
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_turn_stirs_the_table_and_loses_no_value() {
-        let mut turn = Turn::new();
+        let mut turn = Shuffle::new();
         let before = turn.table;
         turn.work();
         assert_ne!(turn.table, before);

@@ -1,6 +1,6 @@
 //! The ping probe's line to a server, once it is connected: the greeting, then PINGs, and whose each answer is.
 //!
-//! How a line comes about, and what follows its loss, is the [`Link`](super::link::Link)'s.
+//! How a line comes about, and what follows its loss, is the [`PingLink`](super::link::Link)'s.
 
 use std::{collections::VecDeque, io};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{BackOff, Greeter, Greeting, Turn},
+    endpoint::{BackOff, Greeter, Greeting, GreetingStep},
     probe::Timing,
     protocol::{Reply, Skipper},
     untrusted,
@@ -56,7 +56,7 @@ pub(super) struct WakeUp {
 
 /// Connected, up to and with the PINGs.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct PingLine {
     socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
@@ -89,7 +89,7 @@ impl Sent {
     }
 }
 
-impl Line {
+impl PingLine {
     /// Greets over a connection that is open; the greeting must be answered by `greeted_by_ns`.
     pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
         socket.begin_stamps();
@@ -197,7 +197,7 @@ impl Line {
             };
             if let Some(greeter) = &mut self.greeter {
                 // All that there is to say was said at the beginning.
-                if greeter.hear(reply, greeting)? == Turn::Done {
+                if greeter.hear(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
                     tell(News::Up);
                 }

@@ -1,4 +1,4 @@
-//! The ping probe's way to the server: finds it, connects, keeps the [`Line`], and comes back after its loss. It
+//! The ping probe's way to the server: finds it, connects, keeps the [`PingLine`], and comes back after its loss. It
 //! never blocks longer than it is told to.
 //!
 //! ```text
@@ -11,7 +11,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use super::{
     failure::Failure,
-    line::{Line, News, WakeUp},
+    line::{News, PingLine, WakeUp},
     parts::Wall,
     stamped_socket::{Readiness, StampedSocket},
 };
@@ -28,25 +28,25 @@ const NAME: &str = "redyno-ping";
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
-enum Phase {
+enum PingPhase {
     Resting { until_ns: u64 },
     Resolving { resolution: Resolution, deadline_ns: u64 },
     Connecting { socket: StampedSocket, others: VecDeque<Endpoint>, deadline_ns: u64 },
-    Connected(Box<Line>),
+    Connected(Box<PingLine>),
 }
 
 /// The way to a server.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct PingLink {
     clock: Clock,
     target: Target,
     greeting: Greeting,
     timeout: Duration,
     back_off: BackOff,
-    phase: Phase,
+    phase: PingPhase,
 }
 
-impl Link {
+impl PingLink {
     /// To `target`; nothing takes longer than `timeout` before it counts as failed.
     pub(super) fn new(target: &Target, timeout: Duration, clock: Clock) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Link {
             target: target.clone(),
             timeout,
             back_off: BackOff::new(),
-            phase: Phase::Resting { until_ns: 0 },
+            phase: PingPhase::Resting { until_ns: 0 },
         }
     }
 
@@ -69,12 +69,12 @@ impl Link {
 
     /// When each outstanding PING was due, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
-        self.line().into_iter().flat_map(Line::due_ns)
+        self.line().into_iter().flat_map(PingLine::due_ns)
     }
 
     /// Whether PINGs can be sent, and none is unanswered.
     pub(super) fn is_quiet(&self) -> bool {
-        self.line().is_some_and(Line::is_quiet)
+        self.line().is_some_and(PingLine::is_quiet)
     }
 
     /// Whether the kernel stamps the connection, or why not; `None` without one.
@@ -87,9 +87,9 @@ impl Link {
         self.line().and_then(|line| line.socket().tcp())
     }
 
-    fn line(&self) -> Option<&Line> {
+    fn line(&self) -> Option<&PingLine> {
         match &self.phase {
-            Phase::Connected(line) => Some(line),
+            PingPhase::Connected(line) => Some(line),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl Link {
     /// Puts a PING on its way that was due at `due_ns`. Whether there is a connection to put it on.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
-            Phase::Connected(line) if line.is_greeted() => {
+            PingPhase::Connected(line) if line.is_greeted() => {
                 line.queue_ping(due_ns, now_ns, &self.clock);
                 true
             }
@@ -113,40 +113,42 @@ impl Link {
     }
 
     fn try_advance(&mut self, now_ns: u64) -> Result<(), Failure> {
-        if let Phase::Resting { until_ns } = self.phase
+        if let PingPhase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
             let resolution = self.target.resolver.start(&self.target.address).map_err(Failure::Resolve)?;
             self.phase =
-                Phase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
+                PingPhase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
-        if let Phase::Resolving { resolution, deadline_ns } = &mut self.phase {
+        if let PingPhase::Resolving { resolution, deadline_ns } = &mut self.phase {
             let deadline_ns = *deadline_ns;
             if let Some(endpoints) = resolution.wait(Duration::ZERO).map_err(Failure::Resolve)? {
                 self.connect(endpoints, deadline_ns, None)?;
             }
         }
-        if let Phase::Connected(line) = &mut self.phase {
+        if let PingPhase::Connected(line) = &mut self.phase {
             line.flush()?;
         }
         if now_ns < self.deadline_ns() {
             return Ok(());
         }
         match &self.phase {
-            Phase::Resting { .. } => Ok(()),
-            Phase::Resolving { .. } => Err(self.timed_out("the lookup of the name")),
-            Phase::Connecting { .. } => Err(self.timed_out("the attempt to connect")),
-            Phase::Connected(line) if line.is_greeted() => Err(self.timed_out("a ping")),
-            Phase::Connected(_) => Err(self.timed_out("the greeting")),
+            PingPhase::Resting { .. } => Ok(()),
+            PingPhase::Resolving { .. } => Err(self.timed_out("the lookup of the name")),
+            PingPhase::Connecting { .. } => Err(self.timed_out("the attempt to connect")),
+            PingPhase::Connected(line) if line.is_greeted() => Err(self.timed_out("a ping")),
+            PingPhase::Connected(_) => Err(self.timed_out("the greeting")),
         }
     }
 
     /// When time demands something next.
     fn deadline_ns(&self) -> u64 {
         match &self.phase {
-            Phase::Resting { until_ns } => *until_ns,
-            Phase::Resolving { deadline_ns, .. } | Phase::Connecting { deadline_ns, .. } => *deadline_ns,
-            Phase::Connected(line) => line.deadline_ns(self.timeout_ns()),
+            PingPhase::Resting { until_ns } => *until_ns,
+            PingPhase::Resolving { deadline_ns, .. } | PingPhase::Connecting { deadline_ns, .. } => {
+                *deadline_ns
+            }
+            PingPhase::Connected(line) => line.deadline_ns(self.timeout_ns()),
         }
     }
 
@@ -160,7 +162,7 @@ impl Link {
         while let Some(endpoint) = endpoints.pop_front() {
             match StampedSocket::open(&endpoint, self.target.tls.as_ref()) {
                 Ok(socket) => {
-                    self.phase = Phase::Connecting { socket, others: endpoints, deadline_ns };
+                    self.phase = PingPhase::Connecting { socket, others: endpoints, deadline_ns };
                     return Ok(());
                 }
                 Err(error) => last = Some(error.into()),
@@ -173,13 +175,13 @@ impl Link {
     pub(super) fn wait(&self, now_ns: u64, until_ns: u64) -> Readiness {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
-            Phase::Connecting { socket, .. } => socket.wait(true, longest),
-            Phase::Connected(line) => line.socket().wait(false, longest),
-            Phase::Resolving { .. } => {
+            PingPhase::Connecting { socket, .. } => socket.wait(true, longest),
+            PingPhase::Connected(line) => line.socket().wait(false, longest),
+            PingPhase::Resolving { .. } => {
                 pause(longest.min(LOOK_FOR_NAME));
                 Readiness::default()
             }
-            Phase::Resting { .. } => {
+            PingPhase::Resting { .. } => {
                 pause(longest);
                 Readiness::default()
             }
@@ -195,8 +197,8 @@ impl Link {
 
     fn try_react(&mut self, ready: Readiness, at_ns: u64, tell: &mut dyn FnMut(News)) -> Result<(), Failure> {
         match &mut self.phase {
-            Phase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
-            Phase::Connected(line) => {
+            PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
+            PingPhase::Connected(line) => {
                 let wake_up = || WakeUp { at_ns, wall: Wall::read(&self.clock) };
                 // An error flag without a stamp behind it is a true error, which the read will tell.
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
@@ -210,8 +212,8 @@ impl Link {
     }
 
     fn finish_connecting(&mut self, at_ns: u64) -> Result<(), Failure> {
-        let resting = Phase::Resting { until_ns: at_ns };
-        let Phase::Connecting { mut socket, others, deadline_ns } =
+        let resting = PingPhase::Resting { until_ns: at_ns };
+        let PingPhase::Connecting { mut socket, others, deadline_ns } =
             std::mem::replace(&mut self.phase, resting)
         else {
             return Ok(());
@@ -219,21 +221,21 @@ impl Link {
         match socket.finish_open() {
             Ok(true) => {}
             Ok(false) => {
-                self.phase = Phase::Connecting { socket, others, deadline_ns };
+                self.phase = PingPhase::Connecting { socket, others, deadline_ns };
                 return Ok(());
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        self.phase = Phase::Connected(Box::new(Line::begin(socket, &self.greeting, deadline_ns)));
+        self.phase = PingPhase::Connected(Box::new(PingLine::begin(socket, &self.greeting, deadline_ns)));
         Ok(())
     }
 
     fn lose(&mut self, failure: Failure, now_ns: u64, tell: &mut dyn FnMut(News)) {
         let failure = self.last_words(failure, now_ns, tell);
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
-        let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
+        let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
-            Phase::Connected(line) => line.end(),
+            PingPhase::Connected(line) => line.end(),
             _ => (None, 0),
         };
         // A server that hangs up on PINGs it has not read resets the connection: the same in other clothes.
@@ -248,7 +250,9 @@ impl Link {
 
     /// What the server said before it hung up, where that is not read yet; it is worth more than a failed write.
     fn last_words(&mut self, failure: Failure, at_ns: u64, tell: &mut dyn FnMut(News)) -> Failure {
-        let (Phase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else { return failure };
+        let (PingPhase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else {
+            return failure;
+        };
         let wake_up = WakeUp { at_ns, wall: Wall::read(&self.clock) };
         match line.hear(&self.greeting, &mut self.back_off, wake_up, tell) {
             Err(said @ (Failure::TurnedDown(_) | Failure::Closed { after: Some(_) })) => said,

@@ -5,7 +5,7 @@ use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 use super::{
     account::{Account, LinkState},
     lead::Lead,
-    link::Link,
+    link::PingLink,
     schedule::Schedule,
     stamped_socket::Readiness,
 };
@@ -75,7 +75,7 @@ struct Pinging {
     /// `None` until the first attempt to connect has ended.
     schedule: Option<Schedule>,
     lead: Lead,
-    link: Link,
+    link: PingLink,
     account: Account,
 }
 
@@ -88,7 +88,7 @@ impl Pinging {
             ticker: Ticker::new(plan.tick, clock.now_ns()),
             schedule: None,
             lead: Lead::new(plan.per_second),
-            link: Link::new(&plan.target, plan.timeout, clock),
+            link: PingLink::new(&plan.target, plan.timeout, clock),
             account: Account::new(messages),
         }
     }
@@ -163,7 +163,7 @@ impl Pinging {
 }
 
 /// The link's part of a report.
-fn state(link: &Link, now_ns: u64) -> LinkState {
+fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
     link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));
     LinkState { unanswered: waits.take(), timing: link.timing(), tcp: link.tcp() }

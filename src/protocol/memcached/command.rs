@@ -47,34 +47,36 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
     let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
     let (names, form) = FORMS.iter().find(of_name).ok_or_else(|| unknown(&name))?;
     let line = match (names[0], arguments) {
-        (verb @ ("GET" | "GETS"), [_, ..]) => Line::begin(verb).keys(arguments)?,
+        (verb @ ("GET" | "GETS"), [_, ..]) => CommandLine::begin(verb).keys(arguments)?,
         (verb @ ("GAT" | "GATS"), [ttl, keys @ ..]) if !keys.is_empty() => {
-            Line::begin(verb).seconds(ttl)?.keys(keys)?
+            CommandLine::begin(verb).seconds(ttl)?.keys(keys)?
         }
-        ("GETEX", [key, ex, ttl]) if is(ex, "EX") => Line::begin("GAT").seconds(ttl)?.keys([key])?,
-        ("SETEX", [key, ttl, value]) => Line::store("SET", key, Some(ttl))?.block(value, &[]),
+        ("GETEX", [key, ex, ttl]) if is(ex, "EX") => CommandLine::begin("GAT").seconds(ttl)?.keys([key])?,
+        ("SETEX", [key, ttl, value]) => CommandLine::store("SET", key, Some(ttl))?.block(value, &[]),
         (verb @ ("SET" | "ADD" | "REPLACE"), [key, value, options @ ..]) => {
             let Options { verb, ttl } = Options::of(verb, options).ok_or_else(|| wrong(&name, form))?;
-            Line::store(verb, key, ttl)?.block(value, &[])
+            CommandLine::store(verb, key, ttl)?.block(value, &[])
         }
-        (verb @ ("APPEND" | "PREPEND"), [key, value]) => Line::store(verb, key, None)?.block(value, &[]),
+        (verb @ ("APPEND" | "PREPEND"), [key, value]) => {
+            CommandLine::store(verb, key, None)?.block(value, &[])
+        }
         ("CAS", [key, token, value, options @ ..]) => {
             let Options { verb, ttl } = Options::of("CAS", options).ok_or_else(|| wrong(&name, form))?;
-            Line::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
+            CommandLine::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
         }
-        ("DELETE", [key]) => Line::begin("DELETE").keys([key])?,
+        ("DELETE", [key]) => CommandLine::begin("DELETE").keys([key])?,
         (verb @ ("INCR" | "DECR"), [key, by @ ..]) if by.len() < 2 && makes_counter(first) => {
             let by = by.first().map(number).transpose()?;
-            Line::begin("MA").keys([key])?.counter(verb, by)
+            CommandLine::begin("MA").keys([key])?.counter(verb, by)
         }
-        (verb @ ("INCR" | "DECR"), [key]) => Line::begin(verb).keys([key])?.word(&[Part::Text(b"1")]),
-        (verb @ ("INCR" | "DECR"), [key, by]) => Line::begin(verb).keys([key])?.word(number(by)?),
-        ("TOUCH", [key, ttl]) => Line::begin("TOUCH").keys([key])?.seconds(ttl)?,
-        (verb @ ("MN" | "VERSION"), []) => Line::begin(verb),
-        ("MG", [key, flags @ ..]) => Line::begin(&name).keys([key])?.flags(flags)?,
+        (verb @ ("INCR" | "DECR"), [key]) => CommandLine::begin(verb).keys([key])?.word(&[Part::Text(b"1")]),
+        (verb @ ("INCR" | "DECR"), [key, by]) => CommandLine::begin(verb).keys([key])?.word(number(by)?),
+        ("TOUCH", [key, ttl]) => CommandLine::begin("TOUCH").keys([key])?.seconds(ttl)?,
+        (verb @ ("MN" | "VERSION"), []) => CommandLine::begin(verb),
+        ("MG", [key, flags @ ..]) => CommandLine::begin(&name).keys([key])?.flags(flags)?,
         ("MS", [key, value, flags @ ..]) => {
             flags.iter().try_for_each(check_flag)?;
-            Line::begin("MS").keys([key])?.block(value, flags)
+            CommandLine::begin("MS").keys([key])?.block(value, flags)
         }
         _ => return Err(wrong(&name, form)),
     };
@@ -82,9 +84,9 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
 }
 
 /// A command that is being laid out.
-struct Line<'a>(Vec<Laid<'a>>);
+struct CommandLine<'a>(Vec<Laid<'a>>);
 
-impl<'a> Line<'a> {
+impl<'a> CommandLine<'a> {
     fn begin(verb: &str) -> Self {
         Self(vec![Laid::Bytes(verb.to_ascii_lowercase().into_bytes())])
     }

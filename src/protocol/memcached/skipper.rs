@@ -64,7 +64,7 @@ enum Inside {
 }
 
 /// A line, understood.
-enum Line {
+enum ReplyLine {
     /// A whole reply, or the end of one.
     Reply(Reply<'static>),
     Error,
@@ -116,20 +116,20 @@ impl MemcachedSkipper {
             let (line, cas) = (read(text)?, if wants_cas { cas(text) } else { None });
             let was_open = std::mem::take(&mut self.inside) != Inside::Between;
             match line {
-                Line::Reply(_) if cas.is_some() => self.inside = Inside::Ended,
-                Line::Reply(reply) => return Ok(Some(Piece::Reply(reply))),
-                Line::Error => {
+                ReplyLine::Reply(_) if cas.is_some() => self.inside = Inside::Ended,
+                ReplyLine::Reply(reply) => return Ok(Some(Piece::Reply(reply))),
+                ReplyLine::Error => {
                     let line: &'r [u8] = if is_joined { self.line.whole() } else { head };
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
                     return Ok(Some(Piece::Reply(Reply::Error(line))));
                 }
                 // Nothing was found where nothing stands before it.
-                Line::End => {
+                ReplyLine::End => {
                     return Ok(Some(Piece::Reply(if was_open { Reply::Value } else { Reply::Nil })));
                 }
-                Line::Stat => self.inside = Inside::Block,
-                Line::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
-                Line::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
+                ReplyLine::Stat => self.inside = Inside::Block,
+                ReplyLine::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
+                ReplyLine::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
             }
             if let Some(number) = cas {
                 return Ok(Some(Piece::Cas(number)));
@@ -140,7 +140,7 @@ impl MemcachedSkipper {
 
 /// Reads a line, which ends before its line feed.
 #[inline]
-fn read(line: &[u8]) -> Result<Line, ProtocolError> {
+fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let Some(text) = line.strip_suffix(b"\r") else { return Err(ProtocolError::no_line_end(line)) };
     let mut words = text.split(|byte| *byte == b' ');
     let word = words.next().unwrap_or_default();
@@ -149,15 +149,15 @@ fn read(line: &[u8]) -> Result<Line, ProtocolError> {
         length.ok_or_else(|| ProtocolError::bad_length(text))
     };
     Ok(match word {
-        b"VALUE" => Line::Values(length(words.nth(2))?),
-        b"END" => Line::End,
-        b"VA" => Line::Value(length(words.next())?),
-        b"STAT" => Line::Stat,
-        _ if ERRORS.contains(&word) => Line::Error,
+        b"VALUE" => ReplyLine::Values(length(words.nth(2))?),
+        b"END" => ReplyLine::End,
+        b"VA" => ReplyLine::Value(length(words.next())?),
+        b"STAT" => ReplyLine::Stat,
+        _ if ERRORS.contains(&word) => ReplyLine::Error,
         _ => match WORDS.iter().find(|(known, _)| *known == word) {
-            Some((_, reply)) => Line::Reply(*reply),
+            Some((_, reply)) => ReplyLine::Reply(*reply),
             // What a counter is now.
-            None if number(Some(text)).is_some() => Line::Reply(Reply::Value),
+            None if number(Some(text)).is_some() => ReplyLine::Reply(Reply::Value),
             None => return Err(ProtocolError::no_reply(text)),
         },
     })

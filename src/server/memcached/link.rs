@@ -22,7 +22,7 @@ const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 
 /// A connection. When this goes and nobody asks any more, the connection is closed.
-pub(in crate::server) struct Link {
+pub(in crate::server) struct MemcachedLink {
     wire: Wire,
     ended: oneshot::Receiver<Infallible>,
 }
@@ -44,7 +44,7 @@ struct Question {
 /// A reply's bytes, or the line of an error.
 type Said = Result<Vec<u8>, String>;
 
-impl Link {
+impl MemcachedLink {
     /// Begins on a connection that is greeted.
     pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
         let (questions, asked) = mpsc::channel();
@@ -179,7 +179,7 @@ mod tests {
         let address = Address::Tcp { host: peer.ip().to_string(), port: peer.port() };
         let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
         let talk = spawn_blocking(move || talk(&target, Duration::from_secs(6))).await.unwrap();
-        let mut link = Link::open(talk.unwrap()).unwrap();
+        let mut link = MemcachedLink::open(talk.unwrap()).unwrap();
         let late = link.wire().text("stats").await.unwrap_err();
         assert!(matches!(late, ServerError::Timeout { .. }), "{late}");
         assert_eq!(link.lost().await, "the connection was lost: timed out");

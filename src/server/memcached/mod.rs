@@ -17,6 +17,6 @@ mod stats;
 mod survey;
 
 pub(super) use keys::Items;
-pub(super) use link::{Link, Wire};
+pub(super) use link::{MemcachedLink, Wire};
 pub(super) use poll::Poller;
 pub(super) use survey::survey;

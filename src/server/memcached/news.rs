@@ -6,12 +6,12 @@ use crate::{events::EventKind, server::episode::Bursts};
 /// What the previous answer said, and which bursts are under way.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    seen: Option<Seen>,
+    seen: Option<ProcessStart>,
     bursts: Bursts,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct ProcessStart {
     pid: Option<u64>,
     uptime_s: Option<u64>,
 }
@@ -19,7 +19,7 @@ struct Seen {
 impl News {
     /// What happened since the previous answer, and whether another process gave that.
     pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
-        let seen = Seen { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
+        let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
         // A container's processes all have the same number.
         let is_other = before.pid != seen.pid || before.uptime_s > seen.uptime_s;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    gauge::{GAUGES, Gauge, Gauges, Source},
+    gauge::{GAUGES, Gauge, GaugeSource, Gauges},
     server::CommandStat,
 };
 
@@ -51,7 +51,7 @@ impl<'a> Stats<'a> {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
             let value = match (gauge.about().source, gauge) {
-                (Source::Stat(name) | Source::InfoOrStat(_, name), _) => self.number(name),
+                (GaugeSource::Stat(name) | GaugeSource::InfoOrStat(_, name), _) => self.number(name),
                 (_, Gauge::Cpu) => self.sum(&["rusage_user", "rusage_system"]),
                 (_, Gauge::Keys) => self.number("curr_items"),
                 (_, Gauge::Commands) => Some(self.calls().values().map(|calls| *calls as f64).sum()),

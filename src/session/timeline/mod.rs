@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (those of the load's requests), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
-//! | [`Timeline::refine`]`(stretch, target)` | both from then on as fine as a recording is, in the [`Stretch`] that was read again |
+//! | [`Timeline::refine`]`(stretch, target)` | both from then on as fine as a recording is, in the [`Excerpt`] that was read again |
 //! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
 //! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of all or of a column, and when |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
@@ -59,5 +59,5 @@ pub use reading::{Reading, Recent};
 pub use seconds::{PerSecond, Seconds};
 pub use segments::{SegmentTotal, Segments};
 pub use stalls::Stall;
-pub use stretch::{Reread, Stretch};
+pub use stretch::{Excerpt, Reread};
 pub use window::Window;

@@ -2,7 +2,7 @@
 
 use crate::{
     session::Interval,
-    stats::{Latency, Series, Stretch},
+    stats::{Latency, Series, TimeSeries},
 };
 
 /// The shortest stretch that counts as a second: ticks end a little early or late.
@@ -43,10 +43,10 @@ impl PerSecond {
     }
 
     /// The values, for a segment that began at `start_s`.
-    pub fn stretch(&self, start_s: f64) -> Stretch<'_> {
+    pub fn stretch(&self, start_s: f64) -> TimeSeries<'_> {
         let of = self.series.each();
         let each_s = self.length_s / f64::from(self.added.max(1)) * f64::from(of);
-        Stretch { start_s, each_s, of, values: self.series.values() }
+        TimeSeries { start_s, each_s, of, values: self.series.values() }
     }
 }
 

@@ -54,13 +54,13 @@ impl Reread {
 
 /// What was read again.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub struct Excerpt {
     asked: Reread,
     /// By node.
     timelines: Vec<Timeline>,
 }
 
-impl Stretch {
+impl Excerpt {
     /// One into which nothing has been read yet.
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
@@ -90,13 +90,13 @@ impl Stretch {
 /// The part of a stretch that is of one node.
 #[derive(Debug, Clone)]
 pub(super) struct Refined {
-    stretch: Arc<Stretch>,
+    stretch: Arc<Excerpt>,
     node: usize,
 }
 
 impl Timeline {
     /// Has `stretch` for what it holds of this node, instead of the one before.
-    pub fn refine(&mut self, stretch: &Arc<Stretch>, node: usize) {
+    pub fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.refined = Some(Refined { stretch: Arc::clone(stretch), node });
     }
 

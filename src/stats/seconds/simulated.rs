@@ -19,8 +19,12 @@ fn told(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
         for (i, value) in run.iter_mut().enumerate() {
             *value = (*value * sd).exp() * if i < n + apart { 1.0 } else { 1.0 + step };
         }
-        let stretch =
-            |from: usize| Stretch { start_s: from as f64, each_s: 1.0, of: 1, values: &run[from..from + n] };
+        let stretch = |from: usize| TimeSeries {
+            start_s: from as f64,
+            each_s: 1.0,
+            of: 1,
+            values: &run[from..from + n],
+        };
         let better = if pair % 2 == 0 { Better::Higher } else { Better::Lower };
         match compare(stretch(0), stretch(n + apart), better).verdict {
             Verdict::Better | Verdict::Worse => different += 1,

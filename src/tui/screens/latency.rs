@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Pane, Stretch, Subject},
+    app::{Lookback, Model, Pane, Subject},
     session::{
         Interval,
         timeline::{Level, Measure, Reading, SegmentTotal},
@@ -129,7 +129,7 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         ("send", 's', Ink::Level(Level::P99), Measure::PingSend),
     ];
     let latency = |measure| match model.stretch {
-        Stretch::Segment => Cow::Owned(reading.of_segment(measure)),
+        Lookback::Segment => Cow::Owned(reading.of_segment(measure)),
         stretch => recent(stretch, reading, measure),
     };
     let all = parts.into_iter().map(|(name, letter, ink, measure)| one(name, letter, ink, latency(measure)));
@@ -210,27 +210,27 @@ fn stages<'a>(
 }
 
 /// How long a stretch is; `None` for all of the segment.
-fn seconds(stretch: Stretch) -> Option<f64> {
+fn seconds(stretch: Lookback) -> Option<f64> {
     match stretch {
-        Stretch::Now => Some(1.0),
-        Stretch::Minute => Some(60.0),
-        Stretch::Segment => None,
+        Lookback::Now => Some(1.0),
+        Lookback::Minute => Some(60.0),
+        Lookback::Segment => None,
     }
 }
 
-fn recent<'a>(stretch: Stretch, reading: &'a Reading, measure: Measure) -> Cow<'a, Latency> {
+fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<'a, Latency> {
     stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
 }
 
 /// What was measured in a stretch, if that is kept of it.
-fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Stretch) -> Option<&'a Latency> {
+fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
-        (Stretch::Now, _) => Some(reading.recent(measure).now()),
-        (Stretch::Minute, _) => Some(reading.recent(measure).minute()),
-        (Stretch::Segment, Measure::Service) => reading.segment_service(),
-        (Stretch::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
+        (Lookback::Now, _) => Some(reading.recent(measure).now()),
+        (Lookback::Minute, _) => Some(reading.recent(measure).minute()),
+        (Lookback::Segment, Measure::Service) => reading.segment_service(),
+        (Lookback::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
         // A probe is no part of a segment.
-        (Stretch::Segment, _) => None,
+        (Lookback::Segment, _) => None,
     }
 }
 
@@ -294,7 +294,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         table.write(paint, n as u16 + 1, |key, _| {
             let Some(stretch) = key else { return (name.to_owned(), Ink::Faint) };
             let text = match stretch_of(reading, measure, stretch) {
-                Some(latency) if (measure, stretch) == (Measure::Ping, Stretch::Now) => {
+                Some(latency) if (measure, stretch) == (Measure::Ping, Lookback::Now) => {
                     ping_figure(level, latency, reading.pings_now())
                 }
                 Some(latency) => figure(level.of(latency)),
@@ -307,27 +307,27 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 /// The stretches that there is room for, from left to right.
-fn stretches(width: u16) -> &'static [Stretch] {
+fn stretches(width: u16) -> &'static [Lookback] {
     match width.saturating_sub(NAME) / FIGURE {
-        0 | 1 => &[Stretch::Now],
-        2 => &[Stretch::Now, Stretch::Segment],
-        _ => &[Stretch::Now, Stretch::Minute, Stretch::Segment],
+        0 | 1 => &[Lookback::Now],
+        2 => &[Lookback::Now, Lookback::Segment],
+        _ => &[Lookback::Now, Lookback::Minute, Lookback::Segment],
     }
 }
 
-fn short_name(stretch: Stretch, model: &Model, reading: &Reading) -> String {
+fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
         // A past moment is called by its time.
-        Stretch::Now if model.cursor_s().is_some() => clock(reading.now_s()),
-        Stretch::Now => "now".to_owned(),
-        Stretch::Minute => "60 s".to_owned(),
-        Stretch::Segment => "segment".to_owned(),
+        Lookback::Now if model.cursor_s().is_some() => clock(reading.now_s()),
+        Lookback::Now => "now".to_owned(),
+        Lookback::Minute => "60 s".to_owned(),
+        Lookback::Segment => "segment".to_owned(),
     }
 }
 
 /// The rows to show; the response time only where there is one.
 fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
-    let is_open = stretch_of(reading, Measure::Response, Stretch::Segment).is_some_and(|l| !l.is_empty());
+    let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
     let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
     let mut ranks: Vec<_> = lines().map(|(rank, _)| rank).collect();
     ranks.sort_unstable();

@@ -50,10 +50,10 @@ pub fn sign(kind: Kind, glyphs: &Glyphs) -> char {
     }
 }
 
-type Row = Vec<Option<(char, Ink)>>;
+type LaneRow = Vec<Option<(char, Ink)>>;
 
-fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> Row {
-    let mut row: Row = vec![None; width];
+fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow {
+    let mut row: LaneRow = vec![None; width];
     let mut order: Vec<_> = placed.to_vec();
     order.sort_by_key(|(_, occurrence)| occurrence.kind);
     let mut signed = Vec::new();
@@ -90,7 +90,7 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
 
 /// Where `word` fits beside the sign at `column`: behind it, or else before it. A blank parts it
 /// from what stands next.
-fn room(row: &Row, column: usize, word: &str) -> Option<usize> {
+fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
     let behind = column + 1;

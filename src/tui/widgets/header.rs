@@ -28,14 +28,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 /// A part of the right side, and when it goes as room runs out: 0 last, 9 first. Half of one would be another one.
-type Part = (String, Ink, u8);
+type HeaderPart = (String, Ink, u8);
 
-fn length(parts: &[Part]) -> usize {
+fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
 /// As many as fit into `width`, without the least needed.
-fn shed(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
+fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
         parts.remove(least);
@@ -76,8 +76,8 @@ const ROOM_FOR_SINCE: u16 = 100;
 /// From this width on there is room for how it is known that something goes badly, beside whom we measure.
 const ROOM_FOR_EVIDENCE: u16 = 140;
 
-fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<HeaderPart> {
+    let mut parts: Vec<HeaderPart> = Vec::new();
     let mut put = |(text, ink): (String, Ink), shed: u8| parts.push((format!("  {text}"), ink, shed));
     if let Some(playback) = &model.playback {
         put((replay(playback, width), Ink::Warn), 3);

@@ -44,7 +44,7 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     for (n, knob) in (1..).zip(&knobs[shown]) {
         let line = row(area, n);
         paint.spot(line, Spot::Knob(*knob));
-        Line::of(*knob, model, line.width.into()).draw(paint, line, model);
+        KnobRow::of(*knob, model, line.width.into()).draw(paint, line, model);
     }
 }
 
@@ -61,7 +61,7 @@ fn load(paint: &mut Paint, line: Rect, model: &Model) {
 
 /// What stands in the row of a knob.
 #[derive(Debug, PartialEq)]
-struct Line {
+struct KnobRow {
     knob: Knob,
     name: String,
     value: String,
@@ -69,7 +69,7 @@ struct Line {
     end: usize,
 }
 
-impl Line {
+impl KnobRow {
     /// In `width` columns: values stand below each other; a long one goes on to the right, and cuts its name, and at last
     /// is cut itself.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
@@ -133,7 +133,7 @@ mod tests {
 
     fn line(knob: Knob, knobs: &Knobs, width: usize) -> (String, String, usize) {
         let model = Model::new(knobs.clone(), TimelineOptions::default());
-        let Line { name, value, end, .. } = Line::of(knob, &model, width);
+        let KnobRow { name, value, end, .. } = KnobRow::of(knob, &model, width);
         (name, value, end)
     }
 

@@ -23,7 +23,7 @@ const AHEAD: usize = 16;
 
 /// Which records of which file.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct RecordFile {
     pub(super) file: PathBuf,
     /// What is sent of each.
     pub(super) portions: Vec<Portion>,
@@ -64,7 +64,7 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
     move |error| DatasetError::Unreadable { file: file.display().to_string(), what: error.to_string() }
 }
 
-impl Source {
+impl RecordFile {
     /// Reads all records, and gives them on in batches for as long as those are taken, each as the file had it when it was
     /// read first. How many there are.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
@@ -139,7 +139,7 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             let version = Version::of(&file).unwrap();
             let told =
-                Source { file, portions: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
+                RecordFile { file, portions: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
             assert!(told.ends_with("it has no records"), "{told}");
         }
     }

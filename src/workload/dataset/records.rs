@@ -15,7 +15,7 @@ use super::{
     error::DatasetError,
     format::Rows,
     portion::Portion,
-    reading::{Source, Version, unreadable},
+    reading::{RecordFile, Version, unreadable},
 };
 
 /// How often it is looked for a record that is waited for.
@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 pub struct Dataset(Arc<Shared>);
 
 struct Shared {
-    source: Source,
+    source: RecordFile,
     /// How many there are.
     records: u64,
     /// Whether one that is not read yet is waited for.
@@ -61,7 +61,7 @@ impl Dataset {
                 false => DatasetError::NoField { file, field, has },
             });
         }
-        let source = Source { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
+        let source = RecordFile { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
         Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
     }
@@ -85,7 +85,7 @@ impl Dataset {
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
-        let source = Source { most: records, ..self.0.source.clone() };
+        let source = RecordFile { most: records, ..self.0.source.clone() };
         Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::{
     compat::{
-        memtier::asked::{Asked, Pattern},
+        memtier::asked::{MemtierOptions, Pattern},
         numbers::{Ratio, Span},
         server::place,
     },
@@ -16,7 +16,7 @@ use crate::{
 type Fields = Vec<(&'static str, Json)>;
 
 /// All of it.
-pub(super) fn configuration(asked: &Asked, target: &Target) -> Json {
+pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> Json {
     [connection(asked, target), load(asked), objects(asked), others(asked)].concat().into()
 }
 
@@ -32,7 +32,7 @@ fn span(span: Option<Span>, between: char) -> Json {
     span.map_or(format!("0{between}0"), |span| format!("{}{between}{}", span.min, span.max)).into()
 }
 
-fn connection(asked: &Asked, target: &Target) -> Fields {
+fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
     let (server, port, socket) = match &target.address {
         Address::Tcp { host, port } => (host.clone(), u32::from(*port), String::new()),
         Address::Unix(_) => (String::new(), 0, place(target)),
@@ -57,7 +57,7 @@ fn connection(asked: &Asked, target: &Target) -> Fields {
     ]
 }
 
-fn load(asked: &Asked) -> Fields {
+fn load(asked: &MemtierOptions) -> Fields {
     vec![
         ("client_stats", "".into()),
         ("run_count", asked.run_count.into()),
@@ -72,7 +72,7 @@ fn load(asked: &Asked) -> Fields {
     ]
 }
 
-fn objects(asked: &Asked) -> Fields {
+fn objects(asked: &MemtierOptions) -> Fields {
     let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
     let [set, get] = asked.patterns().map(Pattern::letter);
     let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some();
@@ -99,7 +99,7 @@ fn objects(asked: &Asked) -> Fields {
     ]
 }
 
-fn others(asked: &Asked) -> Fields {
+fn others(asked: &MemtierOptions) -> Fields {
     vec![
         ("reconnect_interval", asked.reconnect_interval.unwrap_or(0).into()),
         ("connection_timeout", asked.connection_timeout_s.into()),

@@ -4,7 +4,7 @@ mod configuration;
 mod progress;
 mod table;
 
-use super::{asked::Asked, requests::Requests};
+use super::{asked::MemtierOptions, requests::Requests};
 use crate::{
     endpoint::Target,
     export::memtier::{self, Json, Results},
@@ -16,7 +16,7 @@ pub(super) use table::{distribution, table};
 /// Results under their title.
 pub(super) struct Report<'a> {
     pub(super) title: &'a str,
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a MemtierOptions,
     pub(super) requests: &'a Requests,
     pub(super) results: &'a Results,
 }
@@ -40,7 +40,7 @@ impl<'a> Report<'a> {
 }
 
 /// How long a run is, in requests or in seconds.
-fn amount(asked: &Asked) -> (u64, &'static str) {
+fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     match (asked.requests_each(), asked.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
         (None, seconds) => (seconds.unwrap_or_default(), "Seconds"),
@@ -48,7 +48,7 @@ fn amount(asked: &Asked) -> (u64, &'static str) {
 }
 
 /// The JSON of all reports of a program's run.
-pub(super) fn json(asked: &Asked, target: &Target, reports: &[Report]) -> Json {
+pub(super) fn json(asked: &MemtierOptions, target: &Target, reports: &[Report]) -> Json {
     let (number, unit) = amount(asked);
     let information = vec![
         ("Threads", asked.threads.into()),
@@ -60,7 +60,7 @@ pub(super) fn json(asked: &Asked, target: &Target, reports: &[Report]) -> Json {
 }
 
 /// The lines above all tables.
-pub(super) fn head(asked: &Asked) -> String {
+pub(super) fn head(asked: &MemtierOptions) -> String {
     let (number, unit) = amount(asked);
     let (threads, clients) = (asked.threads, asked.clients);
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")

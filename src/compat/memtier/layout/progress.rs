@@ -1,14 +1,14 @@
 //! The line that is drawn again each second while a run goes on, also where nobody looks.
 
 use crate::{
-    compat::memtier::asked::Asked,
+    compat::memtier::asked::MemtierOptions,
     session::{Interval, Summary},
 };
 
 /// How far a run is.
 pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
-    asked: &'a Asked,
+    asked: &'a MemtierOptions,
     all: Summary,
     /// Since the last line.
     last: Summary,
@@ -16,7 +16,7 @@ pub(in crate::compat::memtier) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// That of the run with this number, from 1.
-    pub(in crate::compat::memtier) fn new(run: u32, asked: &'a Asked) -> Self {
+    pub(in crate::compat::memtier) fn new(run: u32, asked: &'a MemtierOptions) -> Self {
         Self { run, asked, all: Summary::default(), last: Summary::default() }
     }
 

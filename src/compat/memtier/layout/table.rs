@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::{
-    export::memtier::{Part, STEPS, kib, ms, plural},
+    export::memtier::{Counts, STEPS, kib, ms, plural},
     stats::{
         Latency,
         walks::{Level, percentile_steps},
@@ -87,7 +87,7 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
 }
 
 /// Bytes read and written in a second.
-fn bytes_per_s(report: &Report, part: &Part) -> f64 {
+fn bytes_per_s(report: &Report, part: &Counts) -> f64 {
     report.results.per_s(part.bytes_in + part.bytes_out)
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     compat::memtier::parse::tests::asked,
     endpoint::Target,
-    export::memtier::{Part, Row},
+    export::memtier::{Counts, ResultRow},
     session::Interval,
     stats::Latency,
 };
@@ -10,7 +10,7 @@ use crate::{
 /// A second of 1000 GETs and 100 SETs.
 fn results(requests: &Requests) -> Results {
     let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
-    let part = |ops| Part {
+    let part = |ops| Counts {
         ops,
         hits: ops / 4,
         misses: ops - ops / 4,
@@ -18,7 +18,7 @@ fn results(requests: &Requests) -> Results {
         bytes_out: 0,
         latency: latencies(ops),
     };
-    let row = |ops| Row { all: part(ops), in_rate: part(ops), seconds: [(0, part(ops))].into() };
+    let row = |ops| ResultRow { all: part(ops), in_rate: part(ops), seconds: [(0, part(ops))].into() };
     let mut results = Results::none(requests.rows.len(), 1_700_000_000_000);
     results.rows[0] = row(100);
     results.rows[1] = row(1000);

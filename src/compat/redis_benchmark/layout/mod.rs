@@ -9,7 +9,7 @@ pub(super) use crate::export::benchmark_csv::HEADER as CSV_HEADER;
 pub(super) use progress::{Behind, Progress};
 
 use super::{
-    asked::{Asked, Form},
+    asked::{BenchOptions, Form},
     server_config::ServerConfig,
     suite::Test,
 };
@@ -22,7 +22,7 @@ use crate::{
 /// What a test came to.
 pub(super) struct Report<'a> {
     pub(super) test: &'a Test,
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
     /// The sum of the load.
     pub(super) end: &'a End,

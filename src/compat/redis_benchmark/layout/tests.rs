@@ -22,13 +22,13 @@ fn end() -> End {
     End { t_s: 0.05, summary, ..End::default() }
 }
 
-fn lines(asked: &Asked, config: Option<&ServerConfig>, commands: u64) -> String {
+fn lines(asked: &BenchOptions, config: Option<&ServerConfig>, commands: u64) -> String {
     let (test, end) = (test("SET", commands), end());
     Report { test: &test, asked, config, end: &end, rates: &[990.0, 1010.0, 1000.0] }.lines()
 }
 
 fn lines_as(form: Form, commands: u64) -> String {
-    lines(&Asked { form, ..Asked::usual() }, Some(&config()), commands)
+    lines(&BenchOptions { form, ..BenchOptions::usual() }, Some(&config()), commands)
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_page_is_that_of_redis_benchmark() {
 
 #[test]
 fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
-    let page = lines(&Asked { threads: 2, ..Asked::usual() }, None, 3);
+    let page = lines(&BenchOptions { threads: 2, ..BenchOptions::usual() }, None, 3);
     let head: Vec<_> = page.lines().take_while(|line| !line.is_empty()).collect();
     let expected = [
         "====== SET ======",
@@ -58,7 +58,7 @@ fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
 
 #[test]
 fn a_rate_that_was_asked_for_stands_beside_those_that_came_of_it() {
-    let page = lines(&Asked { rps: Some(1000), ..Asked::usual() }, Some(&config()), 1);
+    let page = lines(&BenchOptions { rps: Some(1000), ..BenchOptions::usual() }, Some(&config()), 1);
     let expected = "  multi-thread: no\n\nRPS Summary:\n  target RPS: 1000.00\n  RPS distribution (reqs/sec):\n\
         \x20         avg       min       p50       p95       p99       max\n\
         \x20    1000.000   990.000  1000.000  1010.000  1010.000  1010.000\n\nLatency by percentile";

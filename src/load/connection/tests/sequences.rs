@@ -42,9 +42,9 @@ fn a_step_is_written_when_the_replies_to_those_before_have_come() {
     assert_eq!(bench.connection.deadline_ns(500), Some(520), "it waits since the step was written");
     bench.answer("+OK\r\n", 30);
     bench.answer("$1\r\nx\r\n", 40);
-    assert_eq!((bench.written().as_str(), bench.connection.phase), ("INCR 3", Phase::Busy));
+    assert_eq!((bench.written().as_str(), bench.connection.phase), ("INCR 3", ConnectionPhase::Busy));
     bench.answer(":1\r\n", 50);
-    assert_eq!((bench.connection.phase, bench.connection.batch()), (Phase::Idle, 4));
+    assert_eq!((bench.connection.phase, bench.connection.batch()), (ConnectionPhase::Idle, 4));
     let counted = bench.counted();
     let of = |place: usize| {
         let counts = &counted.counts[place];
