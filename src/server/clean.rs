@@ -265,7 +265,7 @@ impl Store for StoredKeys<'_> {
     }
 
     async fn size(&self) -> Result<u64, ServerError> {
-        self.wire.count(&["DBSIZE"]).await
+        self.wire.dbsize().await
     }
 
     async fn scan(&self, cursor: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {

@@ -51,7 +51,7 @@ impl Config {
         let next = self.one_by_one.get_or_insert(0);
         let name = PARAMETERS[*next % PARAMETERS.len()].name;
         *next += 1;
-        Ok(by_name(&wire.texts(&["CONFIG", "GET", name]).await?))
+        Ok(by_name(&wire.config_get(name).await?))
     }
 }
 
@@ -67,7 +67,7 @@ fn by_name(pairs: &[String]) -> BTreeMap<String, String> {
 
 /// One parameter.
 pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
-    let found = by_name(&wire.texts(&["CONFIG", "GET", name]).await?).remove(name);
+    let found = by_name(&wire.config_get(name).await?).remove(name);
     let missing = || ServerError::Refused {
         command: "CONFIG GET".to_owned(),
         message: format!("this server has no {name}"),
@@ -77,5 +77,5 @@ pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> 
 
 /// Sets one.
 pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), ServerError> {
-    wire.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
+    wire.config_set(name, value).await
 }

@@ -12,7 +12,9 @@ use std::{
 use fred::{
     clients::Client,
     error::{Error, ErrorKind},
-    interfaces::ClientLike,
+    interfaces::{
+        ClientInterface, ClientLike, ClusterInterface, ConfigInterface, ServerInterface, SlowlogInterface,
+    },
     types::{
         Builder, ClusterHash, ConnectHandle, CustomCommand, Value,
         config::{Config, ServerConfig},
@@ -80,7 +82,8 @@ impl RedisLink {
         let link = Self { task, wire: Wire { client, breach: Arc::clone(&breach), apart: None }, guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // A server that does not know names, or does not permit them, works as well without.
-        match link.wire.ask(&["CLIENT", "SETNAME", CLIENT_NAME]).await {
+        let wire = &link.wire;
+        match wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await {
             Err(error) if error.ends_connection() => Err(error),
             _ => Ok(link),
         }
@@ -123,13 +126,50 @@ impl Wire {
 
     /// INFO, with the sections that a server sends by default.
     pub(super) async fn info(&self) -> Result<String, ServerError> {
-        self.text(&["INFO"]).await
+        lines("INFO", &self.within("INFO", self.client.info(None)).await?)
+    }
+
+    /// CLIENT LIST, of all kinds of clients.
+    pub(super) async fn client_list(&self) -> Result<String, ServerError> {
+        lines("CLIENT", &self.within("CLIENT", self.client.client_list::<_, String>(None, None)).await?)
+    }
+
+    /// CLUSTER INFO.
+    pub(super) async fn cluster_info(&self) -> Result<String, ServerError> {
+        lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_info()).await?)
+    }
+
+    /// CLUSTER NODES.
+    pub(super) async fn cluster_nodes(&self) -> Result<String, ServerError> {
+        lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_nodes()).await?)
+    }
+
+    /// The newest `count` entries of the slow log.
+    pub(super) async fn slow_log(&self, count: i64) -> Result<Datum, ServerError> {
+        self.within("SLOWLOG", self.client.slowlog_get(Some(count))).await.map(datum)
+    }
+
+    /// The number of keys of the database.
+    pub(super) async fn dbsize(&self) -> Result<u64, ServerError> {
+        self.within("DBSIZE", self.client.dbsize::<Value>())
+            .await?
+            .as_u64()
+            .ok_or_else(|| unexpected("DBSIZE"))
+    }
+
+    /// CONFIG GET of one name or pattern: names and values in turn.
+    pub(super) async fn config_get(&self, name: &str) -> Result<Vec<String>, ServerError> {
+        texts("CONFIG", &self.within("CONFIG", self.client.config_get(name)).await?)
+    }
+
+    /// CONFIG SET of one parameter.
+    pub(super) async fn config_set(&self, name: &str, value: &str) -> Result<(), ServerError> {
+        self.within("CONFIG", self.client.config_set(name, value)).await
     }
 
     /// A reply that is a text of many lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
-        let reply = self.ask(words).await?;
-        reply.as_bytes().map(untrusted::lines).ok_or_else(|| unexpected(words[0]))
+        lines(words[0], &self.ask(words).await?)
     }
 
     /// A reply that is a count.
@@ -139,9 +179,7 @@ impl Wire {
 
     /// A reply that is a list of texts.
     pub(super) async fn texts(&self, words: &[&str]) -> Result<Vec<String>, ServerError> {
-        let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
-        let texts = elements.iter().map(word);
-        texts.collect::<Option<_>>().ok_or_else(|| unexpected(words[0]))
+        texts(words[0], &self.ask(words).await?)
     }
 
     /// A reply that is a list of notes of ours, which are longer than what others say; `None` is one that is not there.
@@ -197,21 +235,30 @@ impl Wire {
 
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
-        let asked = async {
-            match self.apart {
-                None => self.client.custom(custom, arguments).await,
-                Some(apart) => self.send_apart(custom, arguments, apart).await,
-            }
-        };
-        match timeout(REPLY_LIMIT, asked).await {
-            Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
-            Err(_) => {
-                let command = command.to_owned();
-                // What was asked of a connection that is closed waits in fred.
-                Err(match self.breach.get() {
-                    Some(breach) => ServerError::Lost { command, cause: breach.clone() },
-                    None => ServerError::Timeout { command, after: REPLY_LIMIT },
-                })
+        match self.apart {
+            None => self.within(command, self.client.custom(custom, arguments)).await,
+            Some(apart) => self.within(command, self.send_apart(custom, arguments, apart)).await,
+        }
+    }
+
+    /// What fred brings for `command`, if that is within the limit of time. fred's futures are large: they do not go on the stack.
+    fn within<T>(
+        &self,
+        command: &str,
+        asked: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, ServerError>> {
+        let asked = Box::pin(asked);
+        async move {
+            match timeout(REPLY_LIMIT, asked).await {
+                Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
+                Err(_) => {
+                    let command = command.to_owned();
+                    // What was asked of a connection that is closed waits in fred.
+                    Err(match self.breach.get() {
+                        Some(breach) => ServerError::Lost { command, cause: breach.clone() },
+                        None => ServerError::Timeout { command, after: REPLY_LIMIT },
+                    })
+                }
             }
         }
     }
@@ -249,6 +296,17 @@ fn datum(value: Value) -> Datum {
         Value::Array(parts) => Datum::List(parts.into_iter().map(datum).collect()),
         value => word(&value).map_or(Datum::Other, Datum::Text),
     }
+}
+
+/// A reply that is a text of many lines.
+fn lines(command: &str, reply: &Value) -> Result<String, ServerError> {
+    reply.as_bytes().map(untrusted::lines).ok_or_else(|| unexpected(command))
+}
+
+/// A reply that is a list of texts.
+fn texts(command: &str, reply: &Value) -> Result<Vec<String>, ServerError> {
+    let Value::Array(elements) = reply else { return Err(unexpected(command)) };
+    elements.iter().map(word).collect::<Option<_>>().ok_or_else(|| unexpected(command))
 }
 
 /// A reply that is one text, or a number as text.

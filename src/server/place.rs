@@ -43,7 +43,7 @@ impl Place {
         if !info.lines().any(|line| line.trim_end() == "cluster_enabled:1") {
             return Ok(Self::alone());
         }
-        let nodes = wire.text(&["CLUSTER", "NODES"]).await?;
+        let nodes = wire.cluster_nodes().await?;
         let slots = Slots::of_myself(&nodes);
         let owned = (0..TAGS).map(|n| format!("{{{n}}}")).find(|tag| slots.has(slot(tag.as_bytes())));
         owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)

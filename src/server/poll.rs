@@ -197,13 +197,12 @@ impl Poller {
         let named: Vec<_> = named.collect();
         let histograms: Vec<_> =
             ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str)).collect();
-        let slow_log = ["SLOWLOG", "GET", &slow_log::ASKED.to_string()];
         let asks_for_times = is_due(Question::Times) && (asks_for_all || !named.is_empty());
         let commands = only_if(is_due(Question::CommandStats), wire.text(&["INFO", "commandstats"]));
         let times = only_if(asks_for_times, wire.data(&histograms));
         let since_start =
             only_if(is_due(Question::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
-        let slow_log = only_if(is_due(Question::SlowLog), wire.data(&slow_log));
+        let slow_log = only_if(is_due(Question::SlowLog), wire.slow_log(slow_log::ASKED));
         let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
         let config = only_if(is_due(Question::Config), self.config.ask(wire));
         // Histograms next to the counts that they are shown beside.

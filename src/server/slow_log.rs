@@ -7,7 +7,7 @@ use super::datum::Datum;
 use crate::events::EventKind;
 
 /// So many entries are asked for in a poll.
-pub(super) const ASKED: usize = 32;
+pub(super) const ASKED: i64 = 32;
 /// So many of a poll's entries become events of their own, the longest.
 const TOLD: usize = 8;
 /// The longest argument that is told in full.

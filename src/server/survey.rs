@@ -128,7 +128,7 @@ pub(super) async fn survey(
     let (keys, foreign, runs) = if loading {
         (here, Foreign::AtMost(here), Vec::new())
     } else {
-        let keys = wire.count(&["DBSIZE"]).await?;
+        let keys = wire.dbsize().await?;
         let place = Place::of(wire).await?;
         let runs = registry::markers(wire, &place, target.db).await?;
         (keys, foreign_keys(wire, keys, &own(&place, &runs)).await?, runs)
@@ -177,7 +177,7 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
     if info.text("cluster_enabled") != Some("1") {
         return Ok(None);
     }
-    let text = wire.text(&["CLUSTER", "INFO"]).await?;
+    let text = wire.cluster_info().await?;
     let cluster = Info::parse(&text);
     let broken = |state: &str| {
         format!(
@@ -204,7 +204,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
     if markers.is_empty() {
         return Ok(markers);
     }
-    match wire.text(&["CLIENT", "LIST"]).await {
+    match wire.client_list().await {
         Ok(list) => {
             let connected = clients::count(&list);
             let at_work = |marker: &Marker| {
@@ -258,7 +258,7 @@ async fn foreign_keys(wire: &Wire, keys: u64, own: &Own<'_>) -> Result<Foreign, 
 }
 
 async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerError> {
-    match wire.text(&["CLIENT", "LIST"]).await {
+    match wire.client_list().await {
         Ok(list) => {
             let connected = clients::count(&list);
             Ok(Neighbours {
