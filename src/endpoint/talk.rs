@@ -89,8 +89,7 @@ impl Talk {
         mut take: impl FnMut(&[u8], Reply),
     ) -> Result<(), ReachError> {
         let deadline = Instant::now() + limit;
-        self.read -= self.begins;
-        self.received.drain(..std::mem::take(&mut self.begins));
+        self.forget();
         // A server that turns clients away says why and hangs up: that is worth more than a write that fails.
         let mut unsaid = self.line.say(questions, deadline).err();
         let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
@@ -112,6 +111,9 @@ impl Talk {
             if self.received.len() - self.begins > self.longest {
                 return Err(ReachError::Endless(Party::of(&self.target)));
             }
+            if self.begins > self.received.len() / 2 {
+                self.forget();
+            }
             match self.line.hear(&mut buffer, deadline) {
                 Ok(Some(0)) => {
                     let closed = || io::ErrorKind::UnexpectedEof.into();
@@ -123,6 +125,12 @@ impl Talk {
             }
         }
         Ok(())
+    }
+
+    /// Drops what was taken.
+    fn forget(&mut self) {
+        self.read -= self.begins;
+        self.received.drain(..std::mem::take(&mut self.begins));
     }
 
     /// Whether more came than was asked for.
@@ -138,5 +146,35 @@ impl Talk {
 impl AsFd for Talk {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.line.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, net::TcpListener, thread};
+
+    use super::*;
+    use crate::endpoint::Address;
+
+    #[test]
+    fn many_replies_of_a_mebibyte_are_no_excess_together_and_are_not_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let reply = [b"$1048576\r\n".as_slice(), &vec![b'x'; 1 << 20], b"\r\n"].concat();
+            let (mut client, _) = listener.accept().unwrap();
+            (0..40).for_each(|_| client.write_all(&reply).unwrap());
+            client
+        });
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+        let target = Target { address, ..Target::default() };
+        let limit = Duration::from_secs(30);
+        let mut talk = Talk::silent(&target, Instant::now() + limit).unwrap_or_else(|_| panic!("it listens"));
+        talk = talk.bounded(2 << 20);
+        let mut lengths = Vec::new();
+        talk.ask(b"", 40, limit, |bytes, _| lengths.push(bytes.len())).unwrap();
+        assert_eq!(lengths, vec![(1 << 20) + 12; 40]);
+        assert!(talk.received.capacity() < 8 << 20, "{}", talk.received.capacity());
+        drop(server.join().unwrap());
     }
 }
