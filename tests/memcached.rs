@@ -1,118 +1,14 @@
 //! memcached: the same load, the same gate and the same end, against the real one, in its own words.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufRead, BufReader, Write},
-    net::TcpStream,
-    process::{Child, Command, Stdio},
-    sync::Arc,
-};
+use std::{net::TcpStream, sync::Arc};
 
+use crate::support::memcached::{asked, end, headless, memcached, stats, target, totals, uri};
 use crate::support::{
-    Server,
-    certificates::{Authority, Valid},
-    free_port,
-    program::{Outcome, Running, redyno, run},
-    session::{Driven, at_port, events, intervals, plan},
+    program::{Running, redyno, run},
+    session::{Driven, events, intervals, plan},
     wait_for,
 };
-use redyno::{
-    endpoint::{Credentials, Password, ReachError, Target, reach},
-    gauge::Gauge,
-    knobs::Knobs,
-    load::Plan,
-    protocol::Dialect,
-    session::{End, Record},
-    workload::Workload,
-};
-
-const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
-
-fn memcached(args: &[&str]) -> Server {
-    Server::memcached().with_args(args).start()
-}
-
-fn uri(server: &Server) -> String {
-    format!("memcached://127.0.0.1:{}", server.port())
-}
-
-fn target(server: &Server) -> Target {
-    Target { dialect: Dialect::Memcached, ..at_port(server.port()) }
-}
-
-/// What it answers to a line, up to `end`.
-fn asked(port: u16, line: &str, end: &str) -> Vec<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("memcached listens");
-    write!(stream, "{line}\r\n").expect("it takes a line");
-    let mut lines = Vec::new();
-    for line in BufReader::new(stream).lines() {
-        let line = line.expect("it answers");
-        let is_last = line.starts_with(end);
-        lines.push(line);
-        if is_last {
-            break;
-        }
-    }
-    lines
-}
-
-/// Its own counts.
-pub fn stats(port: u16) -> BTreeMap<String, u64> {
-    let count = |line: &String| {
-        let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
-        Some((name.to_owned(), value.parse().ok()?))
-    };
-    asked(port, "stats", "END").iter().filter_map(count).collect()
-}
-
-/// A memcached that ends with the test.
-struct Spawned(Child);
-
-impl Spawned {
-    fn start(args: &[&str]) -> Self {
-        // Files of the test are for its own user.
-        let usual = ["-U", "0", "-u", "root"];
-        let child = Command::new("memcached")
-            .args(usual)
-            .args(args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        Self(child.expect("apt-get install memcached"))
-    }
-}
-
-impl Drop for Spawned {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn headless(uri: &str, more: &[&str]) -> Outcome {
-    run(&[&["-u", uri, "--headless", "--json", "--load"], more].concat())
-}
-
-/// Operations, hits and misses of each command.
-fn totals(records: &[Record]) -> BTreeMap<String, [u64; 3]> {
-    let mut totals = BTreeMap::<String, [u64; 3]>::new();
-    for record in records {
-        let Record::Interval(interval) = record else { continue };
-        for (name, counts) in &interval.commands {
-            let total = totals.entry(name.clone()).or_default();
-            *total = [total[0] + counts.ops, total[1] + counts.hits, total[2] + counts.misses];
-        }
-    }
-    totals
-}
-
-fn end(records: &[Record]) -> &End {
-    match records.last() {
-        Some(Record::End(end)) => end,
-        other => panic!("the last record is {other:?}"),
-    }
-}
+use redyno::{gauge::Gauge, knobs::Knobs, load::Plan, session::Record, workload::Workload};
 
 #[test]
 fn the_load_counts_what_the_server_counts_and_leaves_nothing() {
@@ -289,49 +185,6 @@ fn keys_that_are_read_are_made_before_and_looked_for() {
 }
 
 #[test]
-fn one_without_meta_commands_is_told_to_be_too_old() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            for line in lines.map_while(Result::ok) {
-                let answer = if line == "version" { "VERSION 1.4.39\r\n" } else { "ERROR\r\n" };
-                // Who asks may be gone.
-                if stream.write_all(answer.as_bytes()).is_err() {
-                    break;
-                }
-            }
-        }
-    });
-    let error = reach(&Target { dialect: Dialect::Memcached, ..at_port(port) }, LIMIT).unwrap_err();
-    assert!(matches!(error, ReachError::TooOld(_)), "{error}");
-    let uri = format!("memcached://127.0.0.1:{port}");
-    for more in [&["--latency"][..], &["--headless", "--duration", "1"]] {
-        let outcome = run(&[&["-u", &uri], more].concat()).expect_code(1);
-        assert!(outcome.err.contains("redyno measures memcached 1.6 and later"), "{}", outcome.err);
-    }
-}
-
-#[test]
-fn what_speaks_redis_only_says_so_in_a_line() {
-    let server = memcached(&[]);
-    let port = server.port().to_string();
-    for (args, expected) in [
-        (&["bench", "-p", &port, "-n", "10"][..], "is a memcached, and bench speaks to Redis and Valkey"),
-        (&["bench", "-u", &uri(&server), "-n", "10"], "Invalid URI scheme: bench speaks to Redis and Valkey"),
-    ] {
-        let outcome = run(args).expect_code(1);
-        assert!(
-            outcome.err.contains(expected) && outcome.err.trim_end().lines().count() == 1,
-            "{}",
-            outcome.err
-        );
-    }
-}
-
-#[test]
 #[ignore = "long: nine pairs of a real server"]
 fn two_settings_are_compared_there_and_its_keys_are_gone_after() {
     let server = memcached(&[]);
@@ -396,70 +249,6 @@ fn items_and_other_clients_are_asked_about_and_are_not_touched() {
     asks(&["--yes"]).expect_code(0);
     assert_eq!(asked(server.port(), "get mine", "END"), ["VALUE mine 0 2", "hi", "END"]);
     assert_eq!(stats(server.port())["curr_items"], 1);
-}
-
-#[test]
-fn a_password_is_told_to_a_server_that_asks_and_to_no_other() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("users");
-    std::fs::write(&file, "ann:s3cret\n").unwrap();
-    let port = free_port();
-    let listens = ["-l", "127.0.0.1", "-p", &port.to_string(), "-Y", file.to_str().unwrap()];
-    let _asking = Spawned::start(&listens);
-    wait_for("the port", || TcpStream::connect(("127.0.0.1", port)).ok());
-    let unknown = Target { dialect: Dialect::Memcached, ..at_port(port) };
-    let with = |password: &str| {
-        let who = Credentials { user: Some("ann".into()), password: Password::new(password) };
-        Target { credentials: Some(who), ..unknown.clone() }
-    };
-    assert!(matches!(reach(&unknown, LIMIT), Err(ReachError::PasswordNeeded(_))));
-    assert!(matches!(reach(&with("wrong"), LIMIT), Err(ReachError::WrongPassword { .. })));
-    reach(&with("s3cret"), LIMIT).unwrap();
-    let uri = format!("memcached://ann:s3cret@127.0.0.1:{port}");
-    let records = headless(&uri, &["--duration", "1"]).expect_code(0).records();
-    let summary = &end(&records).summary;
-    assert!(summary.ops > 0 && summary.errors.is_empty(), "{summary:?}");
-    let open = memcached(&[]);
-    let told = Target { address: target(&open).address, ..with("s3cret") };
-    assert!(matches!(reach(&told, LIMIT), Err(ReachError::PasswordNotAsked(_))));
-    assert_eq!(stats(open.port())["total_items"], 0, "the password is no item");
-}
-
-#[test]
-fn redis_and_memcached_are_told_apart() {
-    let (redis, server) = (Server::redis().start(), memcached(&[]));
-    let error = reach(&Target { dialect: Dialect::Memcached, ..at_port(redis.port()) }, LIMIT).unwrap_err();
-    assert!(matches!(error, ReachError::Redis(_)), "{error}");
-    assert!(error.to_string().ends_with(&format!("write -u redis://127.0.0.1:{}", redis.port())), "{error}");
-    let error = reach(&at_port(server.port()), LIMIT).unwrap_err();
-    assert!(error.to_string().ends_with(&format!("write -u {}", uri(&server))), "{error}");
-    let outcome = run(&["clean", "-u", &uri(&server)]).expect_code(1);
-    assert!(outcome.err.contains("lists no keys"), "{}", outcome.err);
-}
-
-#[test]
-fn a_unix_socket_and_tls_lead_to_it_too() {
-    let directory = tempfile::tempdir().unwrap();
-    let socket = directory.path().join("socket");
-    let _by_socket = Spawned::start(&["-s", socket.to_str().unwrap(), "-a", "777"]);
-    wait_for("the socket", || std::os::unix::net::UnixStream::connect(&socket).ok());
-    let by_socket = format!("memcached://{}", socket.display());
-    let authority = Authority::new();
-    let pair = authority.issue(&["127.0.0.1"], Valid::Now);
-    let port = free_port();
-    let (certificate, key) =
-        (format!("ssl_chain_cert={}", pair.certificate.display()), format!("ssl_key={}", pair.key.display()));
-    let listens =
-        ["-l", "127.0.0.1", "-p", &port.to_string(), "-Z", "-o", &certificate, "-o", &key].map(str::to_owned);
-    let _by_tls = Spawned::start(&listens.each_ref().map(String::as_str));
-    wait_for("the port", || TcpStream::connect(("127.0.0.1", port)).ok());
-    let (by_tls, file) = (format!("memcacheds://127.0.0.1:{port}"), authority.path());
-    for (uri, more) in [(&by_socket, &[][..]), (&by_tls, &["--cacert", &file][..])] {
-        let more = [&["--duration", "1", "--yes"], more].concat();
-        let records = headless(uri, &more).expect_code(0).records();
-        let summary = &end(&records).summary;
-        assert!(summary.ops > 0 && summary.errors.is_empty(), "{uri}: {summary:?}");
-    }
 }
 
 #[test]

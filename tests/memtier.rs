@@ -198,13 +198,13 @@ fn memcached_is_asked_in_its_own_words() {
     let port = server.port();
     let words = "-P memcache_text -n 110 -c 2 -t 2 --key-maximum 50 --expiry-range 100-200";
     let (_, json) = told(&format!("-p {port} {words}"));
-    let stats = crate::memcached::stats(port);
+    let stats = crate::support::memcached::stats(port);
     assert_eq!((stats["cmd_set"], stats["cmd_get"]), (40, 400));
     let share = figure(&json, "Gets", "Hits/sec") / figure(&json, "Gets", "Ops/sec");
     assert!((share - stats["get_hits"] as f64 / 400.0).abs() < 0.001, "{share}");
     assert!(stats["get_misses"] > 0);
     told(&format!("-u memcached://127.0.0.1:{port} --ratio 0:4 --multi-key-get 4 -n 10 -c 1 -t 1"));
-    assert_eq!(crate::memcached::stats(port)["cmd_get"], 400 + 40);
+    assert_eq!(crate::support::memcached::stats(port)["cmd_get"], 400 + 40);
 }
 
 #[test]

@@ -386,11 +386,8 @@ fn a_marker_lost_under_load_is_renewed_so_that_a_kill_leaves_nothing_unknown() {
 fn more_keys_asked_for_under_load_are_in_the_marker_before_they_are_written() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let mut terminal = crate::support::terminal::Terminal::start(
-        &redyno(&["-p", &port, "--ratio", "1:0", "-r", "500", "-c", "5"]),
-        120,
-        36,
-    );
+    let command = redyno(&["-p", &port, "--ratio", "1:0", "-r", "500", "-c", "5"]);
+    let mut terminal = crate::support::terminal::Terminal::start(&command, 120, 36);
     terminal.wait_for_text("● LOAD");
     terminal.press(":keys 3000\r");
     crate::support::wait_for("keys beyond the first", || (own_keys(&server) > 1000).then_some(()));

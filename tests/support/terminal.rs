@@ -19,6 +19,12 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
+use super::{Server, program::redyno, wait_for};
+
+pub const RIGHT: &str = "\x1b[C";
+pub const LEFT: &str = "\x1b[D";
+pub const DOWN: &str = "\x1b[B";
+
 /// How long a test waits for the screen to show something.
 const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -234,4 +240,26 @@ fn nonzero(n: u16) -> NonZeroU16 {
 pub fn clock(screen: &str) -> Option<&str> {
     let last = screen.lines().next()?.trim_end().rsplit(' ').next()?;
     last.starts_with(|first: char| first.is_ascii_digit()).then_some(last)
+}
+
+/// The screen over `server`, with the load on.
+pub fn loaded(server: &Server, more: &[&str]) -> Terminal {
+    let port = server.port_text();
+    let terminal = Terminal::start(&redyno(&[&["-p", &port, "--load"], more].concat()), 120, 36);
+    terminal.wait_for_text("● LOAD");
+    terminal
+}
+
+/// Waits until the server lists `n` connections that carry load.
+pub fn wait_for_clients(server: &Server, n: usize) {
+    wait_for(&format!("{n} connections"), || (server.load_ids().len() == n).then_some(()));
+}
+
+/// Leaves by `q`, and sees that all is as it was: the terminal, and the server without our keys.
+pub fn quit(mut terminal: Terminal, server: &Server) -> String {
+    terminal.press("q");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(server.cli(&["KEYS", "redyno:*"]), "");
+    text
 }
