@@ -192,7 +192,7 @@ fn two_settings_are_compared_there_and_its_keys_are_gone_after() {
     let parts = ["--from", "pipeline 1", "--to", "pipeline 32", "--part", "0.25", "-c", "4", "-r", "100"];
     let args = [&["ab", "-u", &uri], &parts[..]].concat();
     let outcome = Running::start(redyno(&args)).end_of_writing().expect_code(0);
-    assert!(outcome.out.contains("\n\nB does "), "{}", outcome.out);
+    assert!(outcome.out.contains("\n\nB is better: "), "{}", outcome.out);
     assert_eq!(stats(server.port())["curr_items"], 0);
 }
 
