@@ -111,7 +111,7 @@ impl Watched {
     /// Waits until the load was refused, and says why.
     fn refusal(&mut self) -> String {
         self.wait_for(|delivery| match delivery {
-            Delivery::Notice(Notice::LoadStaysOff(cause)) => Some(cause.clone()),
+            Delivery::Notice(0, Notice::LoadStaysOff(cause)) => Some(cause.clone()),
             _ => None,
         })
     }
@@ -148,7 +148,7 @@ impl Watched {
                         .for_each(|(name, n)| *requests.entry(name.clone()).or_default() += n);
                     labels.extend(interval.commands.keys().cloned());
                 }
-                Delivery::Notice(Notice::Undone(told)) => undone.push(told),
+                Delivery::Notice(0, Notice::Undone(told)) => undone.push(told),
                 _ => {}
             }
         }
@@ -167,7 +167,7 @@ fn at(server: &Server, workload: Arc<Workload>) -> Commission {
 /// The cause for which a session without a person does not begin.
 fn refused(commission: Commission) -> String {
     match Watched::start(commission) {
-        Err(StartError::Refused(cause)) => cause,
+        Err(StartError::Refused(_, cause)) => cause,
         Err(error) => panic!("{error:?}"),
         Ok(_) => panic!("it has begun"),
     }
@@ -289,7 +289,7 @@ fn a_setup_is_asked_about_beside_somebody_else() {
         (reads, "the load runs SCRIPT LOAD and FUNCTION LOAD."),
     ] {
         let asks = Commission { is_allowed: false, ..at(&server, workload) };
-        let Err(StartError::Asks(question)) = Watched::start(asks) else { panic!("it does not ask") };
+        let Err(StartError::Asks(_, question)) = Watched::start(asks) else { panic!("it does not ask") };
         assert!(question.contains(asked), "{question}");
     }
     assert_eq!(["script|load", "function|load", "set"].map(|name| server.calls(&[], name)), [0, 0, 1]);

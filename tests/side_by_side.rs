@@ -57,7 +57,7 @@ fn two_targets_under_the_same_load_are_counted_apart_as_they_count_themselves() 
     (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 2000));
     let mut other = knobs(true);
     other.pipeline = 8;
-    session.live().turn(&other);
+    (0..2).for_each(|target| session.live().turn(target, other.clone()));
     (0..2).for_each(|target| wait_for_work(&mut session, target, 2, 2000));
     let past = session.finish();
     for (target, server) in (0..2).zip(&servers) {
@@ -84,21 +84,27 @@ fn load_that_goes_from_one_target_to_the_other_is_in_the_segments_of_each() {
     let servers = [Server::redis().start(), Server::valkey().start()];
     let mut session = start(&servers, [true, false]);
     wait_for_work(&mut session, 0, 1, 1000);
-    session.live().target(0).turn(knobs(false));
-    session.live().target(1).turn(knobs(true));
+    session.live().carry(0);
+    session.live().turn(1, knobs(true));
+    session.live().carry(1);
     wait_for_work(&mut session, 1, 2, 1000);
     let past = session.finish();
     let [first, second] = [past.of(0), past.of(1)];
     assert_counts_are_the_servers(&first, &servers[0]);
     assert_counts_are_the_servers(&second, &servers[1]);
-    let loaded = |past: &Past| -> Vec<bool> {
+    let segments = |past: &Past| -> Vec<(bool, f64)> {
         let segments = past.records.iter().filter_map(|record| match &**record {
-            Record::Segment(segment) => Some(segment.knobs.load),
+            Record::Segment(segment) => Some((segment.knobs.load, segment.t_s)),
             _ => None,
         });
         segments.collect()
     };
-    assert_eq!((loaded(&first), loaded(&second)), (vec![true, false], vec![false, true]));
+    let ([(true, _), (false, ended_s)], [(false, _), (true, begun_s)]) =
+        (&segments(&first)[..], &segments(&second)[..])
+    else {
+        panic!("{:?} {:?}", segments(&first), segments(&second))
+    };
+    assert!(begun_s >= ended_s, "it begins where it goes to when it has ended where it was");
     assert_eq!(second.segment(1).ops, 0);
     // What was in flight when the load went off belongs to the segment before.
     assert_eq!(first.segment(2).ops, 0);

@@ -1,6 +1,11 @@
 //! Two targets under the same load in alternation: one table, an exit code for a script, and both servers left as they were.
 
-use redyno::demo;
+use std::path::Path;
+
+use redyno::{
+    demo,
+    session::{Reader, Record},
+};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -68,18 +73,23 @@ fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
 }
 
 #[test]
-fn a_person_gets_one_table_and_two_recordings() {
+fn a_person_gets_one_table_and_one_recording_of_both_nodes() {
     let (a, b) = (built_in(&["slow load 2ms"]), built_in(&[]));
     let directory = tempfile::tempdir().unwrap();
-    let files = ["a.jsonl", "b.jsonl"].map(|name| directory.path().join(name));
-    let [first, second] = files.each_ref().map(|file| file.to_str().unwrap());
-    let (a, b) = (uri(a.address().port()), uri(b.address().port()));
-    let running = start(&a, &b, &["--record", first, second]);
-    let segments =
-        |file| std::fs::read_to_string(file).unwrap_or_default().matches("{\"kind\":\"segment\"").count();
-    wait_for("four segments of each", || files.iter().all(|file| segments(file) > 3).then_some(()));
+    let file = directory.path().join("both.jsonl");
+    let file = file.to_str().unwrap();
+    let [a, b] = [a.address().port(), b.address().port()];
+    let running = start(&uri(a), &uri(b), &["--record", file]);
+    let segments = || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let segments = text.lines().filter(|line| line.starts_with("{\"kind\":\"segment\""));
+        let (of_b, of_a): (Vec<_>, Vec<_>) = segments.partition(|line| line.contains("\"node\":1"));
+        [of_a.len(), of_b.len()]
+    };
+    wait_for("five segments of each", || segments().iter().all(|count| *count > 4).then_some(()));
     running.signal(Signal::INT);
     let outcome = running.end_of_writing().expect_code(130);
+    assert_both_are_read_back(file, [a, b]);
     let lines: Vec<_> = outcome.out.lines().collect();
     assert!(lines[0].starts_with("redyno 0.") && lines[0].contains("  4 clients × 1, rate max"), "{lines:?}");
     assert!(lines[1].starts_with("A: 127.0.0.1:") && lines[2].starts_with("B: 127.0.0.1:"), "{lines:?}");
@@ -91,6 +101,37 @@ fn a_person_gets_one_table_and_two_recordings() {
         assert!(lines.iter().any(|line| line.starts_with(operation)), "{lines:?}");
     }
     assert!(outcome.out.contains("\npairs "), "{}", outcome.out);
+}
+
+/// In a recording of both nodes one carries the load at a time; a report tells of both, an export of the one that is asked for,
+/// and a comparison of segments of the first.
+fn assert_both_are_read_back(file: &str, ports: [u16; 2]) {
+    let mut loads = [false; 2];
+    let mut reader = Reader::open(Path::new(file)).unwrap();
+    while let Some(record) = reader.next_record().unwrap() {
+        if let Record::Segment(segment) = record {
+            loads[usize::from(segment.node)] = segment.knobs.load;
+            assert_ne!(loads, [true; 2], "{segment:?}");
+        }
+    }
+    let report = format!("{file}.md");
+    run(&["report", file, "-o", &report]).expect_code(0);
+    let report = std::fs::read_to_string(report).unwrap();
+    for (node, port) in ["0", "1"].into_iter().zip(ports) {
+        let address = format!("127.0.0.1:{port}");
+        assert!(report.contains(&format!("| target | {address} |")), "{report}");
+        let json = run(&["export", file, "--format", "json", "--target", node]).expect_code(0).out;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            json["session"]["target"]["address"].as_str(),
+            Some(address.as_str()),
+            "{}",
+            json["session"]
+        );
+        assert!(json["summary"]["ops"].as_u64() > Some(0), "{}", json["summary"]);
+    }
+    let compared = run(&["compare", &format!("{file}#1"), &format!("{file}#3")]).expect_code(0).out;
+    assert!(compared.contains(&format!("127.0.0.1:{}", ports[0])), "{compared}");
 }
 
 #[test]
@@ -149,6 +190,8 @@ fn a_target_that_holds_other_keys_is_asked_about_by_its_name_and_the_other_is_le
     assert!(outcome.err.contains(&asked) && outcome.err.contains("holds 1 key"), "{}", outcome.err);
     assert!(outcome.err.contains("Say --yes"), "{}", outcome.err);
     assert_eq!((servers[0].cli(&["DBSIZE"]), servers[1].cli(&["KEYS", "*"])), ("0".into(), "theirs".into()));
+    let written = ["set", "sadd", "hset"].map(|command| servers[0].calls(&[], command));
+    assert_eq!(written, [0; 3], "nothing is written to A before B was asked about");
 }
 
 #[test]

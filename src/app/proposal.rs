@@ -83,7 +83,7 @@ mod tests {
             let question = Question::Danger("It may do harm. Continue?".to_owned());
             update(
                 model,
-                Msg::Delivery(Delivery::Notice(Notice::Danger("It may do harm. Continue?".to_owned()))),
+                Msg::Delivery(Delivery::Notice(0, Notice::Danger("It may do harm. Continue?".to_owned()))),
             );
             assert_eq!(model.mode, Mode::Asking(question));
         };

@@ -130,7 +130,7 @@ mod tests {
     fn model() -> Model {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         (1..=3600).for_each(|s| model.push(&interval(s)));
-        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Ended)));
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Ended)));
         model
     }
 

@@ -109,9 +109,9 @@ mod tests {
         let mut model = live();
         assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StartRecording)]);
         let state = RecordingState { file: "x.jsonl".to_owned(), since_s: 0.0, bytes: 10 };
-        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(Some(state)))));
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Recording(Some(state)))));
         assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StopRecording)]);
-        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(None))));
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Recording(None))));
         assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StartRecording)]);
     }
 

@@ -85,7 +85,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn on_delivery(model: &mut Model, delivery: &Delivery) {
     match delivery {
         Delivery::Record(record) => on_record(model, record),
-        Delivery::Notice(notice) => model.take(notice.clone()),
+        Delivery::Notice(_, notice) => model.take(notice.clone()),
         Delivery::Stretch(stretch) => model.take_stretch(stretch),
         Delivery::Refused(order, reason) => {
             if matches!(order, Order::SetKnobs(_) | Order::Prefill(_)) {

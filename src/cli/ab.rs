@@ -78,6 +78,6 @@ impl Arguments for AbArgs {
         plan.check_clients()?;
         plan.check_dialect()?;
         let ab = Ab::new(from, to, Plan::default().with_parts_of(self.part));
-        Ok(Box::new(AbRun { plans: vec![plan], ab, form: Form::of(self.json) }))
+        Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
     }
 }

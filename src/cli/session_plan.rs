@@ -64,7 +64,7 @@ pub(super) fn session_plan(
             exports: session.export.clone(),
             metrics: session.metrics.clone(),
         },
-        name: None,
+        names: Vec::new(),
     })
 }
 

@@ -23,8 +23,8 @@ use crate::{
 
 const AFTER: &str = "\
 Each target has the whole load while the other has none: A B B A A B B A ..., three seconds before each switch against three \
-seconds after it. The first second after a switch is left out. Each has a session of its own: it is asked about, marked and \
-cleaned by itself, and what is refused is told with its name.
+seconds after it. The first second after a switch is left out. Each is asked about, marked and cleaned by itself, before \
+anything is written to either; what is refused is told with its name.
 
 What decides is throughput, and under a rate the p99 of the response time. Each row of the table is judged by itself: of many \
 equal ones, one in twenty may be called different.
@@ -51,9 +51,9 @@ pub struct VersusArgs {
     /// A JSON object a line: the pairs, then the verdict with the table
     #[arg(long)]
     pub json: bool,
-    /// Write all records of each target to a new file, A's and B's, one JSON object a line
-    #[arg(long, num_args = 2, value_names = ["FILE", "FILE"])]
-    pub record: Option<Vec<PathBuf>>,
+    /// Write all records to a new file, one JSON object a line; those of B have "node":1
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// What both are asked.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -75,30 +75,32 @@ impl Arguments for VersusArgs {
         }
         self.load.choose()?;
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
-        let [a, b] = [self.session(Side::A)?, self.session(Side::B)?];
-        a.check_clients()?;
-        a.check_dialect()?;
-        b.check_dialect()?;
-        let names = [&a, &b].map(|plan| plan.name.clone().unwrap_or_default());
+        let plan = self.session()?;
+        plan.check_clients()?;
+        plan.check_dialect()?;
         let times = Plan::default().with_parts_of(self.part);
-        let ab = Ab::of_targets(&a.commission.knobs, names, times);
-        Ok(Box::new(AbRun { plans: vec![a, b], ab, form: Form::of(self.json) }))
+        let ab = Ab::of_targets(&plan.commission.knobs, plan.names.clone(), times);
+        Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
     }
 }
 
 impl VersusArgs {
-    /// The session of one of both, each under the same load.
+    /// The session of both targets, whose load one of them carries at a time.
     ///
     /// # Errors
-    /// When it is no target, with its name, or when the load cannot be.
-    fn session(&self, side: Side) -> Result<SessionPlan, UsageError> {
-        let target_args = self.target(side);
-        let target = target_args.target().map_err(|error| UsageError::of(format!("{side:?}: {error}")))?;
-        let record = self.record.as_ref().map(|files| Some(files[side as usize].clone()));
-        let session = SessionArgs { record, ..SessionArgs::default() };
-        let mut plan = session_plan(&target_args, &self.load, &session)?;
-        plan.name = Some(format!("{side:?}, {}", target.address));
-        // Each session has the connections of all clients.
+    /// When one is no target, with its name, or when the load cannot be.
+    fn session(&self) -> Result<SessionPlan, UsageError> {
+        let target = |side| {
+            let target = self.target(side).target();
+            target.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
+        };
+        let [a, b] = [target(Side::A)?, target(Side::B)?];
+        let session = SessionArgs { record: self.record.clone().map(Some), ..SessionArgs::default() };
+        let mut plan = session_plan(&self.target(Side::A), &self.load, &session)?;
+        plan.names = vec![format!("A, {}", a.address), format!("B, {}", b.address)];
+        plan.commission.others = vec![b];
+        plan.commission.carrier = Some(Side::A as u16);
+        // Each target has the connections of all clients.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
     }
@@ -127,27 +129,26 @@ mod tests {
         versus: VersusArgs,
     }
 
-    fn targets(line: &str) -> [Result<Target, String>; 2] {
+    fn targets(line: &str) -> Result<[Target; 2], String> {
         let line =
             TestArgs::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
-        let found = |side: Side| line.versus.session(side).map(|plan| plan.commission.plan.target);
-        Side::ALL.map(|side| found(side).map_err(|error| error.to_string()))
+        let plan = line.versus.session().map_err(|error| error.to_string())?;
+        Ok(plan.commission.targets().cloned().collect::<Vec<_>>().try_into().unwrap())
     }
 
     #[test]
     fn options_of_tls_are_for_the_target_whose_uri_says_so() {
-        let [a, b] = targets("redis://a rediss://b --insecure").map(Result::unwrap);
+        let [a, b] = targets("redis://a rediss://b --insecure").unwrap();
         assert_eq!((a.tls.is_some(), b.tls.is_some()), (false, true));
-        let [a, b] = targets("redis://a redis://b --tls --insecure").map(Result::unwrap);
+        let [a, b] = targets("redis://a redis://b --tls --insecure").unwrap();
         assert_eq!((a.tls.is_some(), b.tls.is_some()), (true, true));
-        let [a, _] = targets("redis://a redis://b --insecure");
-        assert!(a.unwrap_err().starts_with("A: --insecure is for TLS"));
+        let told = targets("redis://a redis://b --insecure").unwrap_err();
+        assert!(told.starts_with("A: --insecure is for TLS"), "{told}");
     }
 
     #[test]
     fn a_target_that_is_none_is_named() {
-        let [a, b] = targets("redis://a localhost:1");
-        assert!(a.is_ok());
-        assert!(b.as_ref().unwrap_err().starts_with("B: "), "{b:?}");
+        let told = targets("redis://a localhost:1").unwrap_err();
+        assert!(told.starts_with("B: "), "{told}");
     }
 }

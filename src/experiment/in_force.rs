@@ -44,11 +44,11 @@ impl Interruption {
             Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
                 Some(Self::Refused(why.clone()))
             }
-            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
+            Delivery::Notice(_, Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
                 Some(Self::LoadOff(why.replace(" Continue?", "")))
             }
-            Delivery::Notice(Notice::Leave | Notice::Ended) => Some(Self::SessionOver),
-            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => None,
+            Delivery::Notice(_, Notice::Leave | Notice::Ended) => Some(Self::SessionOver),
+            Delivery::Refused(..) | Delivery::Notice(..) | Delivery::Stretch(_) => None,
         }
     }
 }
@@ -96,6 +96,8 @@ pub(super) struct InForce {
     /// Those in force, and whether they are those of the warm-up.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
+    /// The node that carries the load, or is to. What is told of others is none of its business.
+    node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
     /// Parameters of which the server has not told that they are set.
     unset: BTreeSet<&'static str>,
@@ -114,8 +116,12 @@ impl InForce {
         let others = self.tuned.values().filter(|tuned| !is_named(tuned));
         let back = others.filter_map(|tuned| Some((tuned.parameter, tuned.from.clone()?)));
         let config: Vec<_> = named.chain(back).collect();
-        let knobs = (!self.has_knobs()).then(|| Order::SetKnobs(to.knobs.clone()));
-        let mut orders: Vec<_> = knobs.into_iter().collect();
+        let mut orders = Vec::new();
+        if std::mem::replace(&mut self.node, to.node) != to.node {
+            self.knobs = None;
+            orders.push(Order::Carry(to.node));
+        }
+        orders.extend((!self.has_knobs()).then(|| Order::SetKnobs(to.knobs.clone())));
         orders.extend(config.into_iter().filter_map(|(parameter, to)| self.set(parameter, to)));
         self.state = if orders.is_empty() && self.unset.is_empty() {
             SettingState::Found
@@ -166,6 +172,9 @@ impl InForce {
             return Observed::Lost(why);
         }
         let Delivery::Record(record) = delivery else { return Observed::Nothing };
+        if !record.is_of(self.node) {
+            return Observed::Nothing;
+        }
         match &**record {
             Record::Segment(segment) => self.on_segment(segment),
             // Late replies of a setting before have no length.
@@ -333,9 +342,9 @@ mod tests {
         assert_eq!(see(&mut in_force, &segment(2, &by_hand)), Observed::Lost(Interruption::Turned));
         let refused = Delivery::Refused(set_fsync("often"), "no".to_owned());
         assert_eq!(in_force.see(&refused), Observed::Lost(Interruption::Refused("no".to_owned())));
-        let off = Delivery::Notice(Notice::LoadStopped("NOPERM".to_owned()));
+        let off = Delivery::Notice(0, Notice::LoadStopped("NOPERM".to_owned()));
         assert_eq!(in_force.see(&off), Observed::Lost(Interruption::LoadOff("NOPERM".to_owned())));
-        let left = Delivery::Notice(Notice::Leave);
+        let left = Delivery::Notice(0, Notice::Leave);
         assert_eq!(in_force.see(&left), Observed::Lost(Interruption::SessionOver));
     }
 }

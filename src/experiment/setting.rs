@@ -6,13 +6,15 @@ use crate::{
     server::{PARAMETERS, Parameter},
 };
 
-/// What an experiment puts in force: all knobs, and the parameters of the server that it is about.
+/// What an experiment puts in force: all knobs, where the load is carried, and the parameters of the server that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// How it was asked for.
     pub words: String,
     /// The knobs.
     pub knobs: Knobs,
+    /// The node that carries the load, from 0.
+    pub node: u16,
     /// Parameters, each once. Those that are not here are as they were before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
@@ -30,7 +32,7 @@ impl Setting {
 
     /// The knobs as they are, and nothing else.
     pub fn of(knobs: Knobs) -> Self {
-        Self { words: Self::AS_IT_IS.to_owned(), knobs, config: Vec::new() }
+        Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
     /// `base` with what `text` says: one setting, or several with commas between them.

@@ -12,7 +12,7 @@
 use serde::Serialize;
 
 use crate::{
-    experiment::{Ab, Experiment, Pair, Setting, Side},
+    experiment::{Ab, Experiment, Pair, Side},
     print::{
         lines::{server_line, session_line},
         printer::Form,
@@ -24,8 +24,8 @@ use crate::{
 /// Makes lines of an A/B, each with its end.
 pub(crate) struct Lines {
     form: Form,
-    /// What each session began with.
-    begun: [Option<SessionStart>; 2],
+    /// How both sides are called.
+    sides: [String; 2],
     /// How many pairs were told.
     told: usize,
 }
@@ -52,28 +52,24 @@ impl Json<'_> {
 
 impl Lines {
     pub(crate) fn new(form: Form) -> Self {
-        Self { form, begun: [None, None], told: 0 }
+        Self { form, sides: Default::default(), told: 0 }
     }
 
-    /// A session has begun, that of both settings or of one target; what stands above all, when all have: where, and which side is
-    /// which.
-    pub(crate) fn begun(&mut self, of: Side, session: &SessionStart, ab: &Ab) -> String {
-        let is_news = self.begun[of as usize].replace(session.clone()).is_none();
-        let [a, b] = ab.settings();
-        match &self.begun {
-            _ if self.form == Form::Json || !is_news => String::new(),
-            [Some(session), None] if !ab.is_of_targets() => {
-                let of = |setting: &Setting| {
-                    format!("{}  ({})", untrusted::lines(setting.words.as_bytes()), setting.knobs)
-                };
-                format!("{}\nA: {}\nB: {}\n{}", session_line(session), of(a), of(b), heading())
+    /// The session has begun; what stands above all: where, and which side is which.
+    pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
+        let nodes = [Some(&session.target), session.nodes.first()];
+        self.sides = match ab.is_of_targets() {
+            true => nodes.map(|node| node.map(server_line).unwrap_or_default()),
+            false => ab.settings().each_ref().map(|setting| setting.words.clone()),
+        };
+        let [a, b] = self.sides.each_ref().map(|side| untrusted::lines(side.as_bytes()));
+        let [of_a, of_b] = ab.settings().each_ref().map(|setting| &setting.knobs);
+        match self.form {
+            Form::Json => String::new(),
+            Form::Lines if ab.is_of_targets() => format!("{}  {of_a}\nA: {a}\nB: {b}\n", session.tool),
+            Form::Lines => {
+                format!("{}\nA: {a}  ({of_a})\nB: {b}  ({of_b})\n{}", session_line(session), heading())
             }
-            [Some(one), Some(other)] => {
-                let [one, other] =
-                    [one, other].map(|session| untrusted::lines(server_line(session).as_bytes()));
-                format!("{}  {}\nA: {one}\nB: {other}\n", session.tool, a.knobs)
-            }
-            _ => String::new(),
         }
     }
 
@@ -91,12 +87,9 @@ impl Lines {
 
     /// The last words.
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
-        let name = |n: usize| match ab.is_of_targets() {
-            true => self.begun[n].as_ref().map(server_line).unwrap_or_default(),
-            false => ab.settings()[n].words.clone(),
-        };
+        let [from, to] = self.sides.clone();
         match self.form {
-            Form::Json => Json::Verdict { from: name(0), to: name(1), verdict: ab }.line(),
+            Form::Json => Json::Verdict { from, to, verdict: ab }.line(),
             Form::Lines => format!("\n{}", ab.report()),
         }
     }

@@ -64,7 +64,7 @@ impl Told<'_> {
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
         let length = clock(run.segment.total.length_s);
-        let server = untrusted::text(&server_line(&run.session));
+        let server = untrusted::text(&server_line(&run.session.target));
         format!(
             "{name:<4}  {}  {server}  {}, {length}\n",
             untrusted::text(&run.name),

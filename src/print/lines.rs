@@ -18,7 +18,7 @@ use crate::{
     print::summary,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Progress, Record, SessionStart, Sink, Span, Timeline, figures::Row},
+    session::{Interval, Progress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline, figures::Row},
 };
 
 /// Lines between two headings.
@@ -67,12 +67,11 @@ impl Sink for Lines {
 
 /// `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`
 pub fn session_line(session: &SessionStart) -> String {
-    format!("{}  {}", session.tool, server_line(session))
+    format!("{}  {}", session.tool, server_line(&session.target))
 }
 
 /// `127.0.0.1:6379  redis 7.0.15 master`
-pub fn server_line(session: &SessionStart) -> String {
-    let target = &session.target;
+pub fn server_line(target: &ServerIdentity) -> String {
     let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
     format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
 }

@@ -8,7 +8,7 @@ use crate::{server::Progress, session::Notice};
 /// Tells notices, each at its place.
 #[derive(Default)]
 pub struct Said {
-    /// Which of several targets it is that notices are of, as every line says; none where there is one.
+    /// What nodes are called, as every line of theirs says; nothing where there is one.
     of: Vec<String>,
     which: Which,
     /// Whether a line of progress stands on the terminal.
@@ -28,9 +28,9 @@ enum Which {
 }
 
 impl Said {
-    /// Tells those of targets which are called so.
-    pub fn of(targets: Vec<String>) -> Self {
-        Self { of: targets, ..Self::default() }
+    /// Tells those of nodes which are called so.
+    pub fn of(nodes: Vec<String>) -> Self {
+        Self { of: nodes, ..Self::default() }
     }
 
     /// The same without the reason why the load stays off, which somebody else tells.
@@ -43,9 +43,9 @@ impl Said {
         Self { which: Which::Undone, ..self }
     }
 
-    /// Tells a notice of one of the targets. If stderr is gone, so is who would read this.
-    pub fn tell(&mut self, from: usize, notice: &Notice) {
-        let of = self.of.get(from).map(|target| format!("{target}: ")).unwrap_or_default();
+    /// Tells a notice of a node. If stderr is gone, so is who would read this.
+    pub fn tell(&mut self, node: u16, notice: &Notice) {
+        let of = self.of.get(usize::from(node)).map(|name| format!("{name}: ")).unwrap_or_default();
         let mut out = StreamText::stderr();
         match notice {
             Notice::LoadStaysOff(_) if self.which == Which::ButWhyItEnds => {}

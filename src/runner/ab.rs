@@ -1,12 +1,10 @@
-//! Two sides in alternation, settings of one session or targets with a session each, that are handed to one experiment.
+//! Two sides in alternation, settings or nodes of a session, as one experiment and its output.
 
 use std::io::{self, Write as _};
 
-use super::{
-    Failure, Listener, Plan, SessionPlan, experiment::outcome, listener::record, sessions::Sessions,
-};
+use super::{Failure, Listener, Plan, SessionPlan, experiment::outcome, listener::record, running::Running};
 use crate::{
-    experiment::{Ab, Experiment, Side},
+    experiment::{Ab, Experiment},
     print::{
         Said,
         ab::Lines,
@@ -19,8 +17,8 @@ use crate::{
 
 /// Two settings, or two targets, in alternation.
 pub struct AbRun {
-    /// The session of both settings; or A's and B's, each with its name.
-    pub plans: Vec<SessionPlan>,
+    /// The session.
+    pub plan: SessionPlan,
     /// The experiment.
     pub ab: Ab,
     /// How it is printed.
@@ -29,9 +27,9 @@ pub struct AbRun {
 
 impl Plan for AbRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plans, ab, form } = *self;
-        let names = plans.iter().filter_map(|plan| plan.name.clone()).collect();
-        let sessions = Sessions::begin(plans)?;
+        let Self { plan, ab, form } = *self;
+        let names = plan.names.clone();
+        let session = Running::begin(plan)?;
         let mut alternation = Alternation {
             progress: Progress::of(form, &ab),
             ab,
@@ -42,7 +40,7 @@ impl Plan for AbRun {
             was_ended: false,
         };
         // What ends the experiment is printed at its end.
-        sessions.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
+        session.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
     }
 }
 
@@ -81,27 +79,25 @@ struct Alternation {
 }
 
 impl Listener for Alternation {
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
-        let side = Side::ALL[from];
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(Record::Session(session)) = record(delivery) {
-            let head = self.lines.begun(side, session, &self.ab);
+            let head = self.lines.begun(session, &self.ab);
             self.print(&head);
         }
-        let orders = self.ab.take_of(side, delivery);
+        let mut orders = self.ab.take(delivery);
         let pairs = self.lines.new_pairs(&self.ab);
         self.print(&pairs);
-        if matches!(delivery, Delivery::Notice(_)) {
+        if matches!(delivery, Delivery::Notice(..)) {
             self.show("");
         } else if !orders.is_empty() {
             let progress = self.ab.progress();
             self.show(&progress);
         }
-        let mut orders: Vec<_> = orders.into_iter().map(|(to, order)| (to as usize, order)).collect();
         if !self.was_ended && (self.ab.is_over() || self.written.is_err()) {
             self.was_ended = true;
             self.show("");
             self.progress = Progress::None;
-            orders.extend((0..self.ab.sessions()).map(|session| (session, Order::End)));
+            orders.push(Order::End);
         }
         orders
     }

@@ -28,21 +28,24 @@ pub(super) struct Destination {
 /// Finds the destination of a session, within its length if it has one. A screen waits for a server that may come later.
 ///
 /// # Errors
-/// When the server cannot be reached now (without a screen) or ever, and when the built-in server does not start.
+/// When a server cannot be reached now (without a screen) or ever, and when the built-in server does not start.
 pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);
     let length = commission.plan.length;
     let longest = length.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
     let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
-    match reach(&target, limit).map_err(|error| if commission.redacts { error.redacted() } else { error }) {
-        Ok(_) => Ok(Destination { target, built_in: None, unreachable: None }),
-        Err(ReachError::Refused(_)) if !plan.is_named => built_in(&target),
-        Err(error) if has_screen && error.is_transient() => {
-            Ok(Destination { target, built_in: None, unreachable: Some(error) })
+    let mut unreachable = None;
+    for (node, target) in (0..).zip(commission.targets()) {
+        match reach(target, limit).map_err(|error| if commission.redacts { error.redacted() } else { error })
+        {
+            Ok(_) => {}
+            Err(ReachError::Refused(_)) if !plan.is_named => return built_in(target),
+            Err(error) if has_screen && error.is_transient() => unreachable = Some(error),
+            Err(error) => return Err(Failure::Failed(error.into()).of_node(node, &plan.names)),
         }
-        Err(error) => Err(Failure::Failed(error.into())),
     }
+    Ok(Destination { target, built_in: None, unreachable })
 }
 
 fn built_in(wanted: &Target) -> Result<Destination, Failure> {

@@ -21,7 +21,7 @@ pub(super) struct Driver {
 }
 
 impl Listener for Driver {
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if self.has_ended {
             return Vec::new();
         }
@@ -36,7 +36,7 @@ impl Listener for Driver {
             orders.extend(stopped.map(|cause| Order::Tell(EventKind::ExperimentStopped { cause })));
             orders.extend(self.ends.then_some(Order::End));
         }
-        orders.into_iter().map(|order| (from, order)).collect()
+        orders
     }
 
     /// Prints what was found, where that is for a person.

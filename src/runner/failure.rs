@@ -67,10 +67,11 @@ impl Failure {
         }
     }
 
-    /// That of one of several targets, which is called so.
-    pub(super) fn of_target(self, name: &str) -> Self {
+    /// That of a node, which is called so where it is one of several.
+    pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
+        let Some(name) = names.get(usize::from(node)) else { return self };
         match self {
-            Self::Failed(error) => Self::Failed(error.context(name.to_owned())),
+            Self::Failed(error) => Self::Failed(error.context(name.clone())),
             Self::Usage(UsageError::NeedsYes(question)) => {
                 Self::Usage(UsageError::NeedsYes(format!("{name}: {question}")))
             }

@@ -41,8 +41,8 @@ impl Gate {
 }
 
 impl Listener for Gate {
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
-        self.timeline.take(from, delivery)
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        self.timeline.take(delivery)
     }
 
     /// Looks at the conditions; the base may be one that the session cannot be compared with.

@@ -1,12 +1,10 @@
-//! The one loop over what sessions deliver, and who listens in it.
+//! The one loop over what a session delivers, and who listens in it.
 //!
 //! ```text
-//! session A ─┐            ┌─► printed lines ─┐
-//!            ├─► listen ──┼─► experiment ────┼─► orders ─► the sessions
-//! session B ─┘            └─► thresholds ────┘
+//!                      ┌─► printed lines ─┐
+//! session ──► listen ──┼─► experiment ────┼─► orders ─► the session
+//!                      └─► thresholds ────┘
 //! ```
-
-use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use super::Failure;
 use crate::{
@@ -14,15 +12,10 @@ use crate::{
     session::{Delivery, Order, Record, Timeline, running::Peer},
 };
 
-/// How long one session is waited for while another may have delivered something.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long the only one is: nothing is missed meanwhile.
-const LOOK_AGAIN: Duration = Duration::from_secs(3600);
-
-/// One that listens to the sessions of a plan.
+/// One that listens to a session.
 pub trait Listener {
-    /// Takes what session `from` delivered; what is to be done now, and by which session.
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)>;
+    /// Takes what it delivered; what it is to do now.
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Says the last words: everything was delivered.
     ///
@@ -32,7 +25,7 @@ pub trait Listener {
         Ok(())
     }
 
-    /// What came of it, for a script: all sessions have ended well.
+    /// What came of it, for a script: the session has ended well.
     ///
     /// # Errors
     /// When that is not what was asked for.
@@ -43,7 +36,7 @@ pub trait Listener {
 
 /// Everything that is measured is kept for the end.
 impl Listener for Timeline {
-    fn take(&mut self, _: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery {
             self.push(record);
         }
@@ -53,9 +46,9 @@ impl Listener for Timeline {
 
 /// What belongs to a person is told.
 impl Listener for Said {
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
-        if let Delivery::Notice(notice) = delivery {
-            self.tell(from, notice);
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if let Delivery::Notice(node, notice) = delivery {
+            self.tell(*node, notice);
         }
         Vec::new()
     }
@@ -65,26 +58,14 @@ impl Listener for Said {
 pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     match delivery {
         Delivery::Record(record) => Some(record),
-        Delivery::Notice(_) | Delivery::Refused(..) | Delivery::Stretch(_) => None,
+        Delivery::Notice(..) | Delivery::Refused(..) | Delivery::Stretch(_) => None,
     }
 }
 
-/// Hands over what the sessions behind `peers` deliver, until all are over.
-pub(super) fn listen(peers: &[&Peer], listeners: &mut [&mut dyn Listener]) {
-    let limit = if peers.len() == 1 { LOOK_AGAIN } else { LOOK_EVERY };
-    let mut going: Vec<usize> = (0..peers.len()).collect();
-    while !going.is_empty() {
-        going.retain(|&from| {
-            let first = match peers[from].next_within(limit) {
-                Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => return true,
-                Err(RecvTimeoutError::Disconnected) => return false,
-            };
-            for delivery in std::iter::once(first).chain(peers[from].poll()) {
-                let orders = listeners.iter_mut().flat_map(|listener| listener.take(from, &delivery));
-                orders.for_each(|(to, order)| peers[to].order(order));
-            }
-            true
-        });
+/// Hands over what the session behind `peer` delivers, until it is over.
+pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
+    for delivery in peer.rest() {
+        let orders = listeners.iter_mut().flat_map(|listener| listener.take(&delivery));
+        orders.for_each(|order| peer.order(order));
     }
 }

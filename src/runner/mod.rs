@@ -1,7 +1,7 @@
-//! What carries plans out: the sessions that they are made of, who listens to these, and what came of it for a script.
+//! What carries plans out: the session that each is made of, who listens to it, and what came of it for a script.
 //!
 //! ```text
-//! Plan ─► target or built-in server, is it there? ─► sessions, on threads of their own ◄── orders ──┐
+//! Plan ─► nodes or built-in server, are they there? ─► session, on a thread of its own ◄── orders ──┐
 //!                                                         │                                         │
 //!                                                         └── records, notices ─► listen ─► screen, printed lines,
 //!                                                                                           experiments, thresholds
@@ -16,15 +16,15 @@ mod listener;
 pub mod metrics;
 mod plan;
 mod printed;
+mod running;
 mod series;
 mod session;
-mod sessions;
 
 pub use ab::AbRun;
 pub use failure::{Failure, UsageError};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
 pub use plan::{Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
+pub use running::ends;
 pub use series::SeriesRun;
 pub use session::{Screen, SessionRun, Shows, complain};
-pub use sessions::ends;

@@ -10,7 +10,6 @@ use crate::{
     experiment::Setting,
     export::{Format, Rows},
     knobs::Knobs,
-    load,
     print::words::StreamText,
     session::{
         Writer,
@@ -56,8 +55,8 @@ pub struct SessionPlan {
     pub words: ProgramWords,
     /// What it is written to.
     pub outputs: Outputs,
-    /// What its target is called, where it is one of several.
-    pub name: Option<String>,
+    /// What its nodes are called, where it has several.
+    pub names: Vec<String>,
 }
 
 impl SessionPlan {
@@ -71,17 +70,21 @@ impl SessionPlan {
             .map_err(UsageError::Line)
     }
 
-    /// Whether the dialect of its target has what it is asked.
+    /// Whether the dialects of its nodes have what they are asked.
     ///
     /// # Errors
     /// Names what it has not.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
-        let load::Plan { target, names, .. } = &self.commission.plan;
-        let spoken = self.knobs().try_for_each(|knobs| knobs.workload.check_dialect(target.dialect, names));
-        spoken.map_err(|error| match &self.name {
-            Some(name) => UsageError::of(format!("{name}: {error}")),
-            None => UsageError::of(error),
-        })
+        let names = &self.commission.plan.names;
+        for (node, target) in self.commission.targets().enumerate() {
+            let spoken =
+                self.knobs().try_for_each(|knobs| knobs.workload.check_dialect(target.dialect, names));
+            spoken.map_err(|error| match self.names.get(node) {
+                Some(name) => UsageError::of(format!("{name}: {error}")),
+                None => UsageError::of(error),
+            })?;
+        }
+        Ok(())
     }
 
     /// All knobs that will be in force, as far as that is known.

@@ -30,14 +30,14 @@ impl Printed {
 }
 
 impl Listener for Printed {
-    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         let Delivery::Record(record) = delivery else { return Vec::new() };
         if self.written.is_err() {
             return Vec::new();
         }
         self.written = self.printer.push(record);
         self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
-        if self.written.is_err() { vec![(from, Order::End)] } else { Vec::new() }
+        if self.written.is_err() { vec![Order::End] } else { Vec::new() }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

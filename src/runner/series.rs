@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use super::{
     Failure, Listener, Plan, SessionPlan,
     listener::record,
-    sessions::{Sessions, ends},
+    running::{Running, ends},
 };
 use crate::{
     clock::Clock,
@@ -141,14 +141,14 @@ impl Cells<'_> {
 
     /// Runs a cell: what it measured, or why it did not.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
-        let sessions = Sessions::begin(vec![plan])?;
+        let session = Running::begin(plan)?;
         // One may have come before the session listened.
         let is_stopped = self.stop.try_recv().is_ok();
         if is_stopped {
-            sessions.0[0].peer.order(Order::End);
+            session.peer.order(Order::End);
         }
         let mut gathering = Gathering { gathered: Gathered::default(), server: &mut self.server };
-        sessions.run(&mut [&mut gathering, &mut Said::of(vec![title])])?;
+        session.run(&mut [&mut gathering, &mut Said::of(vec![title])])?;
         if is_stopped {
             return Err(Failure::Interrupted);
         }
@@ -163,7 +163,7 @@ struct Gathering<'a> {
 }
 
 impl Listener for Gathering<'_> {
-    fn take(&mut self, _: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
             if let Record::Session(session) = record {
                 self.server.get_or_insert_with(|| session_line(session));

@@ -5,11 +5,8 @@ use std::io::Write;
 use anyhow::Context as _;
 
 use super::{
-    Failure, Gate, Listener, Plan, SessionPlan,
-    experiment::Driver,
-    listener::listen,
-    printed::Printed,
-    sessions::{Running, Sessions},
+    Failure, Gate, Listener, Plan, SessionPlan, experiment::Driver, listener::listen, printed::Printed,
+    running::Running,
 };
 use crate::{
     experiment::Experiment,
@@ -56,15 +53,15 @@ pub struct Screen {
 impl Plan for SessionRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
         let Self { plan, shows, experiment, ends_with_experiment, mut gate, has_ycsb } = *self;
-        let mut sessions = Sessions::begin(vec![plan])?;
+        let mut session = Running::begin(plan)?;
         let form = match shows {
             Shows::Lines(form) => form,
             Shows::Screen(screen) => {
-                let shown = on_screen(&screen, experiment, has_ycsb, &mut sessions.0[0]);
-                return sessions.end(shown);
+                let shown = on_screen(&screen, experiment, has_ycsb, &mut session);
+                return session.end(shown);
             }
         };
-        let mut printed = Printed::new(form, sessions.0[0].files.clone(), has_ycsb);
+        let mut printed = Printed::new(form, session.files.clone(), has_ycsb);
         let mut said = Said::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,
@@ -75,7 +72,7 @@ impl Plan for SessionRun {
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
-        sessions.run(&mut listeners)
+        session.run(&mut listeners)
     }
 }
 
@@ -108,7 +105,7 @@ fn on_screen(
         Err(error) => (Timeline::default(), Vec::new(), Some(error)),
     };
     // The last records, and what is undone at the end.
-    listen(&[&session.peer], &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
+    listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
     if let Some(error) = failure {
         return Err(error.into());
     }

@@ -157,7 +157,7 @@ impl Collector {
                 self.take(target);
             }
             Message::Record(record) => {
-                self.targets[0].hear(&record);
+                self.targets[usize::from(record.node().unwrap_or_default())].hear(&record);
                 self.emit(record);
             }
             Message::Listen(listener) => self.welcome(listener),

@@ -82,41 +82,37 @@ impl Live {
     }
 
     /// Target number `n`, from 0.
-    pub fn target(&mut self, n: usize) -> &mut Measured {
-        &mut self.targets[n]
+    pub fn target(&mut self, n: u16) -> &mut Measured {
+        &mut self.targets[usize::from(n)]
     }
 
-    /// Asks for other knobs for every target, as [`Measured::turn`] does.
-    pub fn turn(&mut self, knobs: &Knobs) {
-        self.targets.iter_mut().for_each(|target| target.turn(knobs.clone()));
+    /// Asks for other knobs for target number `n`. They hold at once, or, when its last change is younger than a tenth of a
+    /// second, at a later [`settle`](Self::settle).
+    pub fn turn(&mut self, n: u16, knobs: Knobs) {
+        self.target(n).wanted = knobs;
+        self.settle();
     }
 
-    /// The same, and the keys are made anew at every target before its load goes on.
-    pub fn fill(&mut self, knobs: &Knobs) {
-        self.targets.iter_mut().for_each(|target| target.fill(knobs.clone()));
+    /// Lets target number `n` alone carry the load from now on. It begins there when it has ended elsewhere.
+    pub fn carry(&mut self, n: u16) {
+        self.targets.iter_mut().for_each(|target| target.carries = false);
+        self.target(n).carries = true;
+        self.settle();
     }
 
-    /// Turns the load off, and leaves all else as it is wanted.
+    /// Turns all loads off, and leaves all else as it is wanted.
     pub fn stop_load(&mut self) {
-        for target in &mut self.targets {
-            target.turn(Knobs { load: false, ..target.wanted.clone() });
-        }
+        self.targets.iter_mut().for_each(|target| target.wanted.load = false);
+        self.settle();
     }
 
     /// Brings the last changes into force when their time has come, and ends the warm-up when it is over. To be called
     /// ten times a second or more.
     pub fn settle(&mut self) {
-        self.targets.iter_mut().for_each(Measured::settle);
-    }
-
-    /// Whether the keys that a load reads are made at some target, where it waits to go on.
-    pub fn is_filled(&self) -> bool {
-        self.targets.iter().any(Measured::is_filled)
-    }
-
-    /// Lets the loads go on whose keys are made.
-    pub fn go_on(&mut self) {
-        self.targets.iter_mut().filter(|target| target.is_filled()).for_each(Measured::go_on);
+        self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(Measured::settle);
+        if !self.targets.iter().any(Measured::ends_soon) {
+            self.targets.iter_mut().for_each(Measured::settle);
+        }
     }
 
     /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost, at
@@ -137,9 +133,10 @@ impl Live {
         self.tell(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
-    /// Puts an event on the time axis.
-    pub fn event(&self, what: EventKind) {
-        self.tell(Message::Record(Record::Event(Event::new(seconds(self.clock.now_ns()), what))));
+    /// Puts an event of target number `n` on the time axis.
+    pub fn event(&self, n: u16, what: EventKind) {
+        let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
+        self.tell(Message::Record(event.at_node(n)));
     }
 
     fn tell(&self, message: Message) {

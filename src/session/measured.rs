@@ -41,6 +41,8 @@ pub struct TargetBeginning {
     pub heard: Option<server::Message>,
     /// What it tells.
     pub server: Receiver<server::Message>,
+    /// Whether it carries the load where its knobs have it on.
+    pub carries: bool,
 }
 
 /// A target under measurement.
@@ -53,8 +55,9 @@ pub struct Measured {
     _ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
-    /// The knobs that hold now or soon.
+    /// The knobs that are wanted, now or when it carries the load.
     pub(super) wanted: Knobs,
+    pub(super) carries: bool,
     changed_ns: u64,
 }
 
@@ -67,13 +70,14 @@ impl Measured {
         clock: Clock,
         collector: Sender<Message>,
     ) -> Result<(Self, TargetInputs), LiveError> {
-        let TargetBeginning { plan, knobs, server, .. } = beginning;
-        let (load, output) = Load::start(&plan, knobs.clone(), warmup, clock)?;
+        let TargetBeginning { plan, knobs: wanted, server, carries, .. } = beginning;
+        let in_force = carried(&wanted, carries);
+        let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
         let (ping_up, pings) = channel();
         let ping = PingProbe::start(PingPlan::new(plan.target), clock, ping_up)?;
-        let (changed_ns, in_force) = (load.turned().since_ns, knobs.clone());
+        let changed_ns = load.turned().since_ns;
         let measured =
-            Self { clock, target, load, _ping: ping, collector, in_force, wanted: knobs, changed_ns };
+            Self { clock, target, load, _ping: ping, collector, in_force, wanted, carries, changed_ns };
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
 
@@ -82,17 +86,20 @@ impl Measured {
         &self.in_force
     }
 
-    /// Asks for other knobs. They hold at once, or, when the last change is younger than a tenth of a second, at a later
-    /// [`settle`](super::Live::settle).
-    pub fn turn(&mut self, knobs: Knobs) {
-        self.wanted = knobs;
-        self.settle();
+    /// The knobs that hold now or soon.
+    fn next(&self) -> Knobs {
+        carried(&self.wanted, self.carries)
+    }
+
+    /// Whether the load is on, and ends soon.
+    pub(super) fn ends_soon(&self) -> bool {
+        self.in_force.load && !self.next().load
     }
 
     /// Brings the last change into force when its time has come, and ends the warm-up when it is over.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
-        let is_turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
+        let is_turned = self.next() != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
         if self.load.is_warm() || is_turned {
             self.go_on();
         }
@@ -105,15 +112,15 @@ impl Measured {
 
     /// Lets the load go on whose keys are made.
     pub(super) fn go_on(&mut self) {
-        self.in_force = self.wanted.clone();
+        self.in_force = self.next();
         let turned = self.load.set(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
 
     /// Turns to these knobs at once, and makes the keys anew that their load reads, before it goes on.
     pub(super) fn fill(&mut self, knobs: Knobs) {
-        self.wanted = knobs.clone();
-        self.in_force = knobs;
+        self.wanted = knobs;
+        self.in_force = self.next();
         let turned = self.load.fill(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
@@ -140,4 +147,9 @@ impl Measured {
     fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {
         Segment::begun(turned, self.in_force.clone(), config)
     }
+}
+
+/// What holds of these knobs where the load is carried or is not.
+fn carried(knobs: &Knobs, carries: bool) -> Knobs {
+    Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

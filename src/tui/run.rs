@@ -263,6 +263,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 delivery,
                 Delivery::Refused(..)
                     | Delivery::Notice(
+                        _,
                         Notice::FirstWrite(_)
                             | Notice::Danger(_)
                             | Notice::Warning(_)

@@ -304,7 +304,7 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
         update(&mut model, Msg::Delivery(Delivery::Record(record.clone())));
     }
     if !dice.once_in(4) {
-        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Ended)));
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Ended)));
     }
     let (width, height) = dice.pick(&[(80, 24), (120, 36)]);
     let area = Rect::new(0, 0, width, height);

@@ -88,7 +88,8 @@ impl Driven {
     pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
         let (listener, incoming) = queue();
         let start = SessionStart::now(ServerIdentity::default());
-        let target = |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1 };
+        let target =
+            |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1, carries: true };
         let beginning = Beginning {
             start,
             warmup: None,
@@ -113,7 +114,7 @@ impl Driven {
     pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
         let mut knobs = self.knobs();
         change(&mut knobs);
-        self.live.turn(&knobs);
+        self.live.turn(0, knobs.clone());
         self.wait_for("the new segment", |records| {
             let mut segments = records.iter().filter_map(|record| match &**record {
                 Record::Segment(segment) => Some(segment),

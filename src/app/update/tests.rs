@@ -25,7 +25,7 @@ fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
 }
 
 fn deliver(model: &mut Model, notice: Notice) {
-    update(model, Msg::Delivery(Delivery::Notice(notice)));
+    update(model, Msg::Delivery(Delivery::Notice(0, notice)));
 }
 
 fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
@@ -200,7 +200,7 @@ fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
     segment(&mut model, 0.0, Knobs { load: false, ..wanted });
     assert!(model.panel.wanted().load && !model.in_force().load);
     let notice = Notice::LoadStaysOff("a replica".to_owned());
-    update(&mut model, Msg::Delivery(Delivery::Notice(notice)));
+    update(&mut model, Msg::Delivery(Delivery::Notice(0, notice)));
     assert!(!model.panel.wanted().load);
     assert_eq!(model.message().unwrap().text, "the load stays off: a replica");
 }

@@ -37,7 +37,7 @@ pub fn shoot(
     for record in records(&mut reader) {
         deliver(&mut model, Delivery::Record(Arc::new(record?)));
     }
-    deliver(&mut model, Delivery::Notice(Notice::Ended));
+    deliver(&mut model, Delivery::Notice(0, Notice::Ended));
     for effect in look(args, &mut model) {
         if let Effect::Order(Order::Refine(asked)) = effect {
             deliver(&mut model, again(asked, reader.stretch(asked)));

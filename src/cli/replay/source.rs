@@ -85,16 +85,16 @@ impl ReplaySource {
                 }
                 Ok(Read::Broken(error)) => {
                     let text = format!("{error}; what was read before is shown");
-                    deliveries.push(Delivery::Notice(Notice::Warning(text)));
+                    deliveries.push(Delivery::Notice(0, Notice::Warning(text)));
                 }
                 Ok(Read::Again(asked, result)) => deliveries.push(again(asked, result)),
                 Ok(Read::All) | Err(RecvTimeoutError::Disconnected) => self.is_read = true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        deliveries.extend(share.map(|share| Delivery::Notice(Notice::Read(share))));
+        deliveries.extend(share.map(|share| Delivery::Notice(0, Notice::Read(share))));
         if self.is_read {
-            deliveries.push(Delivery::Notice(Notice::Ended));
+            deliveries.push(Delivery::Notice(0, Notice::Ended));
         }
     }
 }
@@ -141,7 +141,7 @@ impl Source for ReplaySource {
         }
         if let Some(playing) = &self.playing {
             let to_s = playing.from_s + playing.since.elapsed().as_secs_f64() * playing.speed;
-            deliveries.push(Delivery::Notice(Notice::Played(to_s)));
+            deliveries.push(Delivery::Notice(0, Notice::Played(to_s)));
         }
         deliveries
     }
@@ -161,7 +161,7 @@ impl Source for ReplaySource {
                 let _ = self.again.send(asked);
                 return;
             }
-            Order::SetKnobs(_) | Order::Prefill(_) => {
+            Order::SetKnobs(_) | Order::Prefill(_) | Order::Carry(_) => {
                 "this is a recording: its knobs are shown as they were and cannot be turned"
             }
             Order::SetConfig { .. } => {
@@ -191,7 +191,7 @@ mod tests {
     /// All deliveries until the recording has been read.
     fn read(source: &mut ReplaySource) -> Vec<Delivery> {
         let mut all = Vec::new();
-        while !all.iter().any(|delivery| matches!(delivery, Delivery::Notice(Notice::Ended))) {
+        while !all.iter().any(|delivery| matches!(delivery, Delivery::Notice(0, Notice::Ended))) {
             all.extend(source.poll());
         }
         all
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(records, 1002, "the session, its marks, and that it has no end");
         assert!(source.poll().is_empty());
         source.order(Order::Play { from_s: 5.0, speed: 64.0 });
-        let [Delivery::Notice(Notice::Played(to_s))] = source.poll()[..] else { panic!("time runs") };
+        let [Delivery::Notice(0, Notice::Played(to_s))] = source.poll()[..] else { panic!("time runs") };
         assert!(to_s >= 5.0);
         source.order(Order::Pause);
         assert!(source.poll().is_empty());

@@ -1,13 +1,13 @@
 //! The driver: which side holds when, and when it is enough.
 //!
-//! Sides are two settings of one session, or two sessions of which one has the load while the other has none:
+//! Sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has none:
 //!
 //! ```text
-//!  A: load on, off │ on ───────┤ off ···············│ on ───────────────┤ off …
-//!  B: load on, off │ off ······│ on ────────────────┤ off ··············│ on …
-//!     └ got ready ─┘ since here it is an A/B
+//!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
+//!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
+//!     └───── got ready ──┘ since here it is an A/B
 //! ```
-//! Getting ready, a session asks what it has to ask, makes the keys that the load reads, and stands once under the whole load.
+//! Getting ready, the keys that the load reads are made at each, and each stands once under the whole load.
 
 use super::{
     alternation::{Alternation, Plan, Then},
@@ -28,77 +28,48 @@ use crate::{
 /// Two sides in alternation.
 #[derive(Debug, Clone)]
 pub struct Ab {
-    /// One of both settings, or one of each target.
-    sessions: Vec<Session>,
-    alternation: Alternation,
-    /// Whether both targets stood under the load, and are without it since.
-    is_ready: bool,
-    /// How far the session is that is furthest.
-    now_s: f64,
-    ending: Option<Ending>,
-}
-
-/// A session, and what it stands under.
-#[derive(Debug, Clone)]
-struct Session {
-    /// What its target is called where it cannot go on.
-    name: String,
-    /// Its settings, for A and for B.
     settings: [Setting; 2],
+    /// What targets are called where one cannot go on, if the sides are that.
+    targets: Vec<String>,
     in_force: InForce,
-    /// The side whose setting was asked for last, unless none was yet.
-    asked: Option<Side>,
-    /// Whether that holds.
-    holds: bool,
-}
-
-impl Session {
-    fn new(name: String, settings: [Setting; 2]) -> Self {
-        Self { name, settings, in_force: InForce::default(), asked: None, holds: false }
-    }
-
-    fn is_at(&self, side: Side) -> bool {
-        self.holds && self.asked == Some(side)
-    }
-
-    fn has_load_at(&self, side: Side) -> bool {
-        self.settings[side as usize].knobs.load
-    }
+    alternation: Alternation,
+    /// The target that is got ready, until both are.
+    readied: Option<Side>,
+    /// How far the session is; `None` before its first record with a time.
+    now_s: Option<f64>,
+    ending: Option<Ending>,
 }
 
 impl Ab {
     /// An experiment with two settings; with its first delivery it puts `a` in force.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
-        Self::of(vec![Session::new(String::new(), [a, b])], Alternation::new(plan, is_open))
+        Self {
+            settings: [a, b],
+            targets: Vec::new(),
+            in_force: InForce::default(),
+            alternation: Alternation::new(plan, is_open),
+            readied: None,
+            now_s: None,
+            ending: None,
+        }
     }
 
-    /// A comparison under these knobs of two targets that are called so.
-    pub fn of_targets(knobs: &Knobs, names: [String; 2], plan: Plan) -> Self {
-        let [on, off] = [true, false].map(|load| Setting::of(Knobs { load, ..knobs.clone() }));
-        let [a, b] = names;
-        let sessions = vec![Session::new(a, [on.clone(), off.clone()]), Session::new(b, [off, on])];
-        Self::of(sessions, Alternation::new(plan, knobs.rate.is_some()))
+    /// A comparison under these knobs of two targets that are called so: the nodes of a session, of which the first carries
+    /// the load at its beginning.
+    pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
+        let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
+        Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
     }
 
-    fn of(sessions: Vec<Session>, alternation: Alternation) -> Self {
-        let is_ready = sessions.len() == 1;
-        Self { sessions, alternation, is_ready, now_s: 0.0, ending: None }
-    }
-
-    /// Whether the sides are targets, each with a session of its own.
+    /// Whether the sides are targets.
     pub fn is_of_targets(&self) -> bool {
-        self.sessions.len() > 1
+        !self.targets.is_empty()
     }
 
-    /// How many sessions it needs: one, or one of each target.
-    pub fn sessions(&self) -> usize {
-        self.sessions.len()
-    }
-
-    /// Both settings; of targets, those of the first.
+    /// Both settings.
     pub fn settings(&self) -> &[Setting; 2] {
-        &self.sessions[0].settings
+        &self.settings
     }
 
     /// All pairs so far, those that were left out too.
@@ -143,124 +114,69 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// Takes what a session delivered, that of both settings or of one target; what both are to do now. Nothing any more when it
-    /// is over.
-    pub fn take_of(&mut self, from: Side, delivery: &Delivery) -> Vec<(Side, Order)> {
-        if self.is_over() {
-            return Vec::new();
-        }
-        let mut orders = Vec::new();
-        if let Some(now_s) = t_s(delivery) {
-            self.now_s = self.now_s.max(now_s);
-            if self.sessions[from as usize].asked.is_none() {
-                orders = self.begin(from);
-            }
-            if self.alternation.is_late(self.now_s) {
-                return self.conclude(true);
-            }
-        }
-        match self.sessions[from as usize].in_force.see(delivery) {
-            Observed::Nothing => {}
-            Observed::Holds { since_s } => orders.extend(self.on_held(from, since_s)),
-            Observed::Measured(interval) => orders.extend(self.measure(from, interval)),
-            Observed::Lost(why) => orders.extend(self.lose(from, why)),
-        }
-        orders
+    /// The side that holds, or is to.
+    fn side(&self) -> Side {
+        self.readied.unwrap_or(self.alternation.side())
     }
 
-    /// The first setting of a session: A, or the load of its target.
-    fn begin(&mut self, from: Side) -> Vec<(Side, Order)> {
-        if self.is_ready {
-            self.alternation.begin(self.now_s);
-        }
-        self.ask(from, from)
+    /// Asks for it.
+    fn turn(&mut self) -> Vec<Order> {
+        self.in_force.turn(&self.settings[self.side() as usize])
     }
 
-    fn ask(&mut self, of: Side, side: Side) -> Vec<(Side, Order)> {
-        let session = &mut self.sessions[of as usize];
-        (session.asked, session.holds) = (Some(side), false);
-        session.in_force.turn(&session.settings[side as usize]).into_iter().map(|order| (of, order)).collect()
-    }
-
-    /// Asks every session for the side that is to hold; a load begins when the other has ended.
-    fn turn(&mut self) -> Vec<(Side, Order)> {
-        let side = self.alternation.side();
-        let has_ended = |session: &Session| session.has_load_at(side) || session.is_at(side);
-        let may_load = self.sessions.iter().all(has_ended);
-        let is_next =
-            |session: &Session| session.asked != Some(side) && (may_load || !session.has_load_at(side));
-        let next: Vec<_> =
-            Side::ALL.into_iter().zip(&self.sessions).filter(|(_, session)| is_next(session)).collect();
-        let next: Vec<_> = next.into_iter().map(|(of, _)| of).collect();
-        next.into_iter().flat_map(|of| self.ask(of, side)).collect()
-    }
-
-    fn on_held(&mut self, from: Side, since_s: f64) -> Vec<(Side, Order)> {
-        self.sessions[from as usize].holds = true;
-        if !self.is_ready {
-            if self.sessions[from as usize].asked == Some(from) {
-                return self.ask(from, from.other());
-            }
-            self.is_ready =
-                Side::ALL.into_iter().zip(&self.sessions).all(|(of, session)| session.is_at(of.other()));
-            if !self.is_ready {
-                return Vec::new();
-            }
-            self.alternation.begin(self.now_s);
-        }
-        let side = self.alternation.side();
-        if self.sessions.iter().all(|session| session.is_at(side)) {
-            self.alternation.holds(since_s);
-        }
+    /// From now on it is an A/B.
+    fn begin(&mut self) -> Vec<Order> {
+        self.readied = None;
+        self.alternation.begin(self.now_s.unwrap_or_default());
         self.turn()
     }
 
-    fn measure(&mut self, from: Side, measured: &Interval) -> Vec<(Side, Order)> {
-        let is_measured = !self.is_of_targets() || from == self.alternation.side();
-        if !self.is_ready || !is_measured {
-            return Vec::new();
+    fn on_held(&mut self, since_s: f64) -> Vec<Order> {
+        match self.readied {
+            None => {
+                self.alternation.holds(since_s);
+                Vec::new()
+            }
+            Some(Side::A) => {
+                self.readied = Some(Side::B);
+                self.turn()
+            }
+            Some(Side::B) => self.begin(),
         }
-        match self.alternation.take(measured, self.now_s) {
+    }
+
+    fn measure(&mut self, measured: &Interval) -> Vec<Order> {
+        match self.alternation.take(measured, self.now_s.unwrap_or_default()) {
             Then::GoOn => Vec::new(),
             Then::Switch => self.turn(),
             Then::End => self.conclude(false),
         }
     }
 
-    /// Ends it with what the pairs say; what sets the knobs back. Sessions of targets end with it as they are.
-    fn conclude(&mut self, is_last: bool) -> Vec<(Side, Order)> {
+    /// Ends it with what the pairs say; what sets the knobs back. A session of two targets ends with it as it is.
+    fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
             Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
             None | Some(Verdict::NotClear(_)) => Ending::Undecided(self.sentence()),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
         });
-        self.set_back(InForce::set_back)
+        if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    fn set_back(&mut self, back: impl Fn(&mut InForce) -> Vec<Order>) -> Vec<(Side, Order)> {
-        match &mut self.sessions[..] {
-            [session] => back(&mut session.in_force).into_iter().map(|order| (Side::A, order)).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn lose(&mut self, from: Side, why: Interruption) -> Vec<(Side, Order)> {
+    /// It cannot go on, because of what was told of this node.
+    fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
-        let orders = self.set_back(|stand| stand.set_back_after(&why));
-        self.ending = Some(Ending::Interrupted(match self.is_of_targets() {
-            true => Interruption::Target(self.sessions[from as usize].name.clone(), Box::new(why)),
-            false => why,
+        let name = self.targets.get(usize::from(node)).cloned();
+        let orders = if name.is_some() { Vec::new() } else { self.in_force.set_back_after(&why) };
+        self.ending = Some(Ending::Interrupted(match name {
+            Some(name) => Interruption::Target(name, Box::new(why)),
+            None => why,
         }));
         orders
     }
 }
 
-fn of_one(orders: Vec<(Side, Order)>) -> Vec<Order> {
-    orders.into_iter().map(|(_, order)| order).collect()
-}
-
-/// That of two settings, which have one session.
 impl Experiment for Ab {
     fn title(&self) -> String {
         let [a, b] = self.settings().each_ref().map(|setting| setting.words.as_str());
@@ -268,15 +184,37 @@ impl Experiment for Ab {
     }
 
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        of_one(self.take_of(Side::A, delivery))
+        if self.is_over() {
+            return Vec::new();
+        }
+        let mut orders = Vec::new();
+        if let Some(t_s) = t_s(delivery) {
+            let now_s = self.now_s.map_or(t_s, |now_s| now_s.max(t_s));
+            if self.now_s.replace(now_s).is_none() {
+                orders = if self.is_of_targets() { self.turn() } else { self.begin() };
+            }
+            if self.alternation.is_late(now_s) {
+                return self.conclude(true);
+            }
+        }
+        match self.in_force.see(delivery) {
+            Observed::Nothing => {}
+            Observed::Holds { since_s } => orders.extend(self.on_held(since_s)),
+            Observed::Measured(interval) => orders.extend(self.measure(interval)),
+            Observed::Lost(why) => {
+                let node = if let Delivery::Notice(node, _) = delivery { *node } else { self.side() as u16 };
+                orders.extend(self.lose(node, why));
+            }
+        }
+        orders
     }
 
     fn stop(&mut self) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { of_one(self.conclude(true)) }
+        if self.is_over() { Vec::new() } else { self.conclude(true) }
     }
 
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { of_one(self.lose(Side::A, why)) }
+        if self.is_over() { Vec::new() } else { self.lose(0, why) }
     }
 
     fn ending(&self) -> Option<&Ending> {
@@ -284,7 +222,7 @@ impl Experiment for Ab {
     }
 
     fn progress(&self) -> String {
-        if !self.is_ready {
+        if self.readied.is_some() {
             return "getting both ready".to_owned();
         }
         let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);

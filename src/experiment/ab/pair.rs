@@ -22,9 +22,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::A, Self::B];
-
     /// The other one.
     pub(super) fn other(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! Two targets that carry orders out at once.
+//! Two targets, the nodes of a session that carries orders out at once.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::{
     stats::{Verdict, fixture::repeated},
 };
 
-/// Two sessions that carry orders out at once; `b` is how much more B does, as a share.
+/// A session of two nodes that carries orders out at once; `b` is how much more B does, as a share.
 struct Simulated {
-    knobs: [Knobs; 2],
+    carrier: u16,
     segments: [u32; 2],
     tick: u64,
     b: f64,
     /// Who was under load in each tick.
-    loaded: Vec<[bool; 2]>,
+    loaded: Vec<u16>,
 }
 
 fn knobs() -> Knobs {
@@ -26,28 +26,29 @@ fn knobs() -> Knobs {
 }
 
 fn versus() -> Ab {
-    Ab::of_targets(&knobs(), ["A, one".to_owned(), "B, two".to_owned()], Plan::default())
+    Ab::of_targets(&knobs(), vec!["A, one".to_owned(), "B, two".to_owned()], Plan::default())
 }
 
 impl Simulated {
     fn run(b: f64, versus: &mut Ab) -> Self {
-        let (segments, loaded) = ([1; 2], Vec::new());
-        let mut all = Self { knobs: [knobs(), knobs()], segments, tick: 0, b, loaded };
-        let mut waiting: Vec<_> = Side::ALL.map(|side| (side, all.segment(side))).into();
+        let mut all = Self { carrier: 0, segments: [1; 2], tick: 0, b, loaded: Vec::new() };
+        let mut waiting: Vec<_> = [0, 1].map(|node| all.segment(node)).into();
         while versus.ending().is_none() {
-            let orders: Vec<_> =
-                waiting.drain(..).flat_map(|(side, told)| versus.take_of(side, &told)).collect();
-            for (side, order) in orders {
-                let Order::SetKnobs(knobs) = order else { panic!("{order:?}") };
-                if all.knobs[side as usize] != knobs {
-                    all.knobs[side as usize] = knobs;
-                    all.segments[side as usize] += 1;
-                    waiting.push((side, all.segment(side)));
+            let orders: Vec<_> = waiting.drain(..).flat_map(|told| versus.take(&told)).collect();
+            for order in orders {
+                match order {
+                    Order::Carry(node) => {
+                        assert_ne!(std::mem::replace(&mut all.carrier, node), node);
+                        all.segments.iter_mut().for_each(|segment| *segment += 1);
+                        waiting.extend([1 - node, node].map(|node| all.segment(node)));
+                    }
+                    Order::SetKnobs(same) => assert_eq!(same, knobs()),
+                    order => panic!("{order:?}"),
                 }
             }
             all.tick += 1;
-            waiting.extend(Side::ALL.map(|side| (side, all.measured(side))));
-            all.loaded.push(all.knobs.each_ref().map(|knobs| knobs.load));
+            waiting.extend([0, 1].map(|node| all.measured(node)));
+            all.loaded.push(all.carrier);
         }
         all
     }
@@ -56,23 +57,21 @@ impl Simulated {
         seconds(self.tick * TICK_NS)
     }
 
-    fn segment(&self, side: Side) -> Delivery {
-        let (knobs, segment) = (self.knobs[side as usize].clone(), self.segments[side as usize]);
-        let t_s = self.now_s();
-        let record = Segment::new(t_s, segment, knobs);
-        Delivery::Record(Arc::new(Record::Segment(record)))
+    fn segment(&self, node: u16) -> Delivery {
+        let knobs = Knobs { load: node == self.carrier, ..knobs() };
+        let record = Segment::new(self.now_s(), self.segments[usize::from(node)], knobs);
+        Delivery::Record(Arc::new(Record::Segment(record).at_node(node)))
     }
 
-    fn measured(&self, side: Side) -> Delivery {
-        let is_on = self.knobs[side as usize].load;
-        let times = if side == Side::B { 1.0 + self.b } else { 1.0 };
+    fn measured(&self, node: u16) -> Delivery {
+        let times = if node == 1 { 1.0 + self.b } else { 1.0 };
         // A little of everything moves, or nothing would be noise.
-        let ops = if is_on { (5000.0 * times) as u64 + self.tick % 7 } else { 0 };
+        let ops = if node == self.carrier { (5000.0 * times) as u64 + self.tick % 7 } else { 0 };
         let part = |ops| OperationInterval { ops, service: repeated(9000, ops), ..Default::default() };
         let interval = Interval {
             t_s: self.now_s(),
             length_s: seconds(TICK_NS),
-            segment: self.segments[side as usize],
+            segment: self.segments[usize::from(node)],
             ops,
             service: repeated(9000, ops),
             commands: [("GET", ops / 2), ("SET", ops - ops / 2)]
@@ -80,7 +79,7 @@ impl Simulated {
                 .into(),
             ..Interval::default()
         };
-        Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
+        Delivery::Record(Arc::new(Record::Interval(Box::new(interval)).at_node(node)))
     }
 }
 
@@ -88,11 +87,12 @@ impl Simulated {
 fn one_target_at_a_time_has_the_load_after_each_had_it_once() {
     let mut versus = versus();
     let run = Simulated::run(0.2, &mut versus);
-    let ready = run.loaded.iter().position(|loaded| *loaded == [false, false]).unwrap();
-    assert!(run.loaded[ready..].iter().all(|loaded| *loaded != [true, true]), "{:?}", run.loaded);
-    let mut turns: Vec<_> = run.loaded[ready..].iter().filter(|loaded| loaded.contains(&true)).collect();
-    turns.dedup();
-    assert!(turns.starts_with(&[&[true, false], &[false, true], &[true, false]]), "{turns:?}");
+    let turns: Vec<_> =
+        run.loaded.chunk_by(|one, other| one == other).map(|turn| (turn[0], turn.len())).collect();
+    // Once A had it B got ready, in a tick; then parts of three seconds begin.
+    let (first, second) = ((1.0 + 3.0) / seconds(TICK_NS), (1.0 + 2.0 * 3.0) / seconds(TICK_NS));
+    let expected = [(1, 1), (0, first as usize), (1, second as usize), (0, second as usize)];
+    assert!(turns.starts_with(&expected), "{turns:?}");
     assert_eq!((versus.ending(), versus.verdict().verdict), (Some(&Ending::Done), Some(Verdict::Better)));
     let firsts: Vec<_> = versus.pairs()[..4].iter().map(|pair| pair.first).collect();
     assert_eq!(firsts, [Side::A, Side::B, Side::A, Side::B]);
@@ -125,11 +125,11 @@ fn equal_ones_are_told_as_equal() {
 #[test]
 fn whoever_cannot_go_on_is_named() {
     let mut versus = versus();
-    let off = Delivery::Notice(Notice::LoadStaysOff("it is a replica".to_owned()));
-    assert_eq!(versus.take_of(Side::B, &off), []);
+    let off = Delivery::Notice(1, Notice::LoadStaysOff("it is a replica".to_owned()));
+    assert_eq!(versus.take(&off), []);
     let Some(Ending::Interrupted(why)) = versus.ending() else { panic!("{:?}", versus.ending()) };
     assert_eq!(why.to_string(), "B, two: the load is off: it is a replica");
-    assert_eq!(versus.take_of(Side::A, &Delivery::Notice(Notice::Leave)), []);
+    assert_eq!(versus.take(&Delivery::Notice(0, Notice::Leave)), []);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_record_of_it_has_the_figures_and_a_sentence() {
     let pairs = versus.pairs().len();
     assert_eq!((&record["pairs"], &record["left_out"]), (&pairs.into(), &0.into()));
     assert_eq!(record["table"][0]["verdict"], "worse");
-    let none = Ab::of_targets(&knobs(), [String::new(), String::new()], Plan::default());
+    let none = Ab::of_targets(&knobs(), vec![String::new(); 2], Plan::default());
     assert_eq!(none.sentence(), "not clear: too little was measured");
     let record = serde_json::to_value(&none).unwrap();
     assert_eq!((&record["verdict"], &record["p99"]), (&"not clear".into(), &serde_json::Value::Null));

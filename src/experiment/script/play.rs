@@ -321,7 +321,7 @@ mod tests {
         let ended = |t_s| {
             let mut script = script("at 1s clients 9\nat 9s end");
             script.take(&segment(t_s, on()));
-            script.take(&Delivery::Notice(Notice::Leave));
+            script.take(&Delivery::Notice(0, Notice::Leave));
             script.ending().cloned()
         };
         assert_eq!(ended(0.5), Some(Ending::Interrupted(Interruption::SessionOver)));

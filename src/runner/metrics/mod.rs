@@ -41,7 +41,7 @@ impl Shared {
 }
 
 impl Listener for Shared {
-    fn take(&mut self, _: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(record) = record(delivery) {
             self.with(|sums| drop(sums.push(record)));
         }
@@ -82,9 +82,7 @@ impl Serving {
     /// When the system gives no thread.
     pub fn count(&self, peer: Peer) -> Result<(), Failure> {
         let mut sums = self.sums.clone();
-        let count = move || {
-            listen(&[&peer], &mut [&mut sums]);
-        };
+        let count = move || listen(&peer, &mut [&mut sums]);
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
         thread.context("cannot count metrics")?;
         Ok(())

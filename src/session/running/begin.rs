@@ -12,19 +12,19 @@ use thiserror::Error;
 use super::{
     Commission, Ended, Keys, Notice, Order, Peer,
     conduct::Running,
-    fill::Fill,
-    gate::{Admission, Gate},
+    node::Node,
     peer::Peers,
     recordings::{Listener, Recordings},
-    refusal::Refusals,
+    stage::Admission,
     thread::run,
-    tuning::Tuning,
-    undo::undo_beginning,
+    undo::undo_writes,
 };
 use crate::{
     clock::Clock,
+    endpoint::UNVERIFIED,
     knobs::Knobs,
-    server::{self, Control, Ledger, Message},
+    load::Plan,
+    server::{self, Control, Message},
     session::{
         Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,
         queue::queue,
@@ -45,12 +45,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The server holds other keys or serves other clients, or the load may do harm, and nobody is there to be asked.
-    #[error("{0}")]
-    Asks(String),
-    /// The load that is wanted cannot be.
-    #[error("{0}")]
-    Refused(String),
+    /// The server of a node holds other keys or serves other clients, or the load may do harm, and nobody is there to be
+    /// asked.
+    #[error("{1}")]
+    Asks(u16, String),
+    /// The load that is wanted cannot be at this node.
+    #[error("{1}")]
+    Refused(u16, String),
     /// A signal came before it began.
     #[error("interrupted")]
     Interrupted,
@@ -121,46 +122,42 @@ fn begin(
     mut peers: Peers,
 ) -> Result<Running, StartError> {
     let clock = Clock::start();
-    let (news, server) = channel();
-    let control = Control::start(commission.plan.target.clone(), clock, INFO_EVERY, news)
-        .map_err(|source| StartError::Thread("the control plane", source))?
-        .redacting(commission.redacts);
-    let heard = if commission.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
-    let is_own = commission.keys == Keys::OwnServers;
-    let session = SessionStart::now(identity(&commission, heard.as_ref()));
-    // Asked before our own marker is set.
-    let leftovers = (!is_own).then(|| control.find_leftovers());
-    let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
-    let mut gate = Gate::new(&commission, ledger.clone());
-    commission.notices.drain(..).for_each(|notice| peers.tell(notice));
+    let (mut controls, mut targets) = (Vec::new(), Vec::new());
+    for (number, target) in (0..).zip(commission.targets()) {
+        let (news, server) = channel();
+        let control = Control::start(target.clone(), clock, INFO_EVERY, news)
+            .map_err(|source| StartError::Thread("the control plane", source))?;
+        controls.push(control.redacting(commission.redacts));
+        let plan = Plan { target: target.clone(), ..commission.plan.clone() };
+        let carries = commission.carrier.is_none_or(|carrier| carrier == number);
+        let knobs = Knobs { load: false, ..commission.knobs.clone() };
+        targets.push(TargetBeginning { plan, knobs, heard: None, server, carries });
+    }
+    for target in targets.iter_mut().skip(usize::from(commission.unreachable.is_some())) {
+        target.heard = target.server.recv_timeout(FIRST_INFO).ok();
+    }
+    let mut identities = targets.iter().map(|target| identity(target, commission.keys == Keys::OwnServers));
+    let first = SessionStart::now(identities.next().unwrap_or_default());
+    let start = SessionStart { nodes: identities.collect(), ..first };
+    let owner = owner(&start);
+    let nodes = (0..).zip(commission.targets()).zip(controls);
+    let mut nodes: Vec<_> = nodes
+        .map(|((number, target), control)| Node::new(number, target, control, &commission, &owner))
+        .collect();
+    let (warmup, redacts) = (commission.warmup, commission.redacts);
+    let mut beginning = Beginning { start, warmup, redacts, targets };
+    commission.notices.drain(..).for_each(|notice| peers.tell(0, notice));
     let (listener, records) = queue();
-    let (recording, exports) = (commission.recording.take(), std::mem::take(&mut commission.exports));
-    let begun = pass(&commission, &control, &mut gate, &mut peers, &signals).and_then(|knobs| {
-        let target = TargetBeginning { plan: commission.plan.clone(), knobs, heard, server };
-        let (warmup, redacts) = (commission.warmup, commission.redacts);
-        let beginning = Beginning { start: session, warmup, redacts, targets: vec![target] };
-        engage(beginning, clock, listener, (recording, exports))
+    let files = (commission.recording.take(), std::mem::take(&mut commission.exports));
+    let begun = pass(&commission, &mut nodes, &mut peers, &signals).and_then(|passed| {
+        for (target, knobs) in beginning.targets.iter_mut().zip(passed) {
+            target.knobs = knobs.unwrap_or_else(|| target.knobs.clone());
+        }
+        engage(beginning, clock, listener, files)
     });
     // A setup may have run, and some workers written, before another could not start.
-    let (live, recordings) = begun.inspect_err(|_| {
-        undo_beginning(&gate, &control, &signals, (&mut peers, &commission.plan.target));
-    })?;
-    Ok(Running {
-        refusals: Refusals::new(commission.keeps_going),
-        fill: Fill::default(),
-        fills: false,
-        commission,
-        live,
-        control,
-        gate,
-        tuning: Tuning::new(ledger),
-        records,
-        recordings,
-        leftovers,
-        clock,
-        peers,
-        signals,
-    })
+    let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&nodes, &signals, &mut peers)))?;
+    Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
 }
 
 /// Starts the recording and the exports that were asked for, and the engine.
@@ -190,12 +187,11 @@ fn engage(
     }
 }
 
-fn identity(commission: &Commission, heard: Option<&Message>) -> ServerIdentity {
-    let target = &commission.plan.target;
+fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool) -> ServerIdentity {
     let mut identity = ServerIdentity {
-        address: target.address.to_string(),
-        built_in: commission.keys == Keys::OwnServers,
-        tls: match &target.tls {
+        address: plan.target.address.to_string(),
+        built_in: is_own,
+        tls: match &plan.target.tls {
             None => Encryption::None,
             Some(tls) if tls.is_verified() => Encryption::Verified,
             Some(_) => Encryption::Unverified,
@@ -210,71 +206,65 @@ fn identity(commission: &Commission, heard: Option<&Message>) -> ServerIdentity 
     identity
 }
 
-/// Whose the marker on the server is.
+/// Whose the marker on a server is.
 fn owner(session: &SessionStart) -> server::Owner {
     let (started, host) = (session.started.clone(), session.host.name.clone());
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Lets the first knobs pass the gate. Without a person there is nobody to ask; for one the load waits.
+/// Lets the first knobs pass the gates; nothing is written at one before nothing is left to be asked at any. Without a person
+/// there is nobody to ask; for one the load waits.
 fn pass(
     commission: &Commission,
-    control: &Control,
-    gate: &mut Gate,
+    nodes: &mut [Node],
     peers: &mut Peers,
     signals: &Receiver<Signal>,
-) -> Result<Knobs, StartError> {
-    let off = Knobs { load: false, ..commission.knobs.clone() };
-    if let Some(cause) = &commission.unreachable {
-        peers.tell(Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
+) -> Result<Vec<Option<Knobs>>, StartError> {
+    let mut passed = Vec::new();
+    for node in nodes.iter_mut() {
+        if node.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
+            peers.tell(node.number, Notice::Warning(UNVERIFIED.to_owned()));
+        }
+        if let Some(cause) = &node.unreachable {
+            peers.tell(node.number, Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
+        }
+        passed.push(node.gate.want(commission.knobs.clone(), &node.control));
     }
-    if let Some(knobs) = gate.want(commission.knobs.clone(), control) {
-        return Ok(knobs);
+    for may_write in [false, true] {
+        for (node, own) in nodes.iter_mut().zip(&mut passed) {
+            if own.is_some() || node.unreachable.is_some() {
+                continue;
+            }
+            let said = if may_write { node.gate.open(&node.control) } else { None };
+            let said = if said.is_some() { said } else { first_admission(node, signals)? };
+            match said {
+                Some(Admission::Pass(knobs)) => *own = Some(knobs),
+                None if node.gate.stage().is_allowed() => {}
+                // The rest follows when the person has answered.
+                said if commission.is_attended => {
+                    if let Some(Err(notice)) = said.map(|said| said.knobs(true)) {
+                        peers.tell(node.number, notice);
+                    }
+                    return Ok(passed);
+                }
+                said => return Err(not_begun(node, said)),
+            }
+        }
     }
-    if commission.unreachable.is_some() {
-        return Ok(off);
-    }
-    match (first_admission(control, gate, signals)?, commission.is_attended) {
-        (Some(Admission::Pass(knobs)), _) => Ok(knobs),
-        (Some(Admission::Ask(question) | Admission::Warn(question)), false) => {
-            Err(StartError::Asks(question.replace(" Continue?", "")))
-        }
-        (Some(Admission::Ask(question)), true) => {
-            peers.tell(Notice::FirstWrite(question));
-            Ok(off)
-        }
-        (Some(Admission::Warn(question)), true) => {
-            peers.tell(Notice::Danger(question));
-            Ok(off)
-        }
-        (Some(Admission::Refuse(cause)), false) => Err(StartError::Refused(cause)),
-        (Some(Admission::Refuse(cause)), true) => {
-            peers.tell(Notice::LoadStaysOff(cause));
-            Ok(off)
-        }
-        (None, false) => {
-            let address = &commission.plan.target.address;
-            let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
-            let cause = gate.trouble().map_or_else(slow, str::to_owned);
-            Err(StartError::Refused(format!(
-                "{address} does not tell what lives on it, so nothing is written there: {cause}"
-            )))
-        }
-        (None, true) => Ok(off),
-    }
+    Ok(passed)
 }
 
-/// What the gate says after the survey and, if it asks nothing, marker and setup; `None` when the server does not tell in
-/// time.
-fn first_admission(
-    control: &Control,
-    gate: &mut Gate,
-    signals: &Receiver<Signal>,
-) -> Result<Option<Admission>, StartError> {
+/// What a gate says after the survey, or after marker and setup; `None` when nothing is left to be asked, and when the server
+/// does not tell in time.
+fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
+    let gate = &mut node.gate;
     // Each step of a setup has a time limit of its own.
-    while (Instant::now() < deadline || gate.is_extending()) && !gate.is_stuck() {
-        if let Some(admission) = gate.look(LOOK_EVERY, control) {
+    while (Instant::now() < deadline || gate.stage().is_extending())
+        && !gate.is_stuck()
+        && !gate.stage().is_allowed()
+    {
+        if let Some(admission) = gate.look(LOOK_EVERY, &node.control) {
             return Ok(Some(admission));
         }
         if signals.try_recv().is_ok() {
@@ -282,4 +272,22 @@ fn first_admission(
         }
     }
     Ok(None)
+}
+
+/// Why a session does not begin that nobody watches.
+fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
+    match said {
+        Some(Admission::Ask(question) | Admission::Warn(question)) => {
+            StartError::Asks(node.number, question.replace(" Continue?", ""))
+        }
+        Some(Admission::Refuse(cause)) => StartError::Refused(node.number, cause),
+        Some(Admission::Pass(_)) | None => {
+            let address = &node.target.address;
+            let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
+            let cause = node.gate.trouble().map_or_else(slow, str::to_owned);
+            let told =
+                format!("{address} does not tell what lives on it, so nothing is written there: {cause}");
+            StartError::Refused(node.number, told)
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{Danger, Notice};
 use crate::{
+    endpoint::Target,
     knobs::Knobs,
     load::{Plan, most_clients},
     session::Writer,
@@ -28,6 +29,10 @@ pub enum Keys {
 pub struct Commission {
     /// Where, with what, for how long.
     pub plan: Plan,
+    /// Further nodes, in the order of their numbers from 1; the rest of the plan holds for them too.
+    pub others: Vec<Target>,
+    /// The node that alone carries the load at first; all do where none is named.
+    pub carrier: Option<u16>,
     /// The settings to begin with.
     pub knobs: Knobs,
     /// How long the first segment is a warm-up.
@@ -51,7 +56,7 @@ pub struct Commission {
     pub keeps_going: bool,
     /// The most clients that the system lets this process hold.
     pub most_clients: u32,
-    /// Why the server cannot be reached now, though it may be later.
+    /// Why the first node cannot be reached now, though it may be later.
     pub unreachable: Option<String>,
     /// Where it is recorded to.
     pub recording: Option<Writer>,
@@ -70,6 +75,8 @@ impl Commission {
         Self {
             most_clients: most_clients(plan.threads, 1),
             plan,
+            others: Vec::new(),
+            carrier: None,
             knobs: Knobs::default(),
             warmup: None,
             redacts: false,
@@ -86,5 +93,9 @@ impl Commission {
             exports: Vec::new(),
             notices: Vec::new(),
         }
+    }
+    /// All nodes, in the order of their numbers.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(&self.plan.target).chain(&self.others)
     }
 }

@@ -1,75 +1,68 @@
 //! What a running session does: it carries out the orders of its peers, and looks at what has come of them.
 
-use std::{
-    sync::{Arc, mpsc::Receiver},
-    time::Duration,
-};
+use std::sync::{Arc, mpsc::Receiver};
 
-use super::{
-    Commission, Notice, Order,
-    fill::Fill,
-    gate::{Admission, Gate},
-    peer::Peers,
-    recordings::Recordings,
-    refusal::Refusals,
-    tuning::{SetOutcome, Tuning, Wish},
-};
+use super::{Commission, Notice, Order, node::Node, peer::Peers, recordings::Recordings, tuning::Wish};
 use crate::{
     clock::{Clock, seconds},
     events::EventKind,
     knobs::Knobs,
-    server::{Answer, Control, Marker, left_behind, value_words},
     session::{Live, Record, queue::Queue},
     signals::Signal,
 };
 
-/// What an error reply MOVED means.
-const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
-    other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
-
-/// A session that runs, with the gate before its first write.
+/// A session that runs.
 pub(super) struct Running {
     pub(super) commission: Commission,
     pub(super) live: Live,
-    pub(super) control: Control,
-    pub(super) gate: Gate,
-    pub(super) refusals: Refusals,
-    pub(super) fill: Fill,
-    /// Whether the keys are to be made anew with the next knobs that pass the gate.
-    pub(super) fills: bool,
-    pub(super) tuning: Tuning,
+    /// In the order of their numbers.
+    pub(super) nodes: Vec<Node>,
     pub(super) records: Queue<Arc<Record>>,
     pub(super) recordings: Recordings,
-    pub(super) leftovers: Option<Answer<Vec<Marker>>>,
     pub(super) clock: Clock,
     pub(super) peers: Peers,
     pub(super) signals: Receiver<Signal>,
 }
 
 impl Running {
-    /// Looks at everything that goes on by itself. Why the session must end, if the server refuses its load.
-    pub(super) fn look(&mut self) -> Option<String> {
+    /// Looks at everything that goes on by itself. Which node's server refuses the load, and why, if the session must end
+    /// with that.
+    pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
-        let admission = self.gate.look(Duration::ZERO, &self.control);
-        self.obey(admission);
-        self.look_at_tuning();
-        self.look_for_leftovers();
+        self.look_at_nodes();
         self.look_at_recording();
-        self.look_at_fill();
-        let mut refused = None;
+        let mut refused = Vec::new();
         while let Some(record) = self.records.next() {
-            refused = refused.or(self.look_for_refusal(&record));
-            self.gate.push(&record);
-            self.fill.push(&record);
-            if let Some(notice) = self.notice(&record) {
-                self.peers.tell(notice);
+            for node in &mut self.nodes {
+                refused.extend(node.push(&record, &mut self.peers).map(|cause| (node.number, cause)));
             }
             self.peers.record(&record);
         }
-        if let Some(cause) = &refused {
-            self.peers.tell(Notice::LoadStopped(cause.clone()));
+        for (node, cause) in &refused {
+            self.live.event(*node, EventKind::LoadStopped { cause: cause.clone() });
+            self.peers.tell(*node, Notice::LoadStopped(cause.clone()));
         }
-        refused.filter(|_| !self.commission.is_attended)
+        if !refused.is_empty() {
+            self.nodes.iter_mut().for_each(|node| node.gate.withdraw());
+            self.live.stop_load();
+        }
+        refused.into_iter().next().filter(|_| !self.commission.is_attended)
+    }
+
+    /// A person is asked about one node at a time, and nothing is written at any before nothing is left to be asked.
+    fn look_at_nodes(&mut self) {
+        for node in &mut self.nodes {
+            node.look(&mut self.live, &mut self.peers);
+            if node.gate.stage().is_asking() {
+                return;
+            }
+        }
+        if !self.nodes.iter().any(|node| node.gate.stage().is_undecided()) {
+            for node in &mut self.nodes {
+                let admission = node.gate.open(&node.control);
+                node.obey(admission, &mut self.live, &mut self.peers);
+            }
+        }
     }
 
     pub(super) fn carry_out(&mut self, peer: usize, order: Order) {
@@ -82,23 +75,24 @@ impl Running {
         match order {
             Order::SetKnobs(knobs) | Order::Prefill(knobs) => {
                 check_clients(knobs, self.commission.most_clients)?;
-                let (dialect, names) = (self.commission.plan.target.dialect, self.gate.names());
-                knobs.workload.check_dialect(dialect, names).map_err(|error| error.to_string())?;
-                self.fills |= matches!(order, Order::Prefill(_));
-                self.set_knobs(knobs.clone());
+                self.nodes.iter().try_for_each(|node| {
+                    let spoken = knobs.workload.check_dialect(node.target.dialect, node.gate.names());
+                    spoken.map_err(|error| error.to_string())
+                })?;
+                self.set_knobs(knobs, matches!(order, Order::Prefill(_)));
             }
+            Order::Carry(node) if usize::from(*node) < self.nodes.len() => self.live.carry(*node),
+            Order::Carry(node) => return Err(format!("the session has no node {node}")),
             Order::SetConfig { parameter, to } => {
-                self.tuning.set(Wish { parameter, to: to.clone(), peer }, &self.control);
+                for node in &mut self.nodes {
+                    node.tuning.set(Wish { parameter, to: to.clone(), peer }, &node.control);
+                }
             }
             Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
-            Order::AllowWrites(yes) => {
-                self.fills &= yes;
-                let admission = self.gate.answer(*yes, &self.control);
-                self.obey(admission);
-            }
-            Order::Tell(what) => self.live.event(what.clone()),
+            Order::AllowWrites(yes) => self.answer(*yes),
+            Order::Tell(what) => self.live.event(0, what.clone()),
             Order::Mark(mark) => self.live.mark(mark),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());
@@ -118,116 +112,27 @@ impl Running {
         Ok(())
     }
 
-    fn set_knobs(&mut self, knobs: Knobs) {
-        match self.gate.want(knobs.clone(), &self.control) {
-            Some(knobs) => self.turn(&knobs),
-            // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run; or a person may say no.
-            None if self.gate.keeps_load() => {}
-            // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
-            None => self.live.turn(&Knobs { load: false, ..knobs }),
+    fn set_knobs(&mut self, knobs: &Knobs, fills: bool) {
+        for node in &mut self.nodes {
+            node.fills |= fills;
+            node.want(knobs.clone(), &mut self.live);
         }
     }
 
-    /// Turns to knobs that passed the gate.
-    fn turn(&mut self, knobs: &Knobs) {
-        match std::mem::take(&mut self.fills) {
-            true => self.live.fill(knobs),
-            false => self.live.turn(knobs),
-        }
-    }
-
-    /// Turns the load off where the server refuses it.
-    fn look_for_refusal(&mut self, record: &Record) -> Option<String> {
-        let cause = self.refusals.push(record)?;
-        self.live.event(EventKind::LoadStopped { cause: cause.clone() });
-        self.gate.withdraw();
-        self.live.stop_load();
-        Some(cause)
-    }
-
-    fn obey(&mut self, admission: Option<Admission>) {
-        match admission {
-            Some(Admission::Pass(knobs)) => self.turn(&knobs),
-            Some(Admission::Ask(question)) if self.commission.is_attended => {
-                self.peers.tell(Notice::FirstWrite(question));
-            }
-            Some(Admission::Warn(question)) if self.commission.is_attended => {
-                self.peers.tell(Notice::Danger(question));
-            }
-            Some(Admission::Ask(cause) | Admission::Warn(cause) | Admission::Refuse(cause)) => {
-                // That of before may have gone on until now.
-                self.live.stop_load();
-                self.peers.tell(Notice::LoadStaysOff(cause));
-            }
-            None => {}
-        }
-    }
-
-    fn look_at_tuning(&mut self) {
-        for told in self.tuning.look(Duration::ZERO, &self.control) {
-            match told {
-                SetOutcome::Set(change) => {
-                    let (name, value) = (&change.name, value_words(&change.to));
-                    let text = format!("{name} is {value}; the old value comes back at the end");
-                    self.live.target(0).retuned(change);
-                    self.peers.tell(Notice::Info(text));
-                }
-                SetOutcome::Warning(why) => self.peers.tell(Notice::Warning(why)),
-                SetOutcome::NotSet(Wish { parameter, to, peer }, why) => {
-                    self.peers.refuse(peer, Order::SetConfig { parameter, to }, why);
-                }
-            }
-        }
-    }
-
-    fn look_for_leftovers(&mut self) {
-        let Some(found) = self.leftovers.as_ref().and_then(|answer| answer.wait(Duration::ZERO)) else {
-            return;
-        };
-        self.leftovers = None;
-        // Where it could not be found out, the survey before the first write or `redyno clean` will.
-        for told in left_behind(&found.unwrap_or_default(), &self.commission.plan.target) {
-            self.peers.tell(Notice::Info(told));
+    /// A person answered the question about the one node that asks.
+    fn answer(&mut self, yes: bool) {
+        if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
+            node.fills &= yes;
+            let admission = node.gate.answer(yes, &node.control);
+            node.obey(admission, &mut self.live, &mut self.peers);
         }
     }
 
     fn look_at_recording(&mut self) {
         let (notices, failed) = self.recordings.look();
-        notices.into_iter().for_each(|notice| self.peers.tell(notice));
+        notices.into_iter().for_each(|notice| self.peers.tell(0, notice));
         if let Some(error) = failed {
-            self.live.event(EventKind::RecordingFailed { cause: error.to_string() });
-        }
-    }
-
-    fn look_at_fill(&mut self) {
-        let prefilled = self.fill.look(&mut self.live, &self.control, self.gate.names());
-        if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
-            let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
-            self.peers.tell(Notice::Warning(text));
-        }
-    }
-
-    /// What a record means for a person, beside itself.
-    fn notice(&mut self, record: &Record) -> Option<Notice> {
-        match record {
-            Record::Event(event) => match &event.what {
-                EventKind::Unreachable { cause } => {
-                    // Whoever tells that tells its end, too.
-                    self.commission.unreachable = None;
-                    Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
-                }
-                EventKind::Reachable => Some(Notice::Reachable),
-                EventKind::FirstError { error, .. } if error == "MOVED" => {
-                    Some(Notice::Warning(OTHER_NODES.to_owned()))
-                }
-                _ => None,
-            },
-            // It answers: a load that was wanted while it did not can be looked into now.
-            Record::Server(_) => {
-                self.gate.retry(&self.control);
-                self.commission.unreachable.take().map(|_| Notice::Reachable)
-            }
-            _ => None,
+            self.live.event(0, EventKind::RecordingFailed { cause: error.to_string() });
         }
     }
 }

@@ -59,9 +59,16 @@ impl Fill {
         }
     }
 
-    /// Looks for the keys when all requests are answered, and lets the load go on when that is known. What it came to, once.
-    pub fn look(&mut self, live: &mut Live, control: &Control, names: &KeyNames) -> Option<Prefilled> {
-        if !live.is_filled() {
+    /// Looks for the keys of a node when all requests are answered, and lets the load go on when that is known. What it came
+    /// to, once.
+    pub fn look(
+        &mut self,
+        node: u16,
+        live: &mut Live,
+        control: &Control,
+        names: &KeyNames,
+    ) -> Option<Prefilled> {
+        if !live.target(node).is_filled() {
             return None;
         }
         let (knobs, prefill) = self.current.as_ref()?;
@@ -89,8 +96,8 @@ impl Fill {
             unseen,
         };
         *self = Self::default();
-        live.event(EventKind::Prefilled { prefilled: prefilled.clone() });
-        live.go_on();
+        live.event(node, EventKind::Prefilled { prefilled: prefilled.clone() });
+        live.target(node).go_on();
         Some(prefilled)
     }
 }

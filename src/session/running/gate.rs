@@ -2,15 +2,20 @@
 //! setup run?
 //!
 //! ```text
-//! Shut ──► Surveying ──► Asking ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names than the marker
-//!              └── nobody else there ──▲                                tells of, another setup
+//! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
+//!              └── nobody else there ──▲                                            than the marker tells of, another setup
 //! ```
+//! Of several nodes each has a gate: a first write that is allowed waits until nothing is left to be asked at any of them.
 //! Knobs that would write, or whose workload has a setup that was not run, wait before it. So do those that may do harm, until a
 //! person has said yes (`Warning`). All others pass.
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{Commission, Keys, caution::Caution};
+use super::{
+    Commission, Keys,
+    caution::Caution,
+    stage::{Admission, Stage},
+};
 use crate::{
     knobs::Knobs,
     server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
@@ -18,44 +23,10 @@ use crate::{
     workload::{KeyNames, KeySpan, Steps},
 };
 
-/// How far the way to the first write is gone.
-#[derive(Debug)]
-enum Stage {
-    /// Nothing was asked yet, or the answer was no.
-    Shut,
-    /// The server is being asked what lives there.
-    Surveying(Answer<Survey>),
-    /// A person is being asked.
-    Asking,
-    /// A person is being asked about knobs that may do harm; what was there before the question goes on.
-    Warning(Box<Stage>),
-    /// The marker is being set.
-    Marking(Answer<()>),
-    /// This setup is being run.
-    Preparing(Steps, Answer<SetUp>),
-    /// Writes may pass.
-    Open,
-    /// Writes may pass as soon as the marker tells of more names than it did.
-    Extending(Answer<()>),
-}
-
-/// What a gate has to say when it is looked at.
-#[derive(Debug, PartialEq)]
-pub(super) enum Admission {
-    /// These knobs may take effect now.
-    Pass(Knobs),
-    /// A person must say yes to this first.
-    Ask(String),
-    /// A person must say yes to this first, which may do harm; the load before it may go on.
-    Warn(String),
-    /// It cannot be; the load stays off.
-    Refuse(String),
-}
-
 /// The gate.
 #[derive(Debug)]
 pub(super) struct Gate {
-    state: Stage,
+    stage: Stage,
     /// What waits to pass.
     held: Option<Knobs>,
     /// Whether a person has said yes to everything, on the command line.
@@ -83,7 +54,7 @@ impl Gate {
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
-            state: if keys == Keys::OwnServers { Stage::Open } else { Stage::Shut },
+            stage: if keys == Keys::OwnServers { Stage::Open } else { Stage::Shut },
             held: None,
             is_allowed,
             caution: Caution::new(commission),
@@ -107,8 +78,8 @@ impl Gate {
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.question = Some(format!("{harm}. Continue?"));
-            let before = std::mem::replace(&mut self.state, Stage::Shut);
-            self.state = Stage::Warning(Box::new(before));
+            let before = std::mem::replace(&mut self.stage, Stage::Shut);
+            self.stage = Stage::Warning(Box::new(before));
             return None;
         }
         self.let_pass()
@@ -122,8 +93,8 @@ impl Gate {
 
     /// Nobody waits for the answer to a question about harm any more.
     fn take_warning_back(&mut self) {
-        if let Stage::Warning(before) = &mut self.state {
-            self.state = std::mem::replace(before, Stage::Shut);
+        if let Stage::Warning(before) = &mut self.stage {
+            self.stage = std::mem::replace(before, Stage::Shut);
             self.question = None;
         }
     }
@@ -158,15 +129,15 @@ impl Gate {
         let is_agreed = self.keys == Keys::OwnServers
             || self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
         self.held = Some(knobs);
-        match self.state {
+        match self.stage {
             Stage::Open | Stage::Extending(_) if !is_agreed => {
-                self.state = Stage::Surveying(self.survey(control));
+                self.stage = Stage::Surveying(self.survey(control));
             }
             Stage::Open | Stage::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
                 return self.pass();
             }
             Stage::Open | Stage::Extending(_) => return self.go_on(control),
-            Stage::Shut => self.state = Stage::Surveying(self.survey(control)),
+            Stage::Shut | Stage::Allowed => self.stage = Stage::Surveying(self.survey(control)),
             _ => {}
         }
         None
@@ -179,18 +150,18 @@ impl Gate {
 
     /// What waits, if nothing is left to be done before it; else that is begun. To be called where it is allowed.
     fn go_on(&mut self, control: &Control) -> Option<Knobs> {
-        let was_open = matches!(self.state, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
-        self.state = Stage::Open;
+        let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
+        self.stage = Stage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
         if let Some(answer) = self.extend(span(knobs), control) {
-            self.state = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
+            self.stage = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
             return None;
         }
         if let Some(setup) = self.lacking(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
-            self.state = Stage::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
+            self.stage = Stage::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
             return None;
         }
         self.let_pass()
@@ -212,19 +183,22 @@ impl Gate {
         setup.filter(|setup| !self.run.contains(setup))
     }
 
+    /// How far it is.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// Goes on with what [is allowed](Stage::is_allowed).
+    pub fn open(&mut self, control: &Control) -> Option<Admission> {
+        if !self.stage.is_allowed() {
+            return None;
+        }
+        self.go_on(control).map(Admission::Pass)
+    }
+
     /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
     pub fn is_stuck(&self) -> bool {
-        self.held.is_some() && matches!(self.state, Stage::Shut)
-    }
-
-    /// Whether what waits was allowed, and will pass by itself.
-    pub fn is_extending(&self) -> bool {
-        matches!(self.state, Stage::Extending(_) | Stage::Preparing(..))
-    }
-
-    /// Whether the load before what waits may go on.
-    pub fn keeps_load(&self) -> bool {
-        self.is_extending() || matches!(self.state, Stage::Warning(_))
+        self.held.is_some() && matches!(self.stage, Stage::Shut)
     }
 
     /// Why the server has not told what lives on it, if an attempt to ask failed.
@@ -240,7 +214,7 @@ impl Gate {
     /// Tries again to let the waiting knobs pass.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {
-            self.state = Stage::Surveying(self.survey(control));
+            self.stage = Stage::Surveying(self.survey(control));
         }
     }
 
@@ -249,12 +223,12 @@ impl Gate {
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
         }
-        match &self.state {
+        match &self.stage {
             Stage::Surveying(answer) => match answer.wait(limit)? {
-                Ok(survey) => self.surveyed(&survey, control),
+                Ok(survey) => self.surveyed(&survey),
                 Err(error) => {
                     // The knobs go on waiting: a server that comes back is asked again.
-                    self.state = Stage::Shut;
+                    self.stage = Stage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
                 }
@@ -276,7 +250,7 @@ impl Gate {
                 drop(answer.wait(limit)?);
                 self.go_on(control).map(Admission::Pass)
             }
-            Stage::Shut | Stage::Asking | Stage::Warning(_) | Stage::Open => None,
+            Stage::Shut | Stage::Asking | Stage::Allowed | Stage::Warning(_) | Stage::Open => None,
         }
     }
 
@@ -299,13 +273,13 @@ impl Gate {
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
             return self.go_on(control).map(Admission::Pass);
         }
-        self.state = Stage::Open;
+        self.stage = Stage::Open;
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
     /// Waits until a setup that is under way was run, if that is within `limit`.
     pub fn await_setup(&self, limit: Duration) {
-        if let Stage::Preparing(_, answer) = &self.state {
+        if let Stage::Preparing(_, answer) = &self.stage {
             // What it made stands in the ledger.
             drop(answer.wait(limit));
         }
@@ -320,28 +294,31 @@ impl Gate {
 
     /// A person answered.
     pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Admission> {
-        let is_asking = matches!(self.state, Stage::Asking);
-        let is_warning = matches!(self.state, Stage::Warning(_));
-        if !is_asking && !is_warning {
+        if !self.stage.is_asking() {
             return None;
         }
+        let is_first = matches!(self.stage, Stage::Asking);
         self.take_warning_back();
         if !yes {
-            if is_asking {
-                self.state = Stage::Shut;
+            if is_first {
+                self.stage = Stage::Shut;
             }
             self.caution.decline();
             self.held = None;
             return None;
         }
         self.caution.accept(self.held.as_ref());
+        if is_first {
+            self.stage = Stage::Allowed;
+            return None;
+        }
         // What only reads opens nothing.
-        let is_open = is_asking || matches!(self.state, Stage::Open | Stage::Extending(_));
+        let is_open = matches!(self.stage, Stage::Open | Stage::Extending(_));
         let passed = if is_open { self.go_on(control) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
-    fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Admission> {
+    fn surveyed(&mut self, survey: &Survey) -> Option<Admission> {
         self.caution.survey(survey);
         let writes = Writes {
             names: self.names.clone(),
@@ -363,7 +340,7 @@ impl Gate {
             return Some(self.refuse(obstacle.to_string()));
         }
         if writes.is_nothing() {
-            self.state = Stage::Shut;
+            self.stage = Stage::Shut;
             return self.pass().map(Admission::Pass);
         }
         let question = survey.asks(&writes).filter(|_| !self.is_allowed);
@@ -371,14 +348,17 @@ impl Gate {
             (Some(harm), Some(question)) => format!("{harm}. {question}"),
             (Some(harm), None) => format!("{harm}. Continue?"),
             (None, Some(question)) => question,
-            (None, None) => return self.go_on(control).map(Admission::Pass),
+            (None, None) => {
+                self.stage = Stage::Allowed;
+                return None;
+            }
         };
-        self.state = Stage::Asking;
+        self.stage = Stage::Asking;
         Some(Admission::Ask(question))
     }
 
     fn refuse(&mut self, cause: String) -> Admission {
-        self.state = Stage::Shut;
+        self.stage = Stage::Shut;
         self.held = None;
         Admission::Refuse(cause)
     }

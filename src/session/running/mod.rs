@@ -14,12 +14,14 @@ mod commission;
 mod conduct;
 mod fill;
 mod gate;
+mod node;
 mod order;
 mod peer;
 mod recordings;
 mod refusal;
 mod room;
 mod set_back;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod thread;

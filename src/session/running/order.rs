@@ -15,8 +15,10 @@ use crate::{
 /// What a peer wants done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// Put these settings in force.
+    /// Put these settings in force, at every node.
     SetKnobs(Knobs),
+    /// Let the node with this number, from 0, alone carry the load from now on.
+    Carry(u16),
     /// The same, and make the keys anew that their workload reads, before the load goes on.
     Prefill(Knobs),
     /// Set a parameter of the server; a person has said yes to that.
@@ -62,8 +64,8 @@ pub enum Order {
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// Something that is in no record.
-    Notice(Notice),
+    /// Something that is in no record, and the node that it is of, from 0; what is of the session is of the first.
+    Notice(u16, Notice),
     /// A stretch of a recording that was read again.
     Stretch(Arc<Excerpt>),
     /// An order of this peer's that is not carried out, and why, for a person.

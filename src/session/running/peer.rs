@@ -81,9 +81,9 @@ impl Peers {
         }
     }
 
-    /// Tells everybody something.
-    pub(super) fn tell(&mut self, notice: Notice) {
-        let delivery = Delivery::Notice(notice);
+    /// Tells everybody something of a node.
+    pub(super) fn tell(&mut self, node: u16, notice: Notice) {
+        let delivery = Delivery::Notice(node, notice);
         for place in &mut self.listeners {
             place.take_if(|listener| !listener.tell(delivery.clone()));
         }

@@ -105,7 +105,7 @@ fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
         )
     );
     let undone = rest.iter().find_map(|delivery| match delivery {
-        Delivery::Notice(Notice::Undone(told)) => Some(told.clone()),
+        Delivery::Notice(0, Notice::Undone(told)) => Some(told.clone()),
         _ => None,
     });
     assert!(undone.is_some_and(|told| told.starts_with("removed ")), "{rest:?}");
@@ -123,8 +123,8 @@ fn a_target_that_came_to_life_before_it_was_asked_again_is_no_longer_unreachable
     let mut told = Vec::new();
     while told.last() != Some(&true) {
         match peers[0].next_within(PATIENCE).expect("the session goes on") {
-            Delivery::Notice(Notice::Unreachable { .. }) => told.push(false),
-            Delivery::Notice(Notice::Reachable) => told.push(true),
+            Delivery::Notice(0, Notice::Unreachable { .. }) => told.push(false),
+            Delivery::Notice(0, Notice::Reachable) => told.push(true),
             _ => {}
         }
     }
@@ -193,7 +193,7 @@ fn watched(server: &demo::Handle, knobs: Knobs) -> Commission {
 /// The next question about harm.
 fn asked(peer: &Peer) -> String {
     loop {
-        if let Delivery::Notice(Notice::Danger(question)) =
+        if let Delivery::Notice(_, Notice::Danger(question)) =
             peer.next_within(PATIENCE).expect("the session goes on")
         {
             return question;
@@ -253,7 +253,7 @@ fn without_a_person_it_does_not_begin_unless_that_was_allowed_for_all_settings_t
     let alone = || Commission { is_attended: false, ..watched(&server, of_keys(1000)) };
     let settings = vec![of_keys(1000), of_keys(2 << 20)];
     let begin = |commission| Session::start(commission, channel().1, 0);
-    let Err(StartError::Asks(cause)) = begin(Commission { settings: settings.clone(), ..alone() }) else {
+    let Err(StartError::Asks(_, cause)) = begin(Commission { settings: settings.clone(), ..alone() }) else {
         panic!("it has begun")
     };
     assert_eq!(cause, "It may fill the memory.");

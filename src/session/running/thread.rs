@@ -24,8 +24,8 @@ pub enum EndedBy {
     Itself,
     /// A signal.
     Signal,
-    /// The server refuses the load for good, or a worker died, and why; nobody was there to try another.
-    Refusal(String),
+    /// The server of a node refuses the load for good, or a worker died, and why; nobody was there to try another.
+    Refusal(u16, String),
 }
 
 /// What is left of a session.
@@ -35,22 +35,22 @@ pub struct Ended {
     pub by: EndedBy,
     /// Whether all was recorded that should be.
     pub recorded: Result<(), Arc<FileError>>,
-    /// Whether the server is as it was, but for keys that are to stay; what is not was told.
-    pub is_undone: bool,
+    /// The nodes whose servers are not as they were, but for keys that are to stay; what is not was told.
+    pub left: Vec<u16>,
 }
 
 /// Runs to the end and undoes what is to be undone. A panic ends it too, and goes on after that.
 pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
-    running.peers.tell(Notice::Leave);
+    running.peers.tell(0, Notice::Leave);
     let is_attended = running.commission.is_attended;
-    let Undone { refused, recorded, is_whole, is_interrupted } = undo(running);
+    let Undone { refused, recorded, left, is_interrupted } = undo(running);
     let by = match (ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic)), refused) {
-        (EndedBy::Itself, Some(cause)) if !is_attended => EndedBy::Refusal(cause),
+        (EndedBy::Itself, Some((node, cause))) if !is_attended => EndedBy::Refusal(node, cause),
         (EndedBy::Itself, _) if is_interrupted => EndedBy::Signal,
         (by, _) => by,
     };
-    Ended { by, recorded, is_undone: is_whole }
+    Ended { by, recorded: recorded.map_or(Ok(()), Err), left }
 }
 
 fn attend(running: &mut Running) -> EndedBy {
@@ -62,8 +62,8 @@ fn attend(running: &mut Running) -> EndedBy {
             running.carry_out(peer, order);
             next = running.peers.next_within(Duration::ZERO);
         }
-        if let Some(cause) = running.look() {
-            return EndedBy::Refusal(cause);
+        if let Some((node, cause)) = running.look() {
+            return EndedBy::Refusal(node, cause);
         }
         // A terminal that goes makes its screen leave, and tells by a signal why.
         if running.signals.try_recv().is_ok() {

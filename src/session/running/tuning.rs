@@ -97,7 +97,7 @@ impl Tuning {
     /// Sets back what was set, the last first; a line about each goes to `tell`. What cannot be is told with the command for
     /// it. Whether all could be.
     pub(super) fn restore(
-        mut self,
+        &mut self,
         control: &Control,
         address: &Address,
         mut tell: impl FnMut(String),

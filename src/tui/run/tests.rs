@@ -126,7 +126,7 @@ fn a_refusal_is_shown() {
 fn signals_and_the_end_of_the_session_end_the_loop() {
     let (finished, _) = run("", &mut Fake::default(), &[Signal::Terminate]);
     assert_eq!(finished.unwrap().outcome, Outcome::Signal(Signal::Terminate));
-    let mut source = Fake { deliveries: vec![Delivery::Notice(Notice::Leave)], ..Fake::default() };
+    let mut source = Fake { deliveries: vec![Delivery::Notice(0, Notice::Leave)], ..Fake::default() };
     assert_eq!(run("", &mut source, &[]).0.unwrap().outcome, Outcome::Ended);
 }
 

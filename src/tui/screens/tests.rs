@@ -193,13 +193,13 @@ fn overlays_and_states_look_as_they_did() {
     deliver(&mut model, MadeUp::new(Knobs::default()).1);
     snapshot("idle", &model, (80, 24));
     let cause = "connection refused".to_owned();
-    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Unreachable { since_s: 4.0, cause })));
+    update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Unreachable { since_s: 4.0, cause })));
     snapshot("unreachable", &model, (80, 24));
     press(&mut model, KeyCode::Char('?'));
     snapshot("help", &model, (80, 24));
     press(&mut model, KeyCode::Esc);
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
-    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite(question))));
+    update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::FirstWrite(question))));
     snapshot("first_write", &model, (80, 24));
 }
 

@@ -50,7 +50,7 @@ fn states() -> Vec<Model> {
     }
     let mut asked = model;
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
-    update(&mut asked, Msg::Delivery(Delivery::Notice(Notice::FirstWrite(question))));
+    update(&mut asked, Msg::Delivery(Delivery::Notice(0, Notice::FirstWrite(question))));
     states.push(asked);
     states.push(model_of(fixture::outage()));
     states.push(Model::new(Knobs::default(), TimelineOptions::default()));

@@ -1,0 +1,194 @@
+//! The session of a plan from its beginning to what became of it, whoever listens to it meanwhile.
+
+use std::sync::mpsc::Receiver;
+
+use anyhow::Context as _;
+
+use super::{
+    Failure, SessionPlan, UsageError,
+    destination::{Destination, destination},
+    listener::{Listener, listen},
+    metrics::Serving,
+};
+use crate::{
+    app::Program,
+    knobs::{Knobs, MAX_CLIENTS},
+    load::most_clients,
+    server::value_words,
+    session::{
+        Kept, Notice, Writer,
+        running::{EndedBy, Keys, Peer, Session, StartError},
+    },
+    signals::{Signal, listen as signals},
+    units, untrusted,
+};
+
+/// What is said last where a session could not undo everything.
+const STAYS_BEHIND: &str = "the server is not as it was before, as said above";
+
+/// The signals that end a program without a screen, from now on.
+///
+/// # Errors
+/// When the system does not let them be taken.
+pub fn ends() -> Result<Receiver<Signal>, Failure> {
+    Ok(signals(&Signal::ENDS).context("cannot take signals")?)
+}
+
+/// A session that runs.
+pub(super) struct Running {
+    /// Who listens to it.
+    pub(super) peer: Peer,
+    /// The knobs that it began with.
+    pub(super) knobs: Knobs,
+    /// What it was begun by.
+    pub(super) program: Program,
+    /// What it is recorded to.
+    pub(super) files: Vec<String>,
+    /// What is kept of it for exports from a screen.
+    pub(super) kept: Option<Kept>,
+    /// What its nodes are called, where it has several.
+    names: Vec<String>,
+    session: Session,
+    destination: Destination,
+    /// Its figures as they are served, to its end.
+    metrics: Option<Serving>,
+}
+
+impl Running {
+    /// Starts that of `plan`. No node is asked for anything before all are reached.
+    ///
+    /// # Errors
+    /// When outputs cannot be opened, a server cannot be reached, or a load may not be.
+    pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
+        // The session takes those that end it, whatever a screen is doing.
+        let ends = ends()?;
+        // Before anything else: what cannot be created is told at once.
+        let named = plan.outputs.record.iter().flatten().next();
+        let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
+        let exports = plan.outputs.exports.iter().map(super::Export::create);
+        plan.commission.exports = exports.collect::<Result<_, _>>()?;
+        let metrics = plan.outputs.metrics.as_ref().map(Serving::start).transpose()?;
+        let destination = destination(&plan)?;
+        let files = plan.record_to(recording, &destination)?;
+        plan.settle(&destination)?;
+        let SessionPlan { commission, words, names, .. } = plan;
+        let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
+        let recordings = commission.recordings_in.clone();
+        let count = 1 + usize::from(metrics.is_some()) + usize::from(is_attended);
+        let started = Session::start(commission, ends, count);
+        let (session, mut peers) = started.map_err(|error| refused(error, &names))?;
+        let kept = peers.pop_if(|_| is_attended).map(|peer| Kept::start(&recordings, peer));
+        if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
+            metrics.count(peer)?;
+        }
+        let program = words.program(destination.built_in.is_some());
+        let peer = peers.remove(0);
+        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics })
+    }
+
+    /// Hands what it delivers to `listeners` until it is over, and waits for its end.
+    ///
+    /// # Errors
+    /// When a listener fails, when a signal ended it or a server refused the load, when it was not recorded to its end, when
+    /// something of it stays behind on a server, and then when what came of it is not what was asked for.
+    pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
+        listen(&self.peer, listeners);
+        let mut said = Ok(());
+        for listener in &mut *listeners {
+            said = said.and(listener.finish());
+        }
+        self.end(said)?;
+        listeners.iter_mut().try_for_each(|listener| listener.verdict())
+    }
+
+    /// Waits for its end; `shown` is what became of whoever listened.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), but for what came of it.
+    pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
+        let Self { session, destination, metrics, names, .. } = self;
+        let ended = session.end();
+        drop((destination, metrics));
+        shown.and(match (ended.by, ended.recorded, ended.left.first()) {
+            // A terminal that goes is an error of the screen as well: the signal says more.
+            (EndedBy::Signal, ..) => return Err(Failure::Interrupted),
+            (EndedBy::Refusal(node, cause), ..) => {
+                Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names))
+            }
+            (EndedBy::Itself, Err(error), _) => Err(Failure::Failed(error.into())),
+            (EndedBy::Itself, Ok(()), None) => Ok(()),
+            (EndedBy::Itself, Ok(()), Some(node)) => {
+                Err(Failure::Failed(anyhow::anyhow!(STAYS_BEHIND)).of_node(*node, &names))
+            }
+        })
+    }
+}
+
+impl SessionPlan {
+    /// Has it recorded, to this file or to a new one that is called by where it goes; what it is recorded to, in words.
+    fn record_to(
+        &mut self,
+        mut recording: Option<Writer>,
+        destination: &Destination,
+    ) -> Result<Vec<String>, Failure> {
+        if self.outputs.record.is_some() && recording.is_none() {
+            let target = destination.target.address.to_string();
+            let fresh = Writer::fresh(&self.commission.recordings_in, &target);
+            recording = Some(fresh.map_err(anyhow::Error::from)?);
+        }
+        let mut files: Vec<_> = recording.iter().map(|writer| untrusted::path(writer.path())).collect();
+        if let Some(every) = self.outputs.rotate {
+            recording = recording.map(|writer| writer.rotated(every));
+            let each = units::latency(every.as_nanos() as u64);
+            files.iter_mut().for_each(|file| *file += &format!(", and a new one for each {each}"));
+        }
+        self.commission.recording = recording;
+        Ok(files)
+    }
+
+    /// Settles what depends on where the session goes, and looks at it.
+    fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
+        let commission = &mut self.commission;
+        commission.plan.target = destination.target.clone();
+        if destination.built_in.is_some() {
+            if matches!(commission.keys, Keys::Runs { kept: true }) {
+                let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
+                return Err(UsageError::of(text));
+            }
+            commission.keys = Keys::OwnServers;
+            commission.knobs.load |= self.loads_own;
+            // Both ends of a connection to it are files of this process.
+            commission.most_clients = most_clients(commission.plan.threads, 2);
+        }
+        self.check_clients()?;
+        let commission = &mut self.commission;
+        let needs_consent = commission.keys != Keys::OwnServers && !commission.is_allowed;
+        let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
+        if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
+            return Err(UsageError::asks(format!(
+                "{} of {} would be set to {} and back for everybody who uses it.",
+                parameter.name,
+                commission.plan.target.address,
+                value_words(to)
+            )));
+        }
+        commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
+        commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
+        let most = commission.most_clients;
+        // Whoever tries it with the built-in server is told when it matters.
+        let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
+        commission.notices.extend(matters.then(|| {
+            Notice::Info(format!("the limit of open files (ulimit -Hn) allows {most} clients at the most"))
+        }));
+        Ok(())
+    }
+}
+
+fn refused(error: StartError, names: &[String]) -> Failure {
+    match error {
+        StartError::Asks(node, question) => Failure::from(UsageError::asks(question)).of_node(node, names),
+        StartError::Interrupted => Failure::Interrupted,
+        StartError::Refused(node, _) => Failure::Failed(error.into()).of_node(node, names),
+        error => Failure::Failed(error.into()),
+    }
+}
