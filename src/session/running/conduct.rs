@@ -123,8 +123,7 @@ impl Running {
     fn answer(&mut self, yes: bool) {
         if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
             node.fills &= yes;
-            let admission = node.gate.answer(yes, &node.control);
-            node.obey(admission, &mut self.live, &mut self.peers);
+            node.gate.answer(yes);
         }
     }
 

@@ -91,9 +91,9 @@ impl Gate {
         Some(knobs)
     }
 
-    /// Nobody waits for the answer to a question about harm any more.
-    fn take_warning_back(&mut self) {
-        if let Stage::Warning(before) = &mut self.stage {
+    /// What was asked or allowed was about knobs that nobody wants any more.
+    fn take_back(&mut self) {
+        if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
             self.stage = std::mem::replace(before, Stage::Shut);
             self.question = None;
         }
@@ -119,10 +119,9 @@ impl Gate {
 
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
-        self.take_warning_back();
+        self.take_back();
         let others = others(&knobs);
-        let writes = !span(&knobs).is_empty() || !others.is_empty() || self.lacking(&knobs).is_some();
-        if !writes && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
+        if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
             self.held = Some(knobs);
             return self.pass();
         }
@@ -137,10 +136,14 @@ impl Gate {
                 return self.pass();
             }
             Stage::Open | Stage::Extending(_) => return self.go_on(control),
-            Stage::Shut | Stage::Allowed => self.stage = Stage::Surveying(self.survey(control)),
+            Stage::Shut => self.stage = Stage::Surveying(self.survey(control)),
             _ => {}
         }
         None
+    }
+
+    fn writes(&self, knobs: &Knobs) -> bool {
+        !span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
     }
 
     /// Asks what lives there, and whether what waits can be asked at all.
@@ -193,7 +196,11 @@ impl Gate {
         if !self.stage.is_allowed() {
             return None;
         }
-        self.go_on(control).map(Admission::Pass)
+        self.take_back();
+        // What only reads opens nothing.
+        let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
+        let passed = if writes { self.go_on(control) } else { self.let_pass() };
+        passed.map(Admission::Pass)
     }
 
     /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
@@ -250,7 +257,7 @@ impl Gate {
                 drop(answer.wait(limit)?);
                 self.go_on(control).map(Admission::Pass)
             }
-            Stage::Shut | Stage::Asking | Stage::Allowed | Stage::Warning(_) | Stage::Open => None,
+            Stage::Shut | Stage::Asking | Stage::Warning(_) | Stage::Allowed(_) | Stage::Open => None,
         }
     }
 
@@ -293,29 +300,21 @@ impl Gate {
     }
 
     /// A person answered.
-    pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Admission> {
-        if !self.stage.is_asking() {
-            return None;
-        }
-        let is_first = matches!(self.stage, Stage::Asking);
-        self.take_warning_back();
-        if !yes {
-            if is_first {
-                self.stage = Stage::Shut;
-            }
+    pub fn answer(&mut self, yes: bool) {
+        let before = match &mut self.stage {
+            Stage::Warning(before) => std::mem::replace(&mut **before, Stage::Shut),
+            Stage::Asking => Stage::Shut,
+            _ => return,
+        };
+        self.question = None;
+        if yes {
+            self.caution.accept(self.held.as_ref());
+            self.stage = Stage::Allowed(Box::new(before));
+        } else {
             self.caution.decline();
             self.held = None;
-            return None;
+            self.stage = before;
         }
-        self.caution.accept(self.held.as_ref());
-        if is_first {
-            self.stage = Stage::Allowed;
-            return None;
-        }
-        // What only reads opens nothing.
-        let is_open = matches!(self.stage, Stage::Open | Stage::Extending(_));
-        let passed = if is_open { self.go_on(control) } else { self.let_pass() };
-        passed.map(Admission::Pass)
     }
 
     fn surveyed(&mut self, survey: &Survey) -> Option<Admission> {
@@ -349,7 +348,7 @@ impl Gate {
             (Some(harm), None) => format!("{harm}. Continue?"),
             (None, Some(question)) => question,
             (None, None) => {
-                self.stage = Stage::Allowed;
+                self.stage = Stage::Allowed(Box::new(Stage::Shut));
                 return None;
             }
         };

@@ -5,6 +5,8 @@
 //!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
 //!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
 //! ```
+//! It may have several nodes, each with its control plane, its gate and what is undone there; all have the same knobs, and one
+//! of them, or each, carries the load.
 //! Peers listen and send orders; none of them can hold it up: what goes to them waits in a queue of their own, and its end
 //! waits for none.
 

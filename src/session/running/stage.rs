@@ -16,10 +16,10 @@ pub(super) enum Stage {
     Surveying(Answer<Survey>),
     /// A person is being asked.
     Asking,
-    /// Nothing is left to be asked here, and nothing is written yet.
-    Allowed,
     /// A person is being asked about knobs that may do harm; what was there before the question goes on.
     Warning(Box<Stage>),
+    /// Nothing is left to be asked here about what waits, and nothing of it is done yet.
+    Allowed(Box<Stage>),
     /// The marker is being set.
     Marking(Answer<()>),
     /// This setup is being run.
@@ -41,9 +41,9 @@ impl Stage {
         matches!(self, Self::Asking | Self::Warning(_))
     }
 
-    /// Whether nothing is left to be asked, and nothing is written yet.
+    /// Whether nothing is left to be asked about what waits, and nothing of it is done yet.
     pub fn is_allowed(&self) -> bool {
-        matches!(self, Self::Allowed)
+        matches!(self, Self::Allowed(_))
     }
 
     /// Whether what waits was allowed, and will pass by itself.

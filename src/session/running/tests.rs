@@ -322,3 +322,37 @@ fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
     peers[1].order(Order::End);
     assert_eq!(session.end().by, EndedBy::Itself);
 }
+
+#[test]
+fn every_node_is_asked_about_before_one_is_loaded_and_then_the_load_goes_where_it_is_carried() {
+    let servers = [(); 2].map(|()| demo::Server::start(demo::Options::default()).unwrap());
+    let others = vec![commission(&servers[1], Keys::OwnServers).plan.target];
+    let both = Commission { others, carrier: Some(0), ..watched(&servers[0], of_keys(2 << 20)) };
+    let (session, peers, _signals) = start(both, 1);
+    for asked in [0, 1] {
+        let of = loop {
+            match peers[0].next_within(PATIENCE).expect("the session goes on") {
+                Delivery::Notice(node, Notice::Danger(_)) => break node,
+                Delivery::Record(record) => {
+                    assert!(!matches!(&*record, Record::Segment(segment) if segment.knobs.load));
+                }
+                _ => {}
+            }
+        };
+        assert_eq!(of, asked);
+        peers[0].order(Order::AllowWrites(true));
+    }
+    let loaded = || {
+        next(&peers[0], |record| match record {
+            Record::Segment(segment) if segment.knobs.load => Some(segment.node),
+            _ => None,
+        })
+    };
+    assert_eq!(loaded(), 0);
+    peers[0].order(Order::Carry(1));
+    assert_eq!(loaded(), 1);
+    peers[0].order(Order::Carry(2));
+    peers[0].order(Order::End);
+    assert_eq!(refused(&peers[0]), [Order::Carry(2)]);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}
