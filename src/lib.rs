@@ -17,7 +17,7 @@
 //! | room | what lives there | what it must not know |
 //! |---|---|---|
 //! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
-//! | [`events`] | what can happen: each event with its fields, its name and its words | who tells it |
+//! | [`events`] | what can happen: each event with its fields, its name and its words | who reports it |
 //! | [`gauge`] | the table of all figures that are sampled of server and host | who reads them |
 //! | [`untrusted`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
@@ -65,7 +65,7 @@
 //!
 //! An event, from its cause to its words:
 //! 1. `Poller::poll` (server): what two polls differ in is a [`EventKind`](events::EventKind), a kind with fields; load and
-//!    probes tell of losses, which `TargetRecords` (session) turns into the same.
+//!    probes report losses, which `TargetRecords` (session) turns into the same.
 //! 2. `TargetRecords::take`: it becomes an [`Event`](session::Event), with the time of the session.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): it has its place in time.
 //! 4. `Display` of [`EventKind`](events::EventKind): the words, for screen, lines and file alike.

@@ -131,26 +131,26 @@ fn hand_on(mut arriving: Signals) {
 /// How long a signal may take from the moment at which the process goes on to its handler, which any thread runs.
 const HANDLED_WITHIN: Duration = Duration::from_millis(20);
 
-/// Whether the process was stopped and told to go on.
+/// Whether the process was stopped and continued.
 pub struct Continued {
-    was_told: Arc<AtomicBool>,
+    was_continued: Arc<AtomicBool>,
     handler: Option<SigId>,
 }
 
 impl Continued {
     /// Looks out from now on. Where the system does not allow that, nothing will be seen.
     pub fn watch() -> Self {
-        let was_told = Arc::new(AtomicBool::new(false));
-        let handler = flag::register(SIGCONT, Arc::clone(&was_told)).ok();
-        Self { was_told, handler }
+        let was_continued = Arc::new(AtomicBool::new(false));
+        let handler = flag::register(SIGCONT, Arc::clone(&was_continued)).ok();
+        Self { was_continued, handler }
     }
 
-    /// Whether it was told to since the last call; to be asked when it seems so, for it may wait a moment.
+    /// Whether it was continued since the last call; to be asked when it seems so, for it may wait a moment.
     pub fn take(&self) -> bool {
-        let is_told = || self.was_told.swap(false, Ordering::Relaxed);
-        is_told() || {
+        let continued = || self.was_continued.swap(false, Ordering::Relaxed);
+        continued() || {
             thread::sleep(HANDLED_WITHIN);
-            is_told()
+            continued()
         }
     }
 }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_told_no_password_before_it_has_answered() {
+    fn a_stranger_gets_no_password_before_it_has_answered() {
         let greeting = Greeting::stepwise(&with_password(None));
         let (mut greeter, first) = greeting.begin();
         let mut said = vec![text(first)];
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memcached_that_asks_nobody_is_told_no_password() {
+    fn a_memcached_that_asks_nobody_gets_no_password() {
         let target = Target { dialect: Dialect::Memcached, ..with_password(Some("ann")) };
         let said = Greeting::new(&target, "me");
         assert_eq!(text(said.begin().1), "set redyno-auth 0 -1 10 ann s3cret mn ");

@@ -3,7 +3,7 @@
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
 //!            │     │      └── as far as the target asks for them
-//!            │     └ first, and without a password: a stranger must not be told one
+//!            │     └ first, and without a password: a stranger must not get one
 //!            └ if the target asks for it
 //! ```
 
@@ -59,7 +59,7 @@ impl Conversation<'_> {
         let mut is_known = false;
         loop {
             let turn = self.ask(words, &mut greeter, greeting)?;
-            // The first answer tells who it is.
+            // The first answer identifies the server.
             if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
                 return Err(self.stranger());
             }

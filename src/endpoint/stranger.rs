@@ -1,4 +1,4 @@
-//! Who answered, when it was not whom we expected: told by its first bytes.
+//! Which server answered, when it was not the expected one: its first bytes identify it.
 
 use super::{Party, ReachError, Target};
 use crate::{protocol::Dialect, untrusted};
@@ -16,11 +16,11 @@ enum Stranger {
     Tls,
     /// A protocol whose server speaks first or answers in its own way; its name and what it said.
     Other(&'static str, String),
-    /// Bytes that tell nothing.
+    /// Bytes that identify nothing.
     Unknown,
 }
 
-/// What to tell of somebody who answered with `bytes`.
+/// The error for a server that answered with `bytes`.
 pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     let party = Party::of(target);
     match recognize(bytes) {
@@ -33,7 +33,7 @@ pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     }
 }
 
-/// Tells by its first bytes who it is.
+/// Identifies a server by its first bytes.
 fn recognize(bytes: &[u8]) -> Stranger {
     let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
     match bytes {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn well_known_servers_are_told_by_their_first_bytes() {
+    fn well_known_servers_are_recognized_by_their_first_bytes() {
         let other = |name, text: &str| Stranger::Other(name, text.to_owned());
         let cases: [(&[u8], Stranger); 11] = [
             (b"HTTP/1.1 400 Bad Request\r\nServer: x", Stranger::Http("HTTP/1.1 400 Bad Request".into())),

@@ -7,7 +7,7 @@ pub struct About {
     pub name: &'static str,
     /// The panel that it stands in.
     pub group: Group,
-    /// Its name within that panel; empty where it is told as a part of something else.
+    /// Its name within that panel; empty where it is shown as a part of something else.
     pub label: &'static str,
     /// What it counts.
     pub unit: Unit,
@@ -51,11 +51,11 @@ pub enum Unit {
     Bytes,
     /// Bytes; 0 is no limit.
     Limit,
-    /// A share of one, told in percent.
+    /// A share of one, shown in percent.
     Ratio,
     /// So many times as much.
     Times,
-    /// Seconds, told as a clock does.
+    /// Seconds, shown as a clock does.
     Seconds,
     /// Seconds since something happened.
     Ago,
@@ -70,7 +70,7 @@ pub enum Unit {
 pub enum Kind {
     /// As it is.
     Level,
-    /// What was added since the previous sample; told per second.
+    /// What was added since the previous sample; shown per second.
     Added,
     /// Seconds that were added, per second that passed.
     Share,

@@ -39,7 +39,7 @@ const UP_DOWN: Unit = Flag("down", "up");
 
 gauges! {
     Cpu "cpu" Work "cpu" Ratio, Share Own, 1.0 Never
-        "Share of one core used by the main thread where the server tells, else by the process.";
+        "Share of one core used by the main thread where the server reports it, else by the process.";
     Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
         "Share of the time in which the main thread was at work (Valkey 9.1).";
     CpuUser "cpu_user" Work "user" Ratio, Share Stat("rusage_user"), 1.0 Never
@@ -129,10 +129,10 @@ gauges! {
 }
 
 impl Group {
-    /// Its gauges that are told by themselves.
+    /// Its gauges that are shown by themselves.
     pub fn gauges(self) -> impl Iterator<Item = Gauge> {
-        let told = move |about: &About| about.group == self && !about.label.is_empty();
-        GAUGES.into_iter().filter(move |gauge| told(gauge.about()))
+        let is_shown = move |about: &About| about.group == self && !about.label.is_empty();
+        GAUGES.into_iter().filter(move |gauge| is_shown(gauge.about()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! This machine as redyno sees it from inside: what our own threads cost and how long they wait for a core, and what
 //! becomes of our memory.
 //!
-//! It asks the operating system and judges nothing; what a figure means is told elsewhere.
+//! It asks the operating system and judges nothing; [`diagnose`](crate::diagnose) knows what a figure means.
 
 mod heap;
 mod own_sockets;

@@ -1,9 +1,9 @@
-//! Which connections are our own, where the server cannot tell: a memcached knows no names of clients.
+//! Which connections are our own, where the server does not know: a memcached knows no names of clients.
 
 use std::net::IpAddr;
 
-/// How many TCP connections this process has to this port, of this address where it is known; `None` where the system does
-/// not tell.
+/// How many TCP connections this process has to this port, of this address where it is known; `None` where the system
+/// does not report them.
 pub fn connections_to(host: Option<IpAddr>, port: u16) -> Option<u64> {
     of_system::count(host, port)
 }

@@ -23,7 +23,7 @@ pub struct Lap {
     pub length_ns: u64,
     /// Time on a core, user and system, in ns.
     pub cpu_ns: u64,
-    /// Time in which it could have run and waited for a core, in ns; `None` where the system does not tell: only
+    /// Time in which it could have run and waited for a core, in ns; `None` where the system does not report it: only
     /// Linux does, when it was built with scheduler statistics.
     pub run_delay_ns: Option<u64>,
 }
@@ -45,7 +45,7 @@ impl OwnThread {
     }
 
     /// Time since the thread began in which it could have run and waited for a core, in ns; `None` where the system does not
-    /// tell. To be called on the same thread; it begins no lap.
+    /// report it. To be called on the same thread; it begins no lap.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }
@@ -151,7 +151,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn linux_tells_the_run_queue_delay_and_it_never_shrinks() {
+    fn linux_reports_the_run_queue_delay_and_it_never_shrinks() {
         let mut own = OwnThread::current();
         work();
         let first = own.run_delay_ns.expect("this kernel keeps scheduler statistics");

@@ -187,12 +187,12 @@ mod tests {
         for text in ["GET 5", "get 5", " GET  5 "] {
             assert_eq!(set(text), Ok("GET:SET 5:1".to_owned()), "{text}");
         }
-        for (text, told) in [
+        for (text, error) in [
             ("INCR 5", "'INCR 5' is no weight of an operation; write for example weight GET 5"),
             ("GET", "'GET' is no weight of an operation; write for example weight GET 5"),
             ("GET x", "'x' is not a count such as 50, 100k or 1.5M"),
         ] {
-            assert_eq!(set(text).unwrap_err().to_string(), told);
+            assert_eq!(set(text).unwrap_err().to_string(), error);
         }
     }
 

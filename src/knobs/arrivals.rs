@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_that_is_no_choice_is_told_the_choices() {
+    fn the_error_for_an_unknown_word_lists_the_choices() {
         assert_eq!("Poisson".parse(), Ok(Arrivals::Poisson));
         assert_eq!("shed".parse(), Ok(Backlog::Shed));
         let error = "uniform".parse::<Arrivals>().unwrap_err();

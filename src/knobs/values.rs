@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_is_told_by_its_rate_and_what_is_unusual() {
+    fn an_open_loop_is_described_by_its_rate_and_what_is_unusual() {
         let open = Knobs { rate: Some(5000), ..Knobs::default() };
         assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
         let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
@@ -198,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_with_how_they_are_drawn_where_that_is_not_uniformly() {
-        let told = |knobs: &Knobs| Knobs { load: true, ..knobs.clone() }.to_string();
-        assert!(told(&Knobs::default()).ends_with(", 32 B values, 10 k keys"));
+    fn keys_are_described_with_how_they_are_drawn_where_that_is_not_uniformly() {
+        let text = |knobs: &Knobs| Knobs { load: true, ..knobs.clone() }.to_string();
+        assert!(text(&Knobs::default()).ends_with(", 32 B values, 10 k keys"));
         let zipfian = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
         let zipfian = Knobs { workload: zipfian, ..Knobs::default() };
-        assert!(told(&zipfian).ends_with(", 10 k keys, zipfian 0.99"), "{}", told(&zipfian));
+        assert!(text(&zipfian).ends_with(", 10 k keys, zipfian 0.99"), "{}", text(&zipfian));
         let wrong = "gaussian 99999 -".parse().unwrap();
         let error = Knobs { workload: zipfian.workload.drawn_by(wrong), ..zipfian }.checked().unwrap_err();
         assert_eq!(

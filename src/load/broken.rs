@@ -13,7 +13,7 @@ use crate::{
 /// Why a connection is over.
 #[derive(Debug, Error)]
 pub(super) enum Broken {
-    #[error("{}", told(.0))]
+    #[error("{}", words(.0))]
     Socket(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
@@ -33,7 +33,7 @@ pub(super) enum Broken {
 }
 
 /// What the system said, and where that is not enough what it means.
-fn told(error: &io::Error) -> String {
+fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable => format!("{error}: {NO_PORT}"),
         _ => error.to_string(),
@@ -76,8 +76,8 @@ mod tests {
         let broken =
             Broken::from(io::Error::from_raw_os_error(rustix::io::Errno::ADDRNOTAVAIL.raw_os_error()));
         assert_eq!(broken.kind(), ErrorKind::NoPort);
-        let told = broken.to_string();
-        assert!(told.contains("no local port is free") && told.contains("ip_local_port_range"), "{told}");
-        assert!(!told.contains('\n'), "{told}");
+        let text = broken.to_string();
+        assert!(text.contains("no local port is free") && text.contains("ip_local_port_range"), "{text}");
+        assert!(!text.contains('\n'), "{text}");
     }
 }

@@ -10,7 +10,7 @@ pub struct ClientCounts {
     pub watched_ns: u64,
     /// Time on a core, in ns.
     pub cpu_ns: u64,
-    /// Time in which it waited for a core, in ns; `None` where the system does not tell.
+    /// Time in which it waited for a core, in ns; `None` where the system does not report it.
     pub run_delay_ns: Option<u64>,
     /// Time in which clients were free to write and no record of the dataset was read for them, in ns; `None` where records
     /// were always there.
@@ -37,7 +37,7 @@ impl ClientCounts {
         self.held.reset();
     }
 
-    /// Counts a connection that was read so long after the poll told of it.
+    /// Counts a connection that was read so long after the poll reported it.
     #[inline]
     pub fn read_after(&mut self, ns: u64) {
         self.read_wait.record(ns);

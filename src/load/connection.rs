@@ -29,7 +29,7 @@ pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// What reading needs from the worker.
 pub(super) struct Reading<'a> {
-    /// When the bytes had come: at first when the poll returned that told of them.
+    /// When the bytes had come: at first when the poll returned that reported them.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
@@ -147,7 +147,7 @@ impl Connection {
         self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch())
     }
 
-    /// Whether the socket may hold more than was read, of which no event will tell.
+    /// Whether the socket may hold more than was read, for which no event will come.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }

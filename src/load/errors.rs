@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Key,
     /// The session ended before the reply came, or a thread of the load.
     Unanswered,
-    /// A server's error of a kind beyond the [`MAX_KINDS`] that are told apart.
+    /// A server's error of a kind beyond the [`MAX_KINDS`] that are counted apart.
     Other,
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tls_says_is_told_from_what_the_system_says() {
+    fn errors_of_tls_and_of_the_system_are_distinguished() {
         assert_eq!(ErrorKind::from(&io::Error::from(TlsFailure::UnknownIssuer)), ErrorKind::Tls);
         assert_eq!(ErrorKind::from(&io::Error::from(io::ErrorKind::InvalidData)), ErrorKind::Unreachable);
         assert_eq!(ErrorKind::from(&io::Error::from(io::ErrorKind::UnexpectedEof)), ErrorKind::Reset);

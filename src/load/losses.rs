@@ -4,7 +4,7 @@
 /// Something that happened in the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost connections, or got lost ones back, since its last tick. Told before the tick is closed.
+    /// A worker lost connections, or got lost ones back, since its last tick. Sent before the tick is closed.
     Losses {
         /// Which, from 0.
         worker: usize,
@@ -56,11 +56,11 @@ pub struct LossReport {
     pub still_lost: u64,
 }
 
-/// A worker's losses since it last told them.
+/// A worker's losses since its last report.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     report: LossReport,
-    /// Whether every connection is lost, as was last told.
+    /// Whether every connection is lost, as was last reported.
     is_down: bool,
 }
 
@@ -84,7 +84,7 @@ impl Losses {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }
 
-    /// What is to be told at the end of a tick, if anything.
+    /// The report at the end of a tick, if there is anything to report.
     pub(super) fn report(&mut self, still_lost: u64) -> Option<LossReport> {
         let changed = self.report.lost > 0 || self.report.back_ns > 0 || self.report.still_lost != still_lost;
         self.report.still_lost = still_lost;
@@ -111,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn that_all_are_lost_is_told_when_it_changes() {
+    fn that_all_are_lost_is_reported_when_it_changes() {
         let mut losses = Losses::default();
-        let told: Vec<_> = [false, true, true, false].map(|is_down| losses.turned(is_down)).into();
-        assert_eq!(told, [None, Some(true), None, Some(false)]);
+        let turns: Vec<_> = [false, true, true, false].map(|is_down| losses.turned(is_down)).into();
+        assert_eq!(turns, [None, Some(true), None, Some(false)]);
     }
 }

@@ -25,10 +25,10 @@ pub(super) struct Pace {
     backlog: Backlog,
     /// Whether its requests are due: the worker had a connection under this load, or failed to have one.
     begun: bool,
-    /// How many requests were due that [`take_due`](Self::take_due) has not told: of earlier schedules, and up to which
+    /// How many requests were due that [`take_due`](Self::take_due) has not counted: of earlier schedules, and up to which
     /// position of this one it has.
-    untold: u64,
-    told: u64,
+    uncounted: u64,
+    counted: u64,
 }
 
 /// What a schedule depends on. While it stays, so does the schedule.
@@ -42,7 +42,7 @@ struct ScheduleKey {
 impl Pace {
     /// A closed loop.
     pub(super) fn new() -> Self {
-        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, untold: 0, told: 0 }
+        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
     }
 
     /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. What was due before and
@@ -58,11 +58,11 @@ impl Pace {
             return 0;
         }
         let unsent = self.give_up(since_ns);
-        self.untold = self.take_due();
+        self.uncounted = self.take_due();
         let schedule = |s: ScheduleKey| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
         self.schedule = source.map(schedule);
         self.source = source;
-        self.told = 0;
+        self.counted = 0;
         self.begun = false;
         unsent
     }
@@ -95,7 +95,7 @@ impl Pace {
             && let Some(schedule) = &mut self.schedule
         {
             schedule.pass(now_ns);
-            self.told = schedule.position();
+            self.counted = schedule.position();
             self.begun = true;
         }
     }
@@ -103,18 +103,18 @@ impl Pace {
     /// How many requests were due since this was last asked, by the schedule's own count: a request counts when it is
     /// taken or passed over.
     pub(super) fn take_due(&mut self) -> u64 {
-        let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.told, Schedule::position);
-        let due = self.untold + (position - self.told);
-        self.untold = 0;
-        self.told = position;
+        let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.counted, Schedule::position);
+        let due = self.uncounted + (position - self.counted);
+        self.uncounted = 0;
+        self.counted = position;
         due
     }
 
-    /// So many of those that were passed over and not told yet were not due after all: there is a limit.
+    /// So many of those that were passed over and not counted yet were not due after all: there is a limit.
     pub(super) fn were_not_due(&mut self, n: u64) {
-        let of_earlier = n.min(self.untold);
-        self.untold -= of_earlier;
-        self.told += n - of_earlier;
+        let of_earlier = n.min(self.uncounted);
+        self.uncounted -= of_earlier;
+        self.counted += n - of_earlier;
     }
 
     /// Whether a request may be written at `now_ns`.
@@ -277,7 +277,7 @@ mod tests {
     fn a_change_of_the_rate_takes_effect_at_once_and_without_a_burst() {
         let mut pace = pace(&at(1000));
         let unsent = pace.follow(&at(2000), ALONE, SECOND_NS, 1);
-        assert_eq!(unsent, 1000, "what was due and not sent is told");
+        assert_eq!(unsent, 1000, "what was due and not sent is counted");
         pace.begin(SECOND_NS);
         assert_eq!(sent_by(&mut pace, SECOND_NS), 0);
         assert_eq!(sent_by(&mut pace, SECOND_NS + 10_000_000), 20);

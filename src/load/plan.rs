@@ -13,7 +13,7 @@ use crate::{
     workload::{KeyNames, Program, Values},
 };
 
-/// The name that load connections give themselves, so that `CLIENT LIST` tells them apart.
+/// The name that load connections give themselves, by which `CLIENT LIST` shows them.
 pub const CLIENT_NAME: &str = "redyno-load";
 
 /// How long the lookup of the host's name may take.
@@ -40,7 +40,7 @@ pub struct Plan {
     /// How many requests are due in all, those of a warm-up not counted: in closed loop those that are sent, in open loop also
     /// those that come to nothing. `None` is no limit.
     pub requests: Option<Requests>,
-    /// How long the load lasts after its warm-up; `None` is until it is told to end.
+    /// How long the load lasts after its warm-up; `None` is until it is ended.
     pub length: Option<Duration>,
 }
 

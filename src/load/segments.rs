@@ -248,8 +248,8 @@ mod tests {
         let gets = &first.counts[0];
         assert_eq!((gets.hits, gets.misses, first.bytes_out, first.connected), (1, 0, 20, 7));
         let late = collector.intervals.pop().unwrap();
-        let told = (late.generation, late.drain, late.counts[0].misses, late.start_ns, late.end_ns);
-        assert_eq!(told, (1, true, 1, 100, 130));
+        let figures = (late.generation, late.drain, late.counts[0].misses, late.start_ns, late.end_ns);
+        assert_eq!(figures, (1, true, 1, 100, 130));
         let second = collector.intervals.pop().unwrap();
         assert_eq!(
             (second.generation, second.start_ns, second.end_ns, second.closes_tick),
@@ -271,8 +271,8 @@ mod tests {
             replies.settle();
         }
         segments.close_tick(1, 250, 1);
-        let told = collector.intervals.pop().unwrap();
-        assert_eq!(told.client.held.latency().cells(), [(5, 1), (900, 1)]);
+        let interval = collector.intervals.pop().unwrap();
+        assert_eq!(interval.client.held.latency().cells(), [(5, 1), (900, 1)]);
     }
 
     #[test]
@@ -307,10 +307,10 @@ mod tests {
         segments.close_tick(1, 250, 1);
         answer(&mut segments, 1, "SET", false);
         segments.finish(300, 1);
-        let told: Vec<_> = std::iter::from_fn(|| collector.intervals.pop().ok())
+        let intervals: Vec<_> = std::iter::from_fn(|| collector.intervals.pop().ok())
             .map(|b| (b.start_ns, b.end_ns, b.drain, b.counts.iter().map(|counts| counts.ops).sum::<u64>()))
             .collect();
-        assert_eq!(told, [(0, 110, false, 1), (110, 250, true, 1), (250, 250, true, 1)]);
+        assert_eq!(intervals, [(0, 110, false, 1), (110, 250, true, 1), (250, 250, true, 1)]);
     }
 
     /// A pool of values of 64 MiB takes milliseconds to free, in which a worker would read no reply.

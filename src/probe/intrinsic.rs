@@ -42,7 +42,7 @@ const LOOK_EVERY_NS: u64 = 1_000_000;
 /// A running intrinsic probe, off at first; dropping it ends it.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// `None` only while it is dropped: hanging up is what tells the thread to end.
+    /// `None` only while it is dropped: hanging up ends the thread.
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
 }

@@ -35,7 +35,7 @@ pub struct Ping {
     /// How long each answer then lay in the kernel until the ping thread's wait returned: our own lateness in
     /// reading. The wake probe measures another thing, sleeps that end by a timer. `None` without stamps.
     pub pickup: Option<Latency>,
-    /// Round trips whose parts could not be told, by kind: `shared read` (bytes after the answer were read with
+    /// Round trips whose parts are unknown, by kind: `shared read` (bytes after the answer were read with
     /// it), `no stamp`, `doubt` (the ping thread was interrupted between two readings of clocks), `clock step` (the
     /// wall clock was set meanwhile), `order` (the stamps contradict each other, or the answer came after the
     /// wake-up).

@@ -1,4 +1,4 @@
-//! A probe's thread: named, told to stop and joined when its handle is dropped.
+//! A probe's thread: named, stopped and joined when its handle is dropped.
 
 use std::{
     io,

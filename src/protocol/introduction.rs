@@ -22,7 +22,7 @@ pub enum Step {
     Auth,
     /// Which protocol is spoken.
     Hello,
-    /// What is read is remembered for us, and its changes told.
+    /// The server remembers what we read, and sends its changes.
     Tracking,
     /// Which database is meant.
     Select,

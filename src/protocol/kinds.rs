@@ -1,8 +1,8 @@
-//! The kinds of errors that are told apart: one bound for whoever counts or tells what servers answer. Pure.
+//! The kinds of errors that are counted apart: one bound for whoever counts or reports what servers answer. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many kinds of errors are told apart of those that servers answer; what is beyond them is counted as [`OTHER`].
+/// So many kinds of errors that servers answer are counted apart; those beyond them are counted as [`OTHER`].
 /// Redis and Valkey have some thirty.
 pub const MAX_KINDS: usize = 64;
 
@@ -15,7 +15,7 @@ pub const OTHER: &str = "other";
 pub struct Kinds(BTreeSet<String>);
 
 impl Kinds {
-    /// Whether this kind is met for the first time, and is one that is told apart.
+    /// Whether this kind is met for the first time, and is one that is counted apart.
     pub fn is_new(&mut self, kind: &str) -> bool {
         let is_new = !self.0.contains(kind) && (is_ours(kind) || self.0.len() < MAX_KINDS);
         if is_new {
@@ -66,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_once_and_our_own_kinds_always() {
+    fn what_is_new_is_reported_once_and_our_own_kinds_always() {
         let mut kinds = Kinds::default();
-        let told = (0..1000).filter(|n| kinds.is_new(&format!("E{}", n % 500))).count();
-        assert_eq!(told, MAX_KINDS);
+        let new = (0..1000).filter(|n| kinds.is_new(&format!("E{}", n % 500))).count();
+        assert_eq!(new, MAX_KINDS);
         assert_eq!(
             [kinds.is_new("timeout"), kinds.is_new("timeout"), kinds.is_new("E0")],
             [true, false, false]

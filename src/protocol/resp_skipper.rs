@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_redis_is_told_even_without_a_line_end() {
+    fn what_is_no_redis_is_reported_even_without_a_line_end() {
         assert_eq!(
             replies(b"HTTP/1.1 400 Bad Request\r\n", &[]),
             Err(ProtocolError::NoReply("HTTP/1.1 400 Bad Request".into()))
@@ -355,8 +355,8 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_a_reply_are_told_before_it_and_their_own_are_not() {
-        for (stream, told) in [
+    fn elements_of_a_reply_are_reported_before_it_and_their_own_are_not() {
+        for (stream, expected) in [
             ("*3\r\n$1\r\na\r\n$-1\r\n:1\r\n+OK\r\n", "0, 1 null, 2, Value, Value"),
             ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
             ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1 null, 2, ERR a"),
@@ -365,7 +365,7 @@ mod tests {
         ] {
             let every_byte: Vec<_> = (1..stream.len()).collect();
             for cuts in [&[][..], &every_byte] {
-                assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), told, "{stream}");
+                assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), expected, "{stream}");
             }
         }
     }

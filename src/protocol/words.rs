@@ -9,7 +9,7 @@ pub struct Words {
     pub ping: &'static str,
     /// The answer to that.
     pub pong: &'static str,
-    /// Its command that tells its figures.
+    /// Its command that reports its figures.
     pub figures: &'static str,
     /// What it is asked while there is no load.
     pub questions: &'static str,
@@ -21,7 +21,7 @@ pub struct Words {
     pub socket_rights: &'static str,
     /// Its option for how many clients it takes.
     pub most_clients: &'static str,
-    /// How it is told who we are.
+    /// How it gets our credentials.
     pub credentials: &'static str,
     /// What to look at where it does not believe that.
     pub who_we_are: &'static str,

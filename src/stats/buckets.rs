@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_told_by_bucket_though_borders_come_and_go() {
+    fn what_was_added_is_counted_by_bucket_though_borders_come_and_go() {
         let before = [(1, 90), (33, 100)];
         let now = [(1, 190), (8, 195), (33, 206), (264, 207)];
         let added = Buckets::between(&before, &now).unwrap();

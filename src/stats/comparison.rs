@@ -8,7 +8,7 @@
 //!
 //! All compare logarithms; what they say are shares of the first side. Pure.
 
-/// The smallest difference that is worth telling, as a share of the first side.
+/// The smallest difference that is worth reporting, as a share of the first side.
 pub(super) const SMALLEST: f64 = 0.02;
 /// Two sides are the same if no difference above this can be.
 pub(super) const CLOSE: f64 = 0.05;
@@ -60,7 +60,7 @@ pub enum Reason {
     TooFew,
     /// The interval holds zero, and differences that matter.
     Noise,
-    /// The same, and so many more seconds would tell.
+    /// The same, and so many more seconds would decide it.
     MoreSeconds {
         /// Of the first side; none if that has enough.
         first: Option<f64>,

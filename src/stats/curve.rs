@@ -24,10 +24,10 @@ pub fn nines_of(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 1.0)).log10()
 }
 
-/// How many nines an axis needs for all that `count` samples can tell, 2 to [`MOST_NINES`].
+/// How many nines an axis needs for all that `count` samples support, 2 to [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
-    let told = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
-    ((told - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
+    let supported = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
+    ((supported - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
 }
 
 impl Latency {
@@ -46,7 +46,7 @@ impl Latency {
             }
             value_ns.clamp(self.min_ns(), self.max_ns())
         };
-        quantiles.map(|quantile| self.is_told(quantile).then(|| at(quantile))).collect()
+        quantiles.map(|quantile| self.is_supported(quantile).then(|| at(quantile))).collect()
     }
 }
 

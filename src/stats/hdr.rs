@@ -162,7 +162,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
 /// How the values lie in cells.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    /// The binary logarithm of the lowest value that is told apart.
+    /// The binary logarithm of the lowest value that is distinguished.
     unit_bits: u32,
     /// The binary logarithm of the half of a bucket's cells.
     half_bits: u32,
@@ -171,7 +171,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The layout that the header tells, and the bytes behind it.
+    /// The layout from the header, and the bytes behind it.
     fn read(unpacked: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let Some((header, counts)) = unpacked.split_first_chunk::<HEADER>() else {
             return Err(DecodeError::Damaged("it ends within its header"));

@@ -115,11 +115,11 @@ impl Latency {
     /// [`value_at_quantile`](Self::value_at_quantile) where at least ten samples lie above it, else `None`: a
     /// p99.9 of 100 samples is their maximum by another name.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
-        self.is_told(quantile).then(|| self.value_at_quantile(quantile))
+        self.is_supported(quantile).then(|| self.value_at_quantile(quantile))
     }
 
     /// Whether at least ten samples lie above `quantile`.
-    pub(super) fn is_told(&self, quantile: f64) -> bool {
+    pub(super) fn is_supported(&self, quantile: f64) -> bool {
         // 1 - 0.9999 is a hair more than 0.0001 in binary; a count of exactly 10 above must pass.
         self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }

@@ -10,7 +10,7 @@ const TICKS_PER_HALF: u32 = 5;
 const SCALE: f64 = 1e6;
 
 /// The distribution as rows of value in ms, share at or below it, count, and 1/(1 − share); then mean, deviation, maximum
-/// and count. What lies over range is in no row, and told behind them.
+/// and count. What lies over range is in no row, and counted behind them.
 pub fn percentile_table(latency: &Latency) -> String {
     let mut histogram = empty_cells();
     for &(value_ns, n) in latency.cells() {

@@ -2,7 +2,7 @@
 //!
 //! Each run is one value; the logarithms of both sides are taken to have one variance (Student's t-test of two samples). What a
 //! machine does to a run as a whole, where its memory lies, how warm it is, is in that variance, which no single run can
-//! tell. Pure.
+//! show. Pure.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},

@@ -66,13 +66,13 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     if widest(by_noise) <= CLOSE || (size.exp_m1() >= SMALLEST && by_noise < size) {
         return Verdict::NotClear(Reason::Drift);
     }
-    // It is told as soon as the interval leaves out zero, or a difference that matters.
+    // It is clear as soon as the interval leaves out zero, or a difference that matters.
     let enough = size.max(CLOSE - size);
     let fewer = values.0.min(values.1) as f64;
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// So many values of each would tell, an estimate, where there are `values`, each of a second.
+/// So many values of each would decide it, an estimate, where there are `values`, each of a second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_values_tell_nothing_and_neither_does_nothing() {
+    fn a_few_values_show_nothing_and_neither_does_nothing() {
         let more = |first, second| Verdict::NotClear(Reason::MoreSeconds { first, second });
         let short = compare(stretch(0.0, &[1.0; 9]), stretch(9.0, &[9.0; 50]), Better::Higher);
         assert_eq!((short.verdict, short.interval), (more(Some(1.0), 1.0), None));

@@ -1,6 +1,6 @@
 //! Whether a series has become steady: whether the mean of its values is known well enough.
 //!
-//! Values that follow each other depend on each other, so n of them tell as much as n(1−ρ)/(1+ρ) that do not, where ρ is the
+//! Values that follow each other depend on each other, so n of them are worth n(1−ρ)/(1+ρ) that do not, where ρ is the
 //! correlation of neighbours (lag 1), with what short series show too little of it added (Marriott and Pope, Biometrika 41, 1954),
 //! and negative ones count as none. A series that climbs or falls is one of high correlation: it takes long to be called steady, as
 //! it should. Pure.

@@ -15,7 +15,7 @@ use super::{
     recorder::SIGNIFICANT_DIGITS,
 };
 
-/// The fields that the sum and the cells tell.
+/// The fields that are computed from the sum and the cells.
 pub(crate) const COMPUTED: [&str; 7] =
     ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 /// Ten years in µs: a longer latency is none of a session.
@@ -29,7 +29,7 @@ const COARSE_DIGITS: u8 = 1;
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
-    /// Whole, so that sums of sums are exact; `None` where 64 bits do not hold it, and the mean tells it.
+    /// Whole, so that sums of sums are exact; `None` where 64 bits do not hold it, and the mean replaces it.
     sum_ns: Option<u64>,
     min_us: f64,
     /// Recordings leave it out where there is a sum.

@@ -12,7 +12,7 @@
 //! with it. It is a model: whoever shows it says so. Pure.
 
 /// The fewest different N. Three coefficients fit three points always, and with one point more chance fits the fourth well too
-/// often: a κ that is told from none would need a Student of 12.7. With five it is 4.3.
+/// often: a κ that differs from none would need a Student of 12.7. With five it is 4.3.
 const LEAST_POINTS: usize = 5;
 /// The law does not describe points that lie further from it, as a share of X (root of the mean square).
 const POOR: f64 = 0.1;
@@ -69,8 +69,8 @@ impl Usl {
         }
         let law = Self { lambda: 1.0 / one, sigma: shared / one, kappa: agreed / one, knee: None };
         let student = STUDENT.get(freedom - 1).unwrap_or(&2.0);
-        let is_told = without_cost.squares - whole.squares > student.powi(2) * square.max(LEAST_SQUARE);
-        Some(Self { knee: law.turn().filter(|knee| is_told && is_in_reach(*knee, points)), ..law })
+        let is_clear = without_cost.squares - whole.squares > student.powi(2) * square.max(LEAST_SQUARE);
+        Some(Self { knee: law.turn().filter(|knee| is_clear && is_in_reach(*knee, points)), ..law })
     }
 
     /// The throughput at a concurrency of `n`.
@@ -188,12 +188,12 @@ mod tests {
             let knee = Usl::of(&noisy(turns, 0.03, *seed)).and_then(|found| found.knee());
             knee.is_some_and(|knee| (75.0..130.0).contains(&knee.at))
         };
-        let told =
+        let has_knee =
             |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee().is_some());
-        let (near, told) = ((0..300).filter(near).count(), (0..300).filter(told).count());
+        let (near, has_knee) = ((0..300).filter(near).count(), (0..300).filter(has_knee).count());
         assert!(near >= 290, "{near} of 300");
         // Half of the 5 % are of the other side.
-        assert!(told <= 15, "{told} of 300");
+        assert!(has_knee <= 15, "{has_knee} of 300");
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knee_that_nobody_came_near_is_not_told() {
+    fn a_knee_that_nobody_came_near_is_not_reported() {
         let far = law(1000.0, 0.03, 0.97 / 1e4);
         let seen = |concurrencies| Usl::of(&points(far, concurrencies)).unwrap().knee();
         assert_eq!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0]), None);

@@ -84,13 +84,13 @@ mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
 
-    fn told(levels: &[Level]) -> Vec<(String, u64)> {
+    fn rows(levels: &[Level]) -> Vec<(String, u64)> {
         levels.iter().map(|level| (format!("{:.3}", level.percent), level.count)).collect()
     }
 
     /// The percentiles and counts of a run of redis-benchmark over 1000 requests.
     #[test]
-    fn percentiles_halve_the_rest_and_the_end_is_told_twice() {
+    fn percentiles_halve_the_rest_and_the_end_is_given_twice() {
         let levels = over_percentiles(&latency_of(1..=1000));
         let expected = [
             ("0.000", 1),
@@ -106,12 +106,12 @@ mod tests {
             ("99.902", 1000),
             ("100.000", 1000),
         ];
-        assert_eq!(told(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
+        assert_eq!(rows(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
     }
 
     /// As memtier_benchmark walks, ten steps a half.
     #[test]
-    fn more_steps_are_told_also_where_they_are_one_cell() {
+    fn more_steps_are_given_also_where_they_are_one_cell() {
         let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);
         let percents: Vec<_> = levels.iter().map(|level| level.percent).collect();
         assert_eq!(
@@ -126,17 +126,17 @@ mod tests {
     #[test]
     fn one_cell_is_the_first_and_the_last() {
         let levels = over_percentiles(&latency_of([5, 5, 5]));
-        assert_eq!(told(&levels), [("0.000".to_owned(), 3), ("100.000".to_owned(), 3)]);
+        assert_eq!(rows(&levels), [("0.000".to_owned(), 3), ("100.000".to_owned(), 3)]);
         let none = over_percentiles(&Latency::default());
-        assert_eq!(told(&none), [("100.000".to_owned(), 0)]);
+        assert_eq!(rows(&none), [("100.000".to_owned(), 0)]);
         assert_eq!(over_values(&Latency::default()), []);
     }
 
     #[test]
-    fn a_percentile_that_is_reached_with_the_one_before_is_not_told_again() {
+    fn a_percentile_that_is_reached_with_the_one_before_is_not_given_again() {
         let latency = latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9)));
         assert_eq!(
-            told(&over_percentiles(&latency)),
+            rows(&over_percentiles(&latency)),
             [("0.000".to_owned(), 60), ("75.000".to_owned(), 100), ("100.000".to_owned(), 100)]
         );
     }
@@ -145,10 +145,10 @@ mod tests {
     fn values_go_by_tenths_of_a_millisecond_and_beyond_two_by_whole_ones() {
         let latency = latency_of([150_000, 250_000, 250_000, 2_050_000, 2_150_000, 70_000_000_000]);
         let levels = over_values(&latency);
-        let told: Vec<_> = levels
+        let rows: Vec<_> = levels
             .iter()
             .map(|level| ((level.value_ns as f64 / 1e6 * 10.0).round() / 10.0, level.count))
             .collect();
-        assert_eq!(told, [(0.1, 0), (0.2, 1), (0.3, 3), (2.1, 4), (3.1, 5), (70_061.7, 6)]);
+        assert_eq!(rows, [(0.1, 0), (0.2, 1), (0.3, 3), (2.1, 4), (3.1, 5), (70_061.7, 6)]);
     }
 }

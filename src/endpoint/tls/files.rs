@@ -28,7 +28,7 @@ pub struct ClientCertificate {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be spoken as it was asked for, told before anything is connected.
+/// Why TLS cannot be spoken as it was asked for, reported before anything is connected.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsError {
     /// A file or directory that cannot be read.

@@ -9,7 +9,7 @@
 //!
 //! Without a CA the system's own roots are trusted (what `update-ca-certificates` and SSL_CERT_FILE say, as for
 //! redis-cli), not a list that is compiled in: the certificates of Redis servers are mostly signed by a company's own
-//! CA. Beyond redis-cli the server's name is checked, which the signature alone does not tell.
+//! CA. Beyond redis-cli the server's name is checked, which the signature alone does not prove.
 
 mod ciphers;
 mod failure;

@@ -18,7 +18,7 @@ const IN_VAIN: usize = 64 * 1024;
 /// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
-/// As many of the first bytes are kept, until hands are shaken, as tell who it is that does not speak TLS.
+/// As many of the first bytes are kept, until hands are shaken, as identify a peer that does not speak TLS.
 const FIRST_BYTES: usize = 64;
 
 /// A socket with TLS on it.
@@ -112,7 +112,7 @@ impl<S: Read + Write> TlsStream<S> {
         while taken <= IN_VAIN {
             match self.pull_records() {
                 Ok(Pulled::Records(n)) => taken += n,
-                Err(told) if TlsFailure::of(&told).is_some() => return told,
+                Err(failure) if TlsFailure::of(&failure).is_some() => return failure,
                 Ok(Pulled::Nothing | Pulled::End) | Err(_) => return error,
             }
         }
@@ -135,7 +135,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// Reads from the socket once, and answers what has to be answered.
     fn pull(&mut self) -> io::Result<Pulled> {
         let pulled = self.pull_records();
-        // An answer of the protocol's own, or the alert that tells the other side what is wrong with it.
+        // An answer of the protocol's own, or the alert that reports to the other side what is wrong with it.
         let pushed = self.push_records();
         let pulled = pulled?;
         pushed.map(|_| pulled).map_err(|error| self.last_words(error))
@@ -183,7 +183,7 @@ impl<S: Read + Write> Read for TlsStream<S> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        // What was drained before may have filled again, and told so by now.
+        // What was drained before may have filled again, and reported so by now.
         self.drained = false;
         let mut in_vain = 0;
         while in_vain <= IN_VAIN {
@@ -233,7 +233,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket whose reads tell whether they left room, and what came first.
+/// A socket whose reads show whether they left room, and what came first.
 struct Gauged<'a, S> {
     socket: &'a mut S,
     left_room: bool,

@@ -137,8 +137,8 @@ fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
     assert_eq!(error(Knob::Weight(0), "2M"), "the weights of operations go up to 1000000, 'GET' goes beyond");
     let alone = Knob::Weight(1).typed(&knobs, "0").unwrap();
     for error in [Knob::Weight(0).typed(&alone, "0"), Knob::Weight(0).typed(&alone, "0")] {
-        let told = "GET is the only operation left with a weight; give another one a weight first";
-        assert_eq!(error.unwrap_err().to_string(), told);
+        let expected = "GET is the only operation left with a weight; give another one a weight first";
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
     let error = Knob::Weight(1).turned(&alone, Direction::Down, None).unwrap_err();
     assert_eq!(error.to_string(), "PING is at its lowest, 0");
@@ -156,11 +156,11 @@ fn keys_are_drawn_in_another_way_by_name_and_by_exponent() {
     assert_eq!(walk(Knob::Exponent, Direction::Up, zipfian.clone(), 3).join(" "), "1 1.1 1.2");
     assert_eq!(walk(Knob::Exponent, Direction::Down, zipfian.clone(), 99).last().unwrap(), "0.1");
     assert_eq!(Knob::Exponent.typed(&zipfian, "1.25").unwrap().workload.exponent(), Some(1.25));
-    for (text, told) in
+    for (text, expected) in
         [("x", "'x' is not an exponent"), ("11", "the keys 'key' cannot be drawn: the exponent of")]
     {
         let error = Knob::Exponent.typed(&zipfian, text).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{error}");
+        assert!(error.starts_with(expected), "{error}");
     }
     let error = Knob::Distribution.typed(&knobs, "zipf").unwrap_err().to_string();
     assert!(error.starts_with("'zipf' is no distribution of keys; there are uniform, "), "{error}");

@@ -175,12 +175,12 @@ fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
     let mut bench = Bench::new();
     bench.ask(2 * IN_A_BUFFER);
     bench.server.write_all(&REPLY.repeat(2 * IN_A_BUFFER)).unwrap();
-    // The event is told to be older than the clock ever was.
+    // The event is said to be older than the clock ever was.
     std::thread::sleep(std::time::Duration::from_millis(1));
     bench.read(1).unwrap();
     let service = bench.counted().counts[0].service.latency();
     assert_eq!(service.count(), 2 * IN_A_BUFFER as u64);
-    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "what the event told of has its stamp");
+    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "what the event reported has its stamp");
     assert!(service.value_at_quantile(0.51) >= 1_000_000, "the others came when they were read");
 }
 
@@ -249,7 +249,7 @@ fn pushes_are_counted_within_a_batch_and_between_two() {
 }
 
 #[test]
-fn two_new_kinds_of_errors_in_one_read_are_both_told() {
+fn two_new_kinds_of_errors_in_one_read_are_both_reported() {
     let mut bench = Bench::new();
     bench.ask(3);
     bench.server.write_all(b"-OOM full\r\n-BUSY script\r\n-OOM again\r\n").unwrap();

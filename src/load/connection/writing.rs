@@ -105,7 +105,7 @@ impl Connection {
         self.await_room(registry)
     }
 
-    /// Asks to be told when the socket takes more, if there is more.
+    /// Asks for an event when the socket takes more, if there is more.
     #[inline]
     fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
         if !self.is_all_sent() {

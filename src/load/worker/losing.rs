@@ -1,4 +1,4 @@
-//! What a worker does when a connection is over, and what it tells of that.
+//! What a worker does when a connection is over, and what it reports of that.
 
 use super::{Worker, stopping::Stage};
 use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::ConnectionPhase};
@@ -24,44 +24,44 @@ impl Worker {
             }
         }
         self.begin(now_ns);
-        self.tell_error(&kind, || broken.to_string());
+        self.report_error(&kind, || broken.to_string());
         let newly_lost = self.clients.lost(i, now_ns);
         // What the end of the session costs is no outage.
         if !matches!(self.stage, Stage::Over { .. }) {
             self.setup.endpoints.doubt(now_ns);
             if newly_lost {
                 self.losses.lost(now_ns, || broken.to_string());
-                self.tell_if_down(now_ns);
+                self.report_if_down(now_ns);
             }
         }
         self.outage = kind;
     }
 
-    /// Tells when the last connection was lost, and when there is one again.
-    pub(super) fn tell_if_down(&mut self, at_ns: u64) {
+    /// Reports when the last connection was lost, and when there is one again.
+    pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
         match self.losses.turned(self.clients.are_all_lost()) {
-            Some(true) => self.tell(LoadEvent::Down { at_ns, worker }),
-            Some(false) => self.tell(LoadEvent::Up { at_ns, worker }),
+            Some(true) => self.emit(LoadEvent::Down { at_ns, worker }),
+            Some(false) => self.emit(LoadEvent::Up { at_ns, worker }),
             None => {}
         }
     }
 
-    pub(super) fn tell_losses(&mut self) {
+    pub(super) fn report_losses(&mut self) {
         if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
-            self.tell(LoadEvent::Losses { worker: self.setup.index, report });
+            self.emit(LoadEvent::Losses { worker: self.setup.index, report });
         }
     }
 
-    /// Tells the first message of each kind, and of no more kinds than are told apart.
-    pub(super) fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
+    /// Reports the first message of each kind, up to as many kinds as are counted apart.
+    pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
-        if self.told_errors.is_new(&kind) {
-            self.tell(LoadEvent::FirstError { kind, message: message() });
+        if self.reported_errors.is_new(&kind) {
+            self.emit(LoadEvent::FirstError { kind, message: message() });
         }
     }
 
-    pub(super) fn tell(&self, event: LoadEvent) {
+    pub(super) fn emit(&self, event: LoadEvent) {
         // Nobody listens any more only while the session ends.
         drop(self.setup.events.send(event));
     }

@@ -61,7 +61,7 @@ const ALARM: Token = Token(usize::MAX - 1);
 /// Bytes read at a time. One buffer serves all connections of a worker.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// How long a worker that was told to stop waits for the replies in flight.
+/// How long a worker that was asked to stop waits for the replies in flight.
 const LAST_REPLIES_NS: u64 = 1_000_000_000;
 
 /// What a worker begins with.
@@ -107,7 +107,7 @@ pub(super) struct Worker {
     /// When the load ends; far away where that is not known.
     until_ns: u64,
     stage: Stage,
-    told_errors: Kinds,
+    reported_errors: Kinds,
     losses: Losses,
     /// What this thread costs; known once it runs.
     own: Option<OwnThread>,
@@ -145,7 +145,7 @@ impl Worker {
             seen_ns: now_ns,
             until_ns: setting.phase.load_ends_ns(),
             stage: Stage::Sending,
-            told_errors: Kinds::default(),
+            reported_errors: Kinds::default(),
             losses: Losses::default(),
             own: None,
             waits: CoreWaits::new(),
@@ -167,7 +167,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Runs until told to stop, and the last replies are in.
+    /// Runs until asked to stop, and the last replies are in.
     ///
     /// # Errors
     /// When the system refuses to poll, there are no more records to be sent, or this thread panics. What was counted until
@@ -228,7 +228,7 @@ impl Worker {
         }
     }
 
-    /// Attends to all that a poll told of, which returned at `now_ns`.
+    /// Attends to all that a poll reported, which returned at `now_ns`.
     fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) {
         let mut reads = 0;
         let mut arrival = Arrival::at(now_ns);
@@ -298,13 +298,13 @@ impl Worker {
         let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         for line in reading.first_errors {
-            self.tell_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
+            self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
         }
         if was_opening && !still_opening {
             self.begin(now_ns);
             if self.clients.greeted(i) {
                 self.losses.back(now_ns);
-                self.tell_if_down(now_ns);
+                self.report_if_down(now_ns);
             }
         }
         if has_more {
@@ -374,8 +374,8 @@ impl Worker {
     fn close_tick(&mut self, now_ns: u64) {
         let connected = self.clients.connected() as u32;
         self.note_record_wait(now_ns);
-        self.tell_if_down(now_ns);
-        self.tell_losses();
+        self.report_if_down(now_ns);
+        self.report_losses();
         if self.may_send() {
             self.pass_over(now_ns);
             self.segments.counts().late_by(self.pace.behind_ns(now_ns));

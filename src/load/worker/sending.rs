@@ -70,7 +70,7 @@ impl Worker {
                 self.segments.counts().due += requests;
             }
             if left < requests {
-                self.tell_refused();
+                self.report_refused();
             }
             if left > 0 {
                 return self.write(i, left, now_ns);
@@ -185,11 +185,11 @@ impl Worker {
         Some((requests, take_out(&refused, &mut batch, numbers, counts)))
     }
 
-    /// Tells of what was to be a key and is none.
+    /// Reports what was to be a key and is none.
     #[cold]
-    fn tell_refused(&mut self) {
+    fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
-        self.tell_error(&ErrorKind::Key, || {
+        self.report_error(&ErrorKind::Key, || {
             format!(
                 "'{}' is no key of memcached, which has 1 to 250 bytes and no blank or control character; a request with \
                  such a key is counted and not sent",

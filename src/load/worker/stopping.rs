@@ -150,7 +150,7 @@ impl Worker {
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();
         self.lose_those(|_| true, &Broken::Died(why.to_string()), now_ns);
-        self.tell_losses();
+        self.report_losses();
         self.until_ns = self.until_ns.min(now_ns);
         self.obey_phase(now_ns);
         self.segments.finish(now_ns, 0);

@@ -1,4 +1,4 @@
-//! What a worker goes on with though no event tells of it: sockets that hold more than a turn of reading took, and
+//! What a worker goes on with though no event reports it: sockets that hold more than a turn of reading took, and
 //! connections that wait for too long; and how long records were waited for.
 
 use super::Worker;
@@ -36,7 +36,7 @@ impl Worker {
         while let Some(i) = self.watches.next(now_ns) {
             // What has come and was not read yet is not late: after a pause of this process all seem to be.
             if self.is_late(i, now_ns) {
-                // No event told of it: it came after the poll, if it came.
+                // No event reported it: it came after the poll, if it came.
                 self.attend(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     self.lose(i, &Broken::Timeout(self.setup.plan.timeout.as_millis()), now_ns);
@@ -102,13 +102,13 @@ mod tests {
             let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_hanging_reader();
             let plan = Plan { length: length.map(Duration::from_millis), ..plan.clone() };
             let (mut load, mut output) = load(&plan, &workload, dataset, rate);
-            let (told, ended) = channel();
+            let (done, ended) = channel();
             let run = std::thread::spawn(move || {
                 while length.is_some() && !load.is_over() {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 load.end();
-                told.send(()).unwrap();
+                done.send(()).unwrap();
             });
             ended.recv_timeout(Duration::from_secs(20)).expect("an end");
             run.join().unwrap();
@@ -126,17 +126,17 @@ mod tests {
         let (_server, plan, workload, _file) = bench();
         let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_broken_records();
         let (mut load, mut output) = load(&plan, &workload, dataset, None);
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         while let Ok(event) = output.events.recv_timeout(Duration::from_secs(20)) {
             let is_last = matches!(event, LoadEvent::Died { .. });
-            told.push(event);
+            events.push(event);
             if is_last {
                 break;
             }
         }
-        let Some(LoadEvent::Died { cause, .. }) = told.last() else { panic!("{told:?}") };
+        let Some(LoadEvent::Died { cause, .. }) = events.last() else { panic!("{events:?}") };
         assert!(cause.starts_with("a thread of the load panicked: "), "{cause}");
-        let lost = told.iter().find_map(|event| match event {
+        let lost = events.iter().find_map(|event| match event {
             LoadEvent::Losses { report, .. } => Some((report.lost, report.cause.clone())),
             _ => None,
         });

@@ -63,7 +63,7 @@ pub(super) struct Account {
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
-    told: Kinds,
+    reported_errors: Kinds,
     /// Whether the first attempt to connect has ended, well or not: PINGs are due from then on.
     begun: bool,
     /// Whether nobody listens any more.
@@ -80,7 +80,7 @@ impl Account {
             timing: None,
             errors: BTreeMap::new(),
             outage: None,
-            told: Kinds::default(),
+            reported_errors: Kinds::default(),
             begun: false,
             unheard: false,
         }
@@ -101,7 +101,7 @@ impl Account {
         self.unheard |= self.messages.send(message).is_err();
     }
 
-    /// Books what the link has to tell of the moment `at_ns`.
+    /// Books the link's news of the moment `at_ns`.
     pub(super) fn book(&mut self, news: News, at_ns: u64) {
         match news {
             News::Up => {
@@ -128,7 +128,7 @@ impl Account {
     fn book_error_reply(&mut self, text: &str, at_ns: u64) {
         let kind = error_code(text.as_bytes());
         self.count(kind, 1);
-        if self.told.is_new(kind) {
+        if self.reported_errors.is_new(kind) {
             self.say(Message::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
         }
     }

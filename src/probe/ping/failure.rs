@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_connection_tells_what_the_server_said_before() {
+    fn a_closed_connection_reports_what_the_server_said_before() {
         let after = Some("ERR max number of clients reached".to_owned());
         assert_eq!(
             Failure::Closed { after }.to_string(),

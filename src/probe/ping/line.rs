@@ -17,7 +17,7 @@ use crate::{
     untrusted,
 };
 
-/// What the link has to tell; of a line that holds, the line tells it.
+/// The link's news; while a line holds, the line reports them.
 #[derive(Debug)]
 pub(super) enum News<'a> {
     /// PINGs can be sent from now on.
@@ -157,7 +157,7 @@ impl PingLine {
         last.is_some_and(|departure| departure.left_wall_ns.is_none())
     }
 
-    /// Takes one departure that the kernel has to tell of; whether there was one.
+    /// Takes one departure from the kernel; whether there was one.
     fn take_departure(&mut self) -> bool {
         let Some(departed) = self.socket.next_departure() else { return false };
         let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
@@ -173,13 +173,13 @@ impl PingLine {
         std::iter::from_fn(|| self.take_departure().then_some(())).count()
     }
 
-    /// Reads once and tells each reply.
+    /// Reads once and reports each reply.
     pub(super) fn hear(
         &mut self,
         greeting: &Greeting,
         back_off: &mut BackOff,
         wake_up: WakeUp,
-        tell: &mut dyn FnMut(News),
+        report: &mut dyn FnMut(News),
     ) -> Result<(), Failure> {
         let Some(read) = self.socket.read()? else {
             return Ok(());
@@ -199,7 +199,7 @@ impl PingLine {
                 // All that there is to say was said at the beginning.
                 if greeter.hear(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
-                    tell(News::Up);
+                    report(News::Up);
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
                 back_off.reset();
@@ -209,9 +209,9 @@ impl PingLine {
                     Err(LeftOut::SharedRead)
                 };
                 let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                tell(error.as_deref().map_or_else(pong, News::ErrorReply));
+                report(error.as_deref().map_or_else(pong, News::ErrorReply));
             } else if let Some(text) = error {
-                // Said unasked before a server hangs up: the end of the stream will tell it.
+                // Said unasked before a server hangs up: the end of the stream will report it.
                 self.last_error = Some(text);
                 continue;
             } else {

@@ -17,9 +17,9 @@
 //! | `tls` | TLS failed: a certificate, the handshake, a broken record |
 //! | `missed` | this process itself did not run for longer than the timeout, and did not make up for it |
 //!
-//! Where the kernel stamps the connection (TCP on Linux), each sample is told in three parts: our lateness in
+//! Where the kernel stamps the connection (TCP on Linux), each sample is shown in three parts: our lateness in
 //! sending, the time between the kernel's stamps of departure and arrival, and our lateness in reading. A sample
-//! whose parts cannot be told for certain is counted among those left out.
+//! whose parts are not known for certain is counted among those left out.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, well or not. PINGs that are
 //! unanswered when the probe is dropped are in its last report, with their wait so far.

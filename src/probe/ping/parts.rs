@@ -136,7 +136,7 @@ impl Stamps {
     /// The parts.
     ///
     /// # Errors
-    /// Why they cannot be told; never a guess.
+    /// Why they are unknown; never a guess.
     pub(super) fn parts(&self) -> Result<Parts, LeftOut> {
         let arrived_wall_ns = self.arrived_wall_ns?;
         let left_wall_ns = self.left_wall_ns.ok_or(LeftOut::NoStamp)?;

@@ -29,7 +29,7 @@ pub(super) struct Readiness {
     pub readable: bool,
     /// Bytes can be written, or the attempt to connect goes on or has ended.
     pub writable: bool,
-    /// The kernel has stamps, or an error that is not told otherwise.
+    /// The kernel has stamps, or an error that is not reported otherwise.
     pub stamped: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct StampedSocket {
 
 impl StampedSocket {
     /// Begins to connect. The connection becomes writable when the attempt goes on or has ended;
-    /// [`finish_open`](Self::finish_open) tells how.
+    /// [`finish_open`](Self::finish_open) knows which.
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         Ok(Self {
             transport: Transport::connect(endpoint, tls)?,
@@ -110,7 +110,7 @@ impl StampedSocket {
         Departure::key_of(self.queued)
     }
 
-    /// The next departure that the kernel has to tell of.
+    /// The next departure that the kernel reports.
     pub(super) fn next_departure(&mut self) -> Option<Departure> {
         self.stamper.as_mut()?.as_mut().ok()?.next_departure(self.transport.socket())
     }

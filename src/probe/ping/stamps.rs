@@ -106,7 +106,7 @@ mod linux {
             Ok(Self { notes })
         }
 
-        /// The next departure that the kernel has to tell of.
+        /// The next departure that the kernel reports.
         pub(in crate::probe::ping) fn next_departure(&mut self, socket: &Socket) -> Option<Departure> {
             let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
             loop {
@@ -132,7 +132,7 @@ mod linux {
             }
         }
 
-        /// Reads, and tells when the last byte had arrived.
+        /// Reads, and returns when the last byte had arrived.
         pub(in crate::probe::ping) fn read(
             &mut self,
             socket: &Socket,

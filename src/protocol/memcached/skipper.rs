@@ -163,7 +163,7 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// The number of its item that a line tells: `VALUE key flags length NUMBER`, or the flag `cNUMBER` behind HD or VA.
+/// The number of its item in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` behind HD or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');
@@ -226,7 +226,7 @@ mod tests {
         let stream =
             b"VALUE a 0 1 7\r\nx\r\nVALUE b 0 1 18446744073709551615\r\ny\r\nEND\r\nEND\r\nHD t9 c5 s1\r\n\
             VA 2 c6\r\nc8\r\nVALUE a 0 1\r\nx\r\nEND\r\nHD\r\nHD Oc9 kc9\r\nEN\r\n";
-        let told =
+        let expected =
             "Cas(7) Cas(18446744073709551615) Value Nil Cas(5) Value Cas(6) Value Value Value Value Nil";
         let every_byte: Vec<_> = (1..stream.len()).collect();
         for cuts in [&[][..], &every_byte] {
@@ -241,7 +241,7 @@ mod tests {
                 }
                 start = end;
             }
-            assert_eq!(found.join(" "), told);
+            assert_eq!(found.join(" "), expected);
         }
     }
 

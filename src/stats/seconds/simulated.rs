@@ -11,7 +11,7 @@ const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
 /// How many of the pairs are called different, and how many may be drift. Seconds deviate by `sd` as a share; between the
 /// stretches of `n` seconds lie `apart` seconds and a `step`.
-fn told(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
+fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
         let mut chance = Chance::new(pair + 1000 * n as u64);
@@ -40,7 +40,7 @@ fn at_most_5_percent(kinds: &[Kind]) {
     for &kind in kinds {
         for (sd, apart) in [(0.03, 0), (0.03, 120), (0.15, 0), (0.15, 120)] {
             for n in LENGTHS {
-                let (different, _) = told(kind, sd, n, apart, 0.0);
+                let (different, _) = found(kind, sd, n, apart, 0.0);
                 let most = PAIRS / 20;
                 assert!(
                     different <= most,
@@ -68,8 +68,8 @@ fn a_drift_as_1_over_f_is_no_difference() {
 }
 
 #[test]
-fn a_drift_that_noise_does_not_explain_is_told_as_one() {
-    let (_, drift) = told(Kind::OnlyWalks, 0.03, 60, 0, 0.0);
+fn a_drift_that_noise_does_not_explain_is_reported_as_one() {
+    let (_, drift) = found(Kind::OnlyWalks, 0.03, 60, 0, 0.0);
     assert!(drift > PAIRS / 2, "{drift}");
 }
 
@@ -79,7 +79,7 @@ fn five_percent_are_found_in_a_minute() {
         [(0.0, 0.02, 95), (0.0, 0.03, 88), (0.3, 0.025, 80), (0.5, 0.02, 80), (0.5, 0.025, 65)]
     {
         for step in [0.05, -0.05] {
-            let (different, drift) = told(Kind::Repeats(share), sd, 60, 0, step);
+            let (different, drift) = found(Kind::Repeats(share), sd, 60, 0, step);
             assert!(different * 100 >= PAIRS * least, "{share} {sd} {step}: {different} of {PAIRS}");
             assert!((different + drift) * 100 >= PAIRS * 98, "what is not found may be drift: {drift}");
         }

@@ -172,7 +172,7 @@ fn the_end_comes_after_what_was_said_and_needs_no_goodbye() {
 }
 
 #[test]
-fn why_the_server_hung_up_is_told_and_not_that_it_did() {
+fn the_reason_of_a_hang_up_is_reported_and_not_that_it_was_one() {
     let mut stream = stream();
     // Plain text is as good a reason as an alert, and needs no keys.
     stream.socket.arriving.extend(*b"-DENIED\r\n");

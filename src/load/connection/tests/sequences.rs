@@ -58,7 +58,7 @@ fn a_step_is_written_when_the_replies_to_those_before_have_come() {
 }
 
 #[test]
-fn a_step_sends_the_number_that_its_own_operation_was_told_and_0_where_it_was_told_none() {
+fn a_step_sends_the_number_that_its_own_operation_received_and_0_where_it_received_none() {
     let operation = |name: &str, steps: &[&str]| Operation {
         name: name.to_owned(),
         weight: 1,
@@ -107,7 +107,7 @@ fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_
 #[test]
 fn operations_that_are_lost_between_their_steps_are_errors_once() {
     let program = sequences();
-    for (first, second, lost, told) in [
+    for (first, second, lost, expected) in [
         ("-ERR a\r\n", "", 3, "ERR 1, reset 2"),
         ("-ERR a\r\n$-1\r\n-ERR b\r\n", "", 3, "ERR 2, reset 1"),
         ("-ERR a\r\n$-1\r\n-ERR b\r\n", "+OK\r\n+OK\r\n", 1, "ERR 2"),
@@ -119,7 +119,7 @@ fn operations_that_are_lost_between_their_steps_are_errors_once() {
         assert_eq!(bench.segments.in_flight(), lost);
         bench.connection.count_lost(&ErrorKind::Reset, 9, &mut bench.segments);
         let counted = bench.counted();
-        assert_eq!((errors(&counted, 0).as_str(), bench.segments.in_flight()), (told, 0));
+        assert_eq!((errors(&counted, 0).as_str(), bench.segments.in_flight()), (expected, 0));
     }
 }
 
