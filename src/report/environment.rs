@@ -1,4 +1,4 @@
-//! Where it was measured: both sides, as far as records tell.
+//! Where it was measured: both sides, as far as records contain it.
 
 use super::{
     account::Account,
@@ -47,10 +47,10 @@ fn sides(account: &Account) -> Table {
         );
     }
     if let Some(status) = account.timeline.status().map(|status| &status.body) {
-        let told = [Gauge::UsedMemory, Gauge::Keys, Gauge::Clients, Gauge::Threads, Gauge::Uptime];
-        for gauge in told {
+        let gauges = [Gauge::UsedMemory, Gauge::Keys, Gauge::Clients, Gauge::Threads, Gauge::Uptime];
+        for gauge in gauges {
             let name = format!("server: {}", gauge.alone());
-            add(&name, status.told(gauge).unwrap_or_default());
+            add(&name, status.text_of(gauge).unwrap_or_default());
         }
         add("server: memory policy", status.policy.clone().unwrap_or_default());
     }

@@ -101,7 +101,7 @@ impl Cleaning {
     }
 
     /// How it ended, once, if that is within `limit`. `None` is not yet. After an error, [`progress`](Self::progress)
-    /// tells what was removed before it.
+    /// says what was removed before it.
     pub fn wait(&self, limit: Duration) -> Option<Result<Cleaned, ServerError>> {
         self.answer.wait(limit)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
-/// So many commands are told apart, some times as many as any server has; what others did is that of one more.
+/// So many commands are counted apart, some times as many as any server has; the others are counted as one more.
 const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_told_of_commands_that_did_anything() {
+    fn what_was_added_is_counted_for_commands_that_did_anything() {
         let added = stats(150, 0).since(&stats(100, 0)).unwrap();
         let get = &added["get"];
         assert_eq!((get.calls, get.usec, get.mean_us()), (50, 100, Some(2.0)));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_server_does_not_tell_of_failures() {
+    fn an_old_server_reports_no_failures() {
         let old = CommandCounters::parse("cmdstat_get:calls=2,usec=4,usec_per_call=2.00\r\n");
         assert_eq!(old.since(&CommandCounters::default()).unwrap()["get"].failed, None);
     }

@@ -1,7 +1,7 @@
 //! How long commands took, by the server's own word: LATENCY HISTOGRAM where it has that, else INFO latencystats. Pure.
 //!
-//! Both are counted since the server's start or CONFIG RESETSTAT, and are times of execution: no waiting, no network. Two
-//! histograms tell what lay between them; percentiles do not.
+//! Both are counted since the server's start or CONFIG RESETSTAT, and are times of execution: no waiting, no network.
+//! The difference of two histograms is known; that of percentiles is not.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) const ASKED: usize = 8;
 
 /// The most borders of a histogram that is understood: servers have some thirty.
 const MOST_BORDERS: usize = 256;
-/// The most percentiles of a command that are taken: servers have three, unless they were told otherwise.
+/// The most percentiles of a command that are taken: servers have three, unless they were configured otherwise.
 const MOST_PERCENTILES: usize = 16;
 
 /// Counts at or below each border in µs.
@@ -23,13 +23,13 @@ type Cumulative = Vec<(u64, u64)>;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histograms(BTreeMap<String, Cumulative>);
 
-/// The histogram of each command as it was last told.
+/// The histogram of each command as it was last reported.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// By command, with the number of the poll that told it.
+    /// By command, with the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether those of all commands were told once: one that is not there had none then.
+    /// Whether those of all commands were read once: a command that is missing had none then.
     is_begun: bool,
 }
 
@@ -58,12 +58,12 @@ impl Histograms {
 }
 
 impl Known {
-    /// Whether those of all commands are to be asked for, once: what a command does first is told by what it had before.
+    /// Whether to ask for all commands, once: a command's first calls are counted from what it had before.
     pub(super) fn asks_for_all(&self) -> bool {
         !self.is_begun
     }
 
-    /// Takes what a poll told, of all commands if `is_all`, and adds to `stats` what lies between it and the poll before, as
+    /// Takes a poll's histograms, all if `is_all`, and adds to `stats` what lies between it and the poll before, as
     /// of which the commands had been called as often as `calls` says. A command that was not asked for then has no time in
     /// between unless it was not called since it was.
     pub(super) fn take(
@@ -103,7 +103,7 @@ pub(super) struct AskedFor(BTreeMap<String, f64>);
 const DECAY: f64 = 0.9;
 
 impl AskedFor {
-    /// Takes in what one poll told.
+    /// Takes in one poll's counters.
     pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
         for (name, stat) in stats {
@@ -159,24 +159,24 @@ mod tests {
     }
 
     #[test]
-    fn two_replies_tell_what_lay_between_them() {
+    fn two_replies_give_what_lay_between_them() {
         let read = |commands: &[(&str, &[i64])]| Histograms::read(&reply(commands)).unwrap();
         let before = read(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1]), ("del", &[1, 4])]);
         let mut known = Known::default();
-        let mut told = |polled: Histograms, is_all: bool, calls: &[(&str, u64)]| {
+        let mut added = |polled: Histograms, is_all: bool, calls: &[(&str, u64)]| {
             let mut added = stats(&[("get", 105), ("set", 7), ("del", 2), ("incr", 3)]);
             let calls = |name: &str| calls.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
             known.take((polled, is_all), calls, &mut added);
             ["get", "set", "del", "incr"].map(|name| added[name].times.clone())
         };
-        assert_eq!(told(before, true, &[]), [const { None }; 4], "nothing is known of before");
+        assert_eq!(added(before, true, &[]), [const { None }; 4], "nothing is known of before");
         let now = read(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])]);
         let get = Some(vec![(1, 100), (8, 5)].into());
-        assert_eq!(told(now, false, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
+        assert_eq!(added(now, false, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
         let later = read(&[("del", &[1, 6]), ("incr", &[1, 9])]);
         let of_two = Some(vec![(1, 2)].into());
         assert_eq!(
-            told(later, false, &[("del", 4), ("incr", 6)]),
+            added(later, false, &[("del", 4), ("incr", 6)]),
             [None, None, of_two, None],
             "6 were before"
         );
@@ -188,8 +188,11 @@ mod tests {
         let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
         let mut asked = AskedFor::default();
         asked.learn(&stats(&names));
-        let told: Vec<_> = asked.names().map(str::to_owned).collect();
-        assert_eq!((told.len(), told[0].as_str(), told[7].as_str()), (ASKED, "c19", "c12"));
+        let names_asked: Vec<_> = asked.names().map(str::to_owned).collect();
+        assert_eq!(
+            (names_asked.len(), names_asked[0].as_str(), names_asked[7].as_str()),
+            (ASKED, "c19", "c12")
+        );
         (0..10).for_each(|_| asked.learn(&stats(&[("get", 4)])));
         assert_eq!(asked.names().take(2).collect::<Vec<_>>(), ["get", "c19"]);
         (0..100).for_each(|_| asked.learn(&stats(&[("get", 4)])));
@@ -198,15 +201,15 @@ mod tests {
 
     #[test]
     fn percentiles_since_the_start_have_the_names_that_the_server_gives() {
-        let told = since_start(
+        let percentiles = since_start(
             "# Latencystats\r\nlatency_percentiles_usec_get:p50=0.001,p99=1.003,p99.9=4.015\r\n\
              latency_percentiles_usec_config|get:p50=nan,p99=-1,x=3,p100\r\n",
         );
         assert_eq!(
-            told["get"].iter().map(|(name, us)| (name.as_str(), *us)).collect::<Vec<_>>(),
+            percentiles["get"].iter().map(|(name, us)| (name.as_str(), *us)).collect::<Vec<_>>(),
             [("p50", 0.001), ("p99", 1.003), ("p99.9", 4.015)]
         );
-        assert!(told["config|get"].is_empty());
+        assert!(percentiles["config|get"].is_empty());
     }
 
     fn datum() -> impl Strategy<Value = Datum> {
@@ -222,8 +225,8 @@ mod tests {
         #[test]
         fn whatever_is_answered_is_understood_or_is_not(before in datum(), now in datum(), text in "\\PC{0,200}") {
             let mut known = Known::default();
-            for told in [before, now].iter().filter_map(Histograms::read) {
-                known.take((told, true), |_| Some(1), &mut stats(&[("get", 1)]));
+            for histograms in [before, now].iter().filter_map(Histograms::read) {
+                known.take((histograms, true), |_| Some(1), &mut stats(&[("get", 1)]));
             }
             since_start(&text);
             since_start(&format!("latency_percentiles_usec_get:{text}"));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ServerError, link::Wire, parameter::PARAMETERS};
 
-/// A parameter that was set, as CONFIG GET told it before and after.
+/// A parameter that was set, with CONFIG GET's values before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigChange {
     /// The parameter.
@@ -17,7 +17,7 @@ pub struct ConfigChange {
     pub to: String,
 }
 
-/// The parameters as they were last told.
+/// The parameters as they were last reported.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     values: BTreeMap<String, String>,

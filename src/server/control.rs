@@ -96,7 +96,7 @@ impl Control {
         answer.redacting(self.redacts)
     }
 
-    /// Polls once more, now: what the server told is among the news when this is answered.
+    /// Polls once more, now: the news contain what the server reported by the time this is answered.
     pub fn poll(&self) -> Answer<()> {
         self.order(async |_| Ok(()), Order::after_poll)
     }
@@ -136,7 +136,7 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Looks in the other databases for the markers that tell of what is the server's: of parameters, and of what setups
+    /// Looks in the other databases for the markers that name what belongs to the server: parameters, and what setups
     /// made. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {

@@ -1,4 +1,4 @@
-//! Something that comes in bursts, told when it begins and when it is over. Pure.
+//! Something that comes in bursts, reported when it begins and when it is over. Pure.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_told_twice_however_long_and_ragged_it_is() {
+    fn a_burst_is_reported_twice_however_long_and_ragged_it_is() {
         let mut episode = Episode::default();
         let counts = [0, 5, 7, 0, 0, 3, 0, 0, 0, 0, 0, 2];
         let borders: Vec<_> = counts

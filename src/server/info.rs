@@ -16,7 +16,7 @@ pub struct Info<'a> {
     has_keyspace: bool,
 }
 
-/// What the sources of all gauges said in one INFO, to tell what was added until the next.
+/// The sources of all gauges in one INFO, from which the next one's differences are counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     at_ns: u64,
@@ -90,7 +90,7 @@ impl<'a> Info<'a> {
         (status, now)
     }
 
-    /// Who it is: Valkey tells a `redis_version` too, the one it is compatible with.
+    /// Which server it is: Valkey reports a `redis_version` too, the one it is compatible with.
     fn name_and_version(&self) -> (&'a str, &'a str) {
         let redis_version = self.text("redis_version").unwrap_or_default();
         match self.text("server_name") {
@@ -190,7 +190,7 @@ mod tests {
     const VALKEY_9: &str = include_str!("../../tests/fixtures/info-valkey-9.1.2.txt");
 
     #[test]
-    fn redis_and_valkey_are_told_apart() {
+    fn redis_and_valkey_are_distinguished() {
         let (redis, _) = Info::parse(REDIS_7).status(0, None);
         assert_eq!((redis.name.as_str(), redis.version.as_str()), ("redis", "7.0.15"));
         assert_eq!((redis.mode.as_str(), redis.role.as_str()), ("standalone", "master"));
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn fields_are_read_and_what_is_not_there_is_none() {
         let (status, _) = Info::parse(VALKEY_9).status(0, None);
-        let told = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
-        assert_eq!(told, [Some(1.0), Some(0.0), Some(5.0)]);
+        let gauges = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
+        assert_eq!(gauges, [Some(1.0), Some(0.0), Some(5.0)]);
         let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
         assert_eq!(differences, [None, None], "a first poll has none");
         let (bare, _) = Info::parse("# Server\r\nredis_version:2.4.0\r\n").status(0, None);
         assert_eq!(bare.gauges, Gauges::default());
         let (empty, _) = Info::parse("# Keyspace\r\n").status(0, None);
-        assert_eq!(empty.told(Gauge::Keys).as_deref(), Some("0"));
+        assert_eq!(empty.text_of(Gauge::Keys).as_deref(), Some("0"));
     }
 
     #[test]
@@ -235,8 +235,9 @@ mod tests {
         let (first, second) = (poll(100, 1.0), poll(130, 1.75));
         let (_, counters) = Info::parse(&first).status(0, None);
         let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
-        let told = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
-        assert_eq!(told, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
+        let gauges =
+            [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
+        assert_eq!(gauges, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
         assert_eq!(status.poll_s, Some(1.0));
     }
 
@@ -252,14 +253,14 @@ mod tests {
     #[test]
     fn states_are_read_and_what_never_happened_is_none() {
         let (status, _) = Info::parse(REDIS_7).status(0, None);
-        let told = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
+        let gauges = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
         let expected = [Some(0.0), Some(1.0), None, Some(0.0), Some(0.0)];
-        assert_eq!(told.map(|gauge| status.gauges[gauge]), expected);
+        assert_eq!(gauges.map(|gauge| status.gauges[gauge]), expected);
         assert_eq!((status.policy.as_deref(), status.master), (Some("noeviction"), None));
     }
 
     #[test]
-    fn the_furthest_replica_and_the_master_are_told() {
+    fn the_furthest_replica_and_the_master_are_reported() {
         let text = "master_repl_offset:1000\nconnected_slaves:2\n\
                     slave0:ip=10.0.0.1,port=1,state=online,offset=990,lag=0\n\
                     slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
@@ -267,7 +268,7 @@ mod tests {
         let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
                     master_last_io_seconds_ago:-1\n";
         let (replica, _) = Info::parse(text).status(0, None);
-        let told = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges[gauge]);
-        assert_eq!((replica.master.as_deref(), told), (Some("10.0.0.9:6379"), [Some(0.0), None]));
+        let link = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges[gauge]);
+        assert_eq!((replica.master.as_deref(), link), (Some("10.0.0.9:6379"), [Some(0.0), None]));
     }
 }

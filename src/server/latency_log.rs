@@ -8,10 +8,10 @@ use crate::events::EventKind;
 /// The most kinds of events that are understood: servers have some twenty.
 const MOST_KINDS: usize = 256;
 
-/// When, how long, and the longest, as the server told it.
+/// When, how long, and the longest, as the server reported it.
 type Latest = (i64, u64, u64);
 
-/// What was told last of each kind.
+/// What was reported last of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
     /// `None` before the first poll: what it finds is from before the session.
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_told_when_it_happens_again() {
+    fn a_kind_is_reported_when_it_happens_again() {
         let mut log = LatencyLog::default();
         let (events, news) = log.read(&latest(&[("command", 100, 14)]), Some(130)).unwrap();
         assert!(news.is_empty(), "from before the session");

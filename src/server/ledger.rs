@@ -62,7 +62,7 @@ impl Ledger {
         self.sheet().marker.clone()
     }
 
-    /// Whether there is anything to undo that the server's marker shall tell of.
+    /// Whether there is anything to undo that the server's marker shall contain.
     pub(super) fn is_to_be_marked(&self) -> bool {
         let sheet = self.sheet();
         sheet.is_marked && sheet.marker.owes()

@@ -79,7 +79,7 @@ impl Made {
             // An index that is not there is an error, and each server has its own words for that.
             Self::Index(name) => match wire.data(&["FT.INFO", name]).await {
                 Err(error) if error.ends_connection() => Err(error),
-                told => Ok(told.is_ok()),
+                answer => Ok(answer.is_ok()),
             },
         }
     }

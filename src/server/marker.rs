@@ -286,8 +286,8 @@ mod tests {
              mylib, the search index posts \"7\"; `redyno clean -h 127.0.0.1 -p 6379` removes the keys and sets that back and deletes what it made"
         );
         let set = Marker { span: Some(KeySpan::default()), made: Vec::new(), ..marker };
-        let told = set.left(&Target::default());
-        assert!(told.starts_with("set hz to 50") && told.ends_with(" -p 6379` sets that back"), "{told}");
+        let left = set.left(&Target::default());
+        assert!(left.starts_with("set hz to 50") && left.ends_with(" -p 6379` sets that back"), "{left}");
         let elsewhere = Marker { db: 5, ..Marker { span: None, ..set } }.left(&Target::default());
         assert!(elsewhere.starts_with("kept its keys in db 5 and set hz"), "{elsewhere}");
         assert!(
@@ -301,8 +301,8 @@ mod tests {
         let marker = read(&[]);
         assert_eq!((&marker.span, marker.has_keys(), marker.owes()), (&None, true, true));
         assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
-        let told = "left its keys here; `redyno clean -h 127.0.0.1 -p 6379` removes them";
-        assert_eq!(marker.left(&Target::default()), told);
+        let left = "left its keys here; `redyno clean -h 127.0.0.1 -p 6379` removes them";
+        assert_eq!(marker.left(&Target::default()), left);
         assert!(!Marker::new(run(), Owner::default()).owes());
     }
 

@@ -26,7 +26,7 @@ struct Identity {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// How many forks, or where that is not told how long the last one took: another number is another fork.
+    /// How many forks, or where that is not reported how long the last one took: another number is another fork.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -38,7 +38,7 @@ struct Child {
     since_ns: Option<u64>,
     /// How many files it wrote. CONFIG RESETSTAT takes it back to 0.
     files: Option<u64>,
-    /// When the last one was finished, in whole seconds: two of one second are told apart by their count only.
+    /// When the last one was finished, in whole seconds: only their count distinguishes two of one second.
     finished_at_s: Option<u64>,
     /// How the last one came out.
     outcome: Option<String>,
@@ -54,7 +54,7 @@ impl News {
     /// What happened since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
         let mut seen = Identity::read(info, at_ns);
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
         let counted = ["evicted_keys", "rejected_connections"].map(|name| info.number(name));
         let bursts = self.bursts.take(at_ns, counted, is_same);
@@ -62,22 +62,22 @@ impl News {
             if is_same {
                 seen.save.go_on(&before.save);
                 seen.rewrite.go_on(&before.rewrite);
-                told.extend(before.fork(&seen, info));
+                events.extend(before.fork(&seen, info));
                 let ok = |field| info.text(field).unwrap_or("ok");
                 let saved = before.save.turned(&seen.save, at_ns, ok(SAVE_OUTCOME));
-                told.extend(saved.map(FileStep::of_snapshot));
+                events.extend(saved.map(FileStep::of_snapshot));
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
-                told.extend(rewrite.map(FileStep::of_rewrite));
+                events.extend(rewrite.map(FileStep::of_rewrite));
             } else {
-                told.push(EventKind::Restarted);
+                events.push(EventKind::Restarted);
             }
-            told.extend(bursts);
-            told.extend(before.places(&seen));
+            events.extend(bursts);
+            events.extend(before.places(&seen));
         }
         let waiting = info.number("blocked_clients").unwrap_or(0);
-        told.extend(self.blocked.take(at_ns, waiting).map(blocked));
+        events.extend(self.blocked.take(at_ns, waiting).map(blocked));
         self.seen = Some(seen);
-        told
+        events
     }
 }
 
@@ -112,27 +112,27 @@ impl Identity {
 
     /// Its place among master and replicas.
     fn places(&self, now: &Self) -> Vec<EventKind> {
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         if (&self.role, &self.master) != (&now.role, &now.master) {
             let (from, to) = (self.role.clone(), now.role.clone());
-            told.push(EventKind::RoleChanged { from, to, master: now.master.clone() });
+            events.push(EventKind::RoleChanged { from, to, master: now.master.clone() });
         }
         if self.failover != now.failover
             && let Some(state) = now.failover.clone()
         {
-            told.push(EventKind::FailoverTurned { state });
+            events.push(EventKind::FailoverTurned { state });
         }
         if self.link != now.link
             && let (Some(_), Some(state)) = (&self.link, now.link.clone())
         {
-            told.push(EventKind::LinkTurned { state });
+            events.push(EventKind::LinkTurned { state });
         }
         if self.replicas != now.replicas
             && let (Some(from), Some(to)) = (self.replicas, now.replicas)
         {
-            told.push(EventKind::ReplicasChanged { from, to });
+            events.push(EventKind::ReplicasChanged { from, to });
         }
-        told
+        events
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use crate::clock::SECOND_NS;
 
     /// The events of one INFO a second.
-    fn told(infos: &[&str]) -> Vec<String> {
+    fn events_of(infos: &[&str]) -> Vec<String> {
         let mut news = News::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));
         let all = infos.iter().enumerate().flat_map(|(s, text)| read((s, text)));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_and_a_save_are_told_at_both_ends() {
+    fn a_fork_and_a_save_are_reported_at_both_ends() {
         let idle = "total_forks:0\nrdb_bgsave_in_progress:0\nrdb_last_save_time:1\nrdb_last_bgsave_status:ok";
         let saving = "total_forks:1\nlatest_fork_usec:1200\nrdb_bgsave_in_progress:1\nrdb_last_save_time:1";
         let saved = "total_forks:1\nlatest_fork_usec:1200\nrdb_bgsave_in_progress:0\nrdb_last_save_time:9\n\
@@ -212,12 +212,12 @@ mod tests {
             "save: a snapshot began",
             "save: a snapshot ended after 2 s: err",
         ];
-        assert_eq!(told(&[idle, saving, saving, saved, saved]), expected);
-        assert!(told(&[saved]).is_empty(), "what was before the session is no news");
+        assert_eq!(events_of(&[idle, saving, saving, saved, saved]), expected);
+        assert!(events_of(&[saved]).is_empty(), "what was before the session is no news");
     }
 
     #[test]
-    fn a_child_that_was_faster_than_a_poll_is_told_once() {
+    fn a_child_that_was_faster_than_a_poll_is_reported_once() {
         let before =
             "rdb_bgsave_in_progress:0\nrdb_last_save_time:1\naof_rewrite_in_progress:0\naof_rewrites:0";
         let after =
@@ -226,18 +226,18 @@ mod tests {
             "save: a snapshot began and ended between two polls: ok",
             "aof rewrite: began and ended between two polls: ok",
         ];
-        assert_eq!(told(&[before, after, after]), expected);
+        assert_eq!(events_of(&[before, after, after]), expected);
     }
 
     #[test]
-    fn two_saves_of_one_second_are_two_and_a_failed_one_is_told() {
+    fn two_saves_of_one_second_are_two_and_a_failed_one_is_reported() {
         let info = |saves, outcome| {
             format!("rdb_saves:{saves}\nrdb_last_save_time:1\nrdb_last_bgsave_status:{outcome}\n")
         };
         let infos = [info(0, "ok"), info(1, "ok"), info(1, "err"), info(1, "err"), info(0, "err")];
         let infos: Vec<_> = infos.iter().map(String::as_str).collect();
         let between = "save: a snapshot began and ended between two polls";
-        assert_eq!(told(&infos), [format!("{between}: ok"), format!("{between}: err")]);
+        assert_eq!(events_of(&infos), [format!("{between}: ok"), format!("{between}: err")]);
     }
 
     #[test]
@@ -251,11 +251,11 @@ mod tests {
             "eviction: over: 250 keys in 2 s",
             "maxclients: over: 1 connection rejected in 1 s",
         ];
-        assert_eq!(told(&infos), expected);
+        assert_eq!(events_of(&infos), expected);
     }
 
     #[test]
-    fn changes_of_place_are_told() {
+    fn changes_of_place_are_reported() {
         let master = "role:master\nconnected_slaves:1\nmaster_failover_state:no-failover";
         let replica =
             "role:slave\nmaster_host:10.0.0.9\nmaster_port:1\nmaster_link_status:up\nconnected_slaves:0";
@@ -266,20 +266,23 @@ mod tests {
             "replication: 0 replicas, before 1",
             "replication: the link to the master is down",
         ];
-        assert_eq!(told(&[master, replica, cut]), expected);
+        assert_eq!(events_of(&[master, replica, cut]), expected);
     }
 
     #[test]
-    fn a_restart_is_told_and_its_counters_are_no_bursts() {
+    fn a_restart_is_reported_and_its_counters_are_no_bursts() {
         let expected = ["restart: the server was restarted"];
         assert_eq!(
-            told(&["run_id:a\nevicted_keys:1\ntotal_forks:1", "run_id:b\nevicted_keys:9\ntotal_forks:4"]),
+            events_of(&[
+                "run_id:a\nevicted_keys:1\ntotal_forks:1",
+                "run_id:b\nevicted_keys:9\ntotal_forks:4"
+            ]),
             expected
         );
     }
 
     #[test]
-    fn waiting_clients_are_told_when_the_first_and_the_last_of_them_waits() {
+    fn waiting_clients_are_reported_when_the_first_and_the_last_of_them_waits() {
         let waiting = [
             "blocked_clients:2",
             "blocked_clients:3",
@@ -291,6 +294,6 @@ mod tests {
             "blocked: 2 clients wait in a blocking command",
             "blocked: over: 3 clients at the most, for 1 s",
         ];
-        assert_eq!(told(&waiting), expected);
+        assert_eq!(events_of(&waiting), expected);
     }
 }

@@ -36,7 +36,7 @@ impl Place {
     /// When it is a node that holds no slot, and thus no key.
     pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
         let info = match wire.text(&["INFO", "cluster"]).await {
-            // Who may not ask is most likely not on a cluster; if so, the marker is refused, and that is told.
+            // Who may not ask is most likely not on a cluster; if so, the marker is refused, and that is reported.
             Err(error) if error.is_refused() => return Ok(Self::alone()),
             info => info?,
         };

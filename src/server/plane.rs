@@ -59,7 +59,7 @@ impl Poller {
         }
     }
 
-    /// Asks; `now_ns` tells when the answers are there.
+    /// Asks; `now_ns` is read when the answers are there.
     ///
     /// # Errors
     /// When the connection is lost, or the first question refused.

@@ -9,7 +9,7 @@
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              └─ CONFIG GET ────────► Status
 //! ```
-//! They go out together. A refused question is told once and asked again a minute later; the others go on.
+//! They go out together. A refused question is reported once and asked again a minute later; the others go on.
 //!
 //! This is the seam of the control plane: all that [`watch`](super::watch) and what is behind it know of what a server is
 //! asked is [`Polled`], gauges and events. What another dialect is asked (`stats`) stands beside this file, and gives the
@@ -53,7 +53,7 @@ pub(super) struct Polled {
     pub(super) events: Vec<EventKind>,
 }
 
-/// What the polls so far found, to tell differences. It outlives connections.
+/// What the polls so far found, for differences. It outlives connections.
 #[derive(Default)]
 pub(super) struct Poller {
     counters: Option<Counters>,
@@ -97,7 +97,7 @@ struct Answers {
 }
 
 impl Poller {
-    /// Asks; `now_ns` tells when the answers are there.
+    /// Asks; `now_ns` is read when the answers are there.
     ///
     /// # Errors
     /// When the connection is lost, or INFO refused.
@@ -140,31 +140,31 @@ impl Poller {
         Ok((at_ns, Polled { status, events }))
     }
 
-    /// The histograms that were told, and whether they are those of all commands. Of a command that came up since the question
+    /// The histograms in the reply, and whether they are those of all commands. A command that came up since the question
     /// went out it is asked now: the calls that it came up by have their times too.
     async fn histograms(
         &mut self,
         wire: &Wire,
-        told: Option<(Vec<String>, Result<Datum, ServerError>)>,
+        reply: Option<(Vec<String>, Result<Datum, ServerError>)>,
     ) -> Result<(Histograms, bool), ServerError> {
-        let (named, reply) = told.map_or((Vec::new(), None), |(named, reply)| (named, Some(reply)));
+        let (named, reply) = reply.map_or((Vec::new(), None), |(named, reply)| (named, Some(reply)));
         let read = |reply: Result<Datum, ServerError>| understood(reply, Histograms::read);
-        let untold = &mut Vec::new();
-        let mut histograms = self.accepted(Question::Times, reply.map(read), untold)?;
+        let unreported = &mut Vec::new();
+        let mut histograms = self.accepted(Question::Times, reply.map(read), unreported)?;
         let is_all = histograms.is_some() && named.is_empty();
         let names = self.times.asked.names().filter(|name| !named.iter().any(|named| named == name));
         let new: Vec<_> = ["LATENCY", "HISTOGRAM"].into_iter().chain(names).collect();
         if new.len() > 2 && !is_all && !self.refused.contains_key(&Question::Times) {
             let more = read(wire.data(&new).await);
-            if let Some(more) = self.accepted(Question::Times, Some(more), untold)? {
+            if let Some(more) = self.accepted(Question::Times, Some(more), unreported)? {
                 histograms.get_or_insert_default().extend(more);
             }
         }
         Ok((histograms.unwrap_or_default(), is_all))
     }
 
-    /// Adds how long the commands took, which had been called as often as `before` says at the poll before. That it is not
-    /// told shows by what stands there instead.
+    /// Adds how long the commands took, which had been called as often as `before` says at the poll before. Where times
+    /// are unknown, something else stands in their place.
     fn add_times(
         &mut self,
         (histograms, before): ((Histograms, bool), Option<CommandCounters>),
@@ -173,8 +173,8 @@ impl Poller {
     ) -> Result<(), ServerError> {
         let calls = |name: &str| before.as_ref().and_then(|before| before.calls(name));
         self.times.known.take(histograms, calls, &mut status.command_stats);
-        let untold = &mut Vec::new();
-        if let Some(text) = self.accepted(Question::SinceStart, since_start, untold)? {
+        let unreported = &mut Vec::new();
+        if let Some(text) = self.accepted(Question::SinceStart, since_start, unreported)? {
             self.times.since_start = command_times::since_start(&text);
         }
         if self.refused.contains_key(&Question::Times) {
@@ -212,12 +212,12 @@ impl Poller {
         Answers { info, commands, times, since_start, slow_log, latency, config }
     }
 
-    /// An answer, if there is one and it is no refusal; a refusal is told, unless it was.
+    /// An answer, if there is one and it is no refusal; a refusal is reported, unless it was before.
     fn accepted<T>(
         &mut self,
         question: Question,
         answer: Option<Result<T, ServerError>>,
-        told: &mut Vec<EventKind>,
+        events: &mut Vec<EventKind>,
     ) -> Result<Option<T>, ServerError> {
         match answer {
             None => Ok(None),
@@ -231,7 +231,7 @@ impl Poller {
                 let refusal = Refusal { polls: ASK_AGAIN, cause: cause.clone() };
                 let before = self.refused.insert(question, refusal);
                 if before.is_none_or(|before| before.cause != cause) {
-                    told.push(EventKind::NotPermitted { cause });
+                    events.push(EventKind::NotPermitted { cause });
                 }
                 Ok(None)
             }

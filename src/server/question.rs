@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_a_kind_is_singular_and_redynos_own_keys_are_told_apart() {
+    fn one_of_a_kind_is_singular_and_redynos_own_keys_are_counted_apart() {
         let survey = Survey {
             keys: 11,
             total_keys: 11,

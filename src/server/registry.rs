@@ -22,7 +22,7 @@ pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<M
     Ok(markers)
 }
 
-/// The markers in the other databases that tell of parameters or of what setups made: these are the server's, whatever
+/// The markers in the other databases that name parameters or what setups made: these are the server's, whatever
 /// database the session is in that changed them. A database that we may not read has none for us.
 pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
@@ -137,7 +137,7 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     match (listed, marked) {
         (Ok(listed), Ok(marked)) => Ok(listed > 0 && marked > 0),
         (Err(error), _) | (_, Err(error)) if error.ends_connection() => Err(error),
-        // Refused: to be tried, and told, by the writing.
+        // Refused: the write tries it again, and reports that.
         _ => Ok(false),
     }
 }

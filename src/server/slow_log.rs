@@ -1,6 +1,6 @@
-//! SLOWLOG: which entries are new, and how one is told. Pure.
+//! SLOWLOG: which entries are new, and how one is shown. Pure.
 //!
-//! Ids count up from 0 at the server's start, also over SLOWLOG RESET. A command is told by its name and its first
+//! Ids count up from 0 at the server's start, also over SLOWLOG RESET. A command is shown by its name and its first
 //! argument, shortened: enough to find it, and no value, script or password ever.
 
 use super::datum::Datum;
@@ -9,8 +9,8 @@ use crate::events::EventKind;
 /// So many entries are asked for in a poll.
 pub(super) const ASKED: i64 = 32;
 /// So many of a poll's entries become events of their own, the longest.
-const TOLD: usize = 8;
-/// The longest argument that is told in full.
+const MOST_SHOWN: usize = 8;
+/// The longest argument that is shown in full.
 const LONGEST: usize = 24;
 
 /// One entry.
@@ -22,7 +22,7 @@ struct Entry {
     client: Option<String>,
 }
 
-/// Which entry was told last.
+/// Which entry was reported last.
 #[derive(Debug, Default)]
 pub(super) struct SlowLog {
     /// `None` before the first poll: what it finds is from before the session.
@@ -52,19 +52,19 @@ impl SlowLog {
         let Some(newest) = newest else { return Some(Vec::new()) };
         let new = newest.saturating_sub(last).max(0) as u64;
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.us));
-        entries.truncate(TOLD);
+        entries.truncate(MOST_SHOWN);
         let more = new.saturating_sub(entries.len() as u64);
         entries.sort_by_key(|entry| entry.id);
-        let mut told: Vec<_> = entries.into_iter().map(Entry::told).collect();
+        let mut events: Vec<_> = entries.into_iter().map(Entry::into_event).collect();
         if more > 0 {
-            told.push(EventKind::MoreSlowCommands { entries: more });
+            events.push(EventKind::MoreSlowCommands { entries: more });
         }
-        Some(told)
+        Some(events)
     }
 }
 
 impl Entry {
-    fn told(self) -> EventKind {
+    fn into_event(self) -> EventKind {
         let Self { us, command, client, .. } = self;
         EventKind::SlowCommand { us, command, client }
     }
@@ -117,62 +117,62 @@ mod tests {
         Datum::List(entries.iter().rev().map(entry).collect())
     }
 
-    fn told(slow_log: &mut SlowLog, entries: &[(i64, i64, &[&str])]) -> Vec<String> {
+    fn read(slow_log: &mut SlowLog, entries: &[(i64, i64, &[&str])]) -> Vec<String> {
         slow_log.read(&log(entries)).unwrap().into_iter().map(|news| news.to_string()).collect()
     }
 
     #[test]
-    fn entries_from_before_are_not_told_and_new_ones_once() {
+    fn entries_from_before_are_not_reported_and_new_ones_once() {
         let mut slow_log = SlowLog::default();
-        assert!(told(&mut slow_log, &[(6, 9_000, &["KEYS", "*"])]).is_empty());
+        assert!(read(&mut slow_log, &[(6, 9_000, &["KEYS", "*"])]).is_empty());
         let now: [(i64, i64, &[&str]); 2] = [(6, 9_000, &["KEYS", "*"]), (7, 14_200, &["get", "redyno:1"])];
-        assert_eq!(told(&mut slow_log, &now), ["14.2 ms GET redyno:1 from 127.0.0.1:5000"]);
-        assert!(told(&mut slow_log, &now).is_empty());
-        assert!(told(&mut slow_log, &[]).is_empty(), "SLOWLOG RESET");
-        assert!(told(&mut slow_log, &now).is_empty(), "ids go on");
+        assert_eq!(read(&mut slow_log, &now), ["14.2 ms GET redyno:1 from 127.0.0.1:5000"]);
+        assert!(read(&mut slow_log, &now).is_empty());
+        assert!(read(&mut slow_log, &[]).is_empty(), "SLOWLOG RESET");
+        assert!(read(&mut slow_log, &now).is_empty(), "ids go on");
     }
 
     #[test]
     fn an_empty_log_at_first_makes_the_first_entry_new() {
         let mut slow_log = SlowLog::default();
-        assert!(told(&mut slow_log, &[]).is_empty());
-        assert_eq!(told(&mut slow_log, &[(0, 9_000, &["KEYS", "*"])]).len(), 1);
+        assert!(read(&mut slow_log, &[]).is_empty());
+        assert_eq!(read(&mut slow_log, &[(0, 9_000, &["KEYS", "*"])]).len(), 1);
     }
 
     #[test]
     fn ids_may_be_any_numbers_and_the_same_twice() {
         let mut slow_log = SlowLog::default();
-        assert!(told(&mut slow_log, &[]).is_empty());
+        assert!(read(&mut slow_log, &[]).is_empty());
         let entries: [(i64, i64, &[&str]); 2] = [(i64::MAX, 1, &["GET", "a"]), (i64::MIN, 1, &["GET", "a"])];
-        assert_eq!(told(&mut slow_log, &entries).len(), 2, "one, and how many more there seem to be");
+        assert_eq!(read(&mut slow_log, &entries).len(), 2, "one, and how many more there seem to be");
         slow_log.begin_again();
         let twice: [(i64, i64, &[&str]); 2] = [(0, 1, &["GET", "a"]); 2];
-        assert_eq!(told(&mut slow_log, &twice).len(), 2);
+        assert_eq!(read(&mut slow_log, &twice).len(), 2);
     }
 
     #[test]
     fn ids_that_begin_again_are_new() {
         let mut slow_log = SlowLog::default();
-        told(&mut slow_log, &[(40, 1, &["GET", "a"])]);
-        assert_eq!(told(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the ids");
+        read(&mut slow_log, &[(40, 1, &["GET", "a"])]);
+        assert_eq!(read(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the ids");
         slow_log.begin_again();
-        assert_eq!(told(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the run id");
+        assert_eq!(read(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the run id");
     }
 
     #[test]
-    fn of_a_flood_the_longest_are_told_and_the_others_counted() {
+    fn of_a_flood_the_longest_are_reported_and_the_others_counted() {
         let mut slow_log = SlowLog::default();
-        told(&mut slow_log, &[]);
+        read(&mut slow_log, &[]);
         let words: &[&str] = &["GET", "a"];
         let flood: Vec<_> = (1968..2000).map(|id| (id, id, words)).collect();
-        let told = told(&mut slow_log, &flood);
-        assert_eq!(told.len(), TOLD + 1);
-        assert!(told[0].starts_with("1.99 ms"), "{}", told[0]);
-        assert_eq!(told[TOLD], "and 1 992 more entries");
+        let news = read(&mut slow_log, &flood);
+        assert_eq!(news.len(), MOST_SHOWN + 1);
+        assert!(news[0].starts_with("1.99 ms"), "{}", news[0]);
+        assert_eq!(news[MOST_SHOWN], "and 1 992 more entries");
     }
 
     #[test]
-    fn no_password_and_no_script_is_told() {
+    fn no_password_and_no_script_is_shown() {
         let secrets: [&[&str]; 7] = [
             &["AUTH", "secret"],
             &["auth", "user", "secret"],

@@ -38,7 +38,7 @@ pub struct Status {
     pub command_stats: BTreeMap<String, CommandStat>,
     /// What its latency monitor saw last.
     pub latency_events: Vec<LatencyEvent>,
-    /// The [`PARAMETERS`](super::PARAMETERS) that it has, as CONFIG GET tells them; of a memcached the settings that it was
+    /// The [`PARAMETERS`](super::PARAMETERS) that it has, from CONFIG GET; of a memcached the settings that it was
     /// started with.
     pub config: BTreeMap<String, String>,
 }
@@ -50,7 +50,7 @@ impl Status {
     }
 
     /// A gauge in words, one that counts what was added as so much per second: `13.6 MiB`, `3.91 MiB/s`.
-    pub fn told(&self, gauge: Gauge) -> Option<String> {
+    pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
         if gauge.about().kind != Kind::Added {
             return Some(gauge.written(value));
@@ -59,8 +59,8 @@ impl Status {
     }
 
     /// The memory in use, and its limit where there is one: `13.6 MiB of 512 MiB`.
-    pub fn memory_told(&self) -> Option<String> {
-        let used = self.told(Gauge::UsedMemory)?;
+    pub fn memory_text(&self) -> Option<String> {
+        let used = self.text_of(Gauge::UsedMemory)?;
         let limit = self.gauges[Gauge::MaxMemory].filter(|limit| *limit > 0.0);
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
@@ -108,7 +108,7 @@ impl CommandStat {
         }
     }
 
-    /// Mean execution time in microseconds; `None` without a call, and where no time was told of any: a memcached tells none.
+    /// Mean execution time in microseconds; `None` without a call, and where no time is known: a memcached reports none.
     pub fn mean_us(&self) -> Option<f64> {
         (self.calls > 0 && self.usec > 0).then(|| self.usec as f64 / self.calls as f64)
     }

@@ -82,7 +82,7 @@ pub struct Neighbours {
     pub sessions: Option<u64>,
 }
 
-/// So many kinds of what sessions left are told, each in a line.
+/// So many kinds of what sessions left are shown, each in a line.
 const MOST_LEFT: usize = 8;
 
 /// What sessions left to be undone, in words: those that left the same in one line.
@@ -160,11 +160,11 @@ async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>,
         return Ok(Vec::new());
     }
     let words: Vec<_> = ["COMMAND", "INFO"].into_iter().chain(commands.iter().map(String::as_str)).collect();
-    let told = match wire.data(&words).await {
+    let reply = match wire.data(&words).await {
         Err(error) if error.ends_connection() => return Err(error),
-        told => told.ok(),
+        reply => reply.ok(),
     };
-    let known = told.as_ref().and_then(Datum::list).filter(|known| known.len() == commands.len());
+    let known = reply.as_ref().and_then(Datum::list).filter(|known| known.len() == commands.len());
     let is_missing = |n: usize| known.is_some_and(|known| known[n].list().is_none_or(<[Datum]>::is_empty));
     Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
 }
@@ -190,7 +190,7 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
 }
 
 /// The markers of sessions that were killed before they could clean up, or kept their keys; not of one that is still at
-/// work. Of other databases those that tell of what is the server's.
+/// work. Of other databases those that name what is the server's.
 pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node that answers CLUSTERDOWN has none, and fred would drop what else was asked.
     if let Ok(text) = wire.info().await
@@ -199,7 +199,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
         return Ok(Vec::new());
     }
     let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
-    // Where it cannot be found out, whoever sets a parameter or cleans up is told.
+    // Where it cannot be found out, setting a parameter and cleaning up report it.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
         return Ok(markers);
@@ -285,7 +285,7 @@ mod tests {
     use crate::server::{Made, Owner};
 
     #[test]
-    fn sessions_that_left_the_same_are_told_in_one_line_and_very_many_kinds_in_one_more() {
+    fn sessions_that_left_the_same_are_shown_in_one_line_and_very_many_kinds_in_one_more() {
         let owner = |pid| Owner { started: "2026-11-21T07:08:00Z".to_owned(), host: "box".to_owned(), pid };
         let marker = |pid| Marker { span: None, ..Marker::new(RunId::random(), owner(Some(pid))) };
         let first = "a session begun 2026-11-21T07:08:00Z on host box, process 1";
@@ -299,10 +299,10 @@ mod tests {
             let made = vec![Made::Library(format!("l{n}"))];
             Marker { made, ..marker(1) }
         };
-        let told = left_behind(&(0..20_000).map(of).collect::<Vec<_>>(), &target);
-        assert_eq!(told.len(), MOST_LEFT + 1);
+        let lines = left_behind(&(0..20_000).map(of).collect::<Vec<_>>(), &target);
+        assert_eq!(lines.len(), MOST_LEFT + 1);
         assert_eq!(
-            told[MOST_LEFT],
+            lines[MOST_LEFT],
             format!("19 992 more sessions left something else; {clean} undoes that, too")
         );
     }

@@ -30,7 +30,7 @@ pub(super) struct TuneStep {
 pub struct Turned {
     /// Its value before and after.
     pub change: ConfigChange,
-    /// Why the marker does not tell of it, if one was wanted: after a kill nobody will know that it was set.
+    /// Why the marker does not contain it, if one was wanted: after a kill nobody will know that it was set.
     pub unmarked: Option<ServerError>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn turn(wire: &Wire, target: &Target, turn: &TuneStep) -> Resul
         Err(error) => {
             if error.is_refused() {
                 ledger.cancel_turn(name, before);
-                tell(wire, ledger, name).await?;
+                write_marker(wire, ledger, name).await?;
             }
             return Err(error);
         }
@@ -137,12 +137,12 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
 pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Result<Restored, ServerError> {
     let restored = set_back(wire, tuned).await?;
     ledger.forget(&tuned.name);
-    tell(wire, ledger, &tuned.name).await?;
+    write_marker(wire, ledger, &tuned.name).await?;
     Ok(restored)
 }
 
-/// The marker says of `name` what the ledger does.
-async fn tell(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
+/// Writes to the marker what the ledger says of `name`.
+async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
     refused_is_fine(match ledger.tuned(name) {
         Some(_) => registry::bring(wire, ledger).await,
         None => registry::strike(wire, ledger, &field_of(name)).await,

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_value_is_known_again_in_the_servers_words() {
-        for (typed, told) in [
+        for (typed, reported) in [
             ("100mb", "104857600"),
             ("1GB", "1073741824"),
             ("2k", "2000"),
@@ -151,7 +151,7 @@ mod tests {
             ("3600  1", "3600 1"),
             ("", ""),
         ] {
-            assert!(tuned("x", "", &[typed]).is_ours(told), "{typed} {told}");
+            assert!(tuned("x", "", &[typed]).is_ours(reported), "{typed} {reported}");
         }
         for (typed, other) in [("100mb", "100000000"), ("", "3600 1"), ("1 3600", "3600 1"), ("lots", "lot")]
         {

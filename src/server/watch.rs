@@ -30,7 +30,7 @@ use crate::{
 /// How long one attempt to connect may take.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
-/// What was told last, so that news is told once.
+/// What was reported last, so that news is reported once.
 #[derive(Debug, PartialEq)]
 enum Standing {
     Nothing,
@@ -85,18 +85,18 @@ impl Watch {
             marker_trouble: None,
             back_off: BackOff::new(),
         };
-        // When and how the last connection broke, while that is not told.
+        // When and how the last connection broke, while that is not reported.
         let mut broken = None;
         loop {
             let cause = match connect(&state.target).await {
                 Err(trouble) => {
                     let at_ns = broken.take().map_or_else(|| state.clock.now_ns(), |(at_ns, _)| at_ns);
-                    state.tell_unreachable(at_ns, &trouble);
+                    state.report_unreachable(at_ns, &trouble);
                     trouble.cause
                 }
                 Ok(link) => {
                     if let Some((at_ns, cause)) = broken.take() {
-                        state.tell_unreachable(at_ns, &Trouble::silent(cause));
+                        state.report_unreachable(at_ns, &Trouble::silent(cause));
                     }
                     match state.serve(link, every).await {
                         Ended::Broken(cause) => {
@@ -104,7 +104,7 @@ impl Watch {
                             cause
                         }
                         Ended::Hung(cause) => {
-                            state.tell_unreachable(state.clock.now_ns(), &Trouble::silent(cause.clone()));
+                            state.report_unreachable(state.clock.now_ns(), &Trouble::silent(cause.clone()));
                             cause
                         }
                     }
@@ -137,7 +137,7 @@ struct ControlState {
     poller: Poller,
     /// What the session has to undo: its marker is kept.
     ledger: Option<Ledger>,
-    /// Why the marker cannot be set, as it was told.
+    /// Why the marker cannot be set, as it was reported.
     marker_trouble: Option<EventKind>,
     back_off: BackOff,
 }
@@ -184,28 +184,28 @@ impl ControlState {
     async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
         let clock = self.clock;
         match self.poller.poll(wire, || clock.now_ns()).await {
-            Ok((at_ns, polled)) => self.tell_polled(at_ns, polled),
+            Ok((at_ns, polled)) => self.report_poll(at_ns, polled),
             Err(error) if error.ends_connection() => return Err(error),
-            Err(error) => self.tell_mute(&error.to_string()),
+            Err(error) => self.report_mute(&error.to_string()),
         }
         let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(()) };
         let trouble = match registry::keep(wire, ledger).await? {
             Kept::Stands => None,
             Kept::Renewed(renewed) => {
-                self.tell_now(renewed);
+                self.report_now(renewed);
                 None
             }
             Kept::Refused(refused) => Some(refused),
         };
         if self.marker_trouble != trouble {
-            trouble.iter().for_each(|refused| self.tell_now(refused.clone()));
+            trouble.iter().for_each(|refused| self.report_now(refused.clone()));
             self.marker_trouble = trouble;
         }
         Ok(())
     }
 
-    fn tell_now(&self, what: EventKind) {
-        self.tell(Message::Event { at_ns: self.clock.now_ns(), what });
+    fn report_now(&self, what: EventKind) {
+        self.report(Message::Event { at_ns: self.clock.now_ns(), what });
     }
 
     async fn refuse_orders(&mut self, cause: &str, until: Instant) {
@@ -219,39 +219,39 @@ impl ControlState {
         }
     }
 
-    fn tell_polled(&mut self, at_ns: u64, polled: Polled) {
+    fn report_poll(&mut self, at_ns: u64, polled: Polled) {
         self.back_off.reset();
         if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
-            self.tell(Message::Event { at_ns, what: EventKind::Reachable });
+            self.report(Message::Event { at_ns, what: EventKind::Reachable });
         }
         self.standing = Standing::Fine;
-        self.tell(Message::Status { at_ns, status: Box::new(polled.status) });
+        self.report(Message::Status { at_ns, status: Box::new(polled.status) });
         for what in polled.events {
-            self.tell(Message::Event { at_ns, what });
+            self.report(Message::Event { at_ns, what });
         }
     }
 
-    fn tell_mute(&mut self, cause: &str) {
+    fn report_mute(&mut self, cause: &str) {
         let news = Standing::Mute(cause.to_owned());
         if self.standing != news {
             self.standing = news;
-            self.tell_now(EventKind::InfoRefused { cause: cause.to_owned() });
+            self.report_now(EventKind::InfoRefused { cause: cause.to_owned() });
         }
     }
 
-    /// One outage is told once, whatever the attempts in it meet, and once more for each other answer of a server
+    /// An outage is reported once, whatever the attempts in it meet, and once more for each other answer of a server
     /// that is there and turns us down.
-    fn tell_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
+    fn report_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
         let news = Standing::Unreachable(trouble.cause.clone());
-        let is_told = matches!(self.standing, Standing::Unreachable(_));
-        if self.standing == news || (is_told && !trouble.was_answered) {
+        let is_reported = matches!(self.standing, Standing::Unreachable(_));
+        if self.standing == news || (is_reported && !trouble.was_answered) {
             return;
         }
         self.standing = news;
-        self.tell(Message::Event { at_ns, what: EventKind::Unreachable { cause: trouble.cause.clone() } });
+        self.report(Message::Event { at_ns, what: EventKind::Unreachable { cause: trouble.cause.clone() } });
     }
 
-    fn tell(&self, message: Message) {
+    fn report(&self, message: Message) {
         // Nobody listens any more when a session ends; orders (cleaning up) still come then.
         drop(self.news.send(message));
     }

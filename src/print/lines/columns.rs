@@ -74,8 +74,8 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
             // Where most answers are in no part, the others do not stand for them.
             let lacks_parts = PingCell::of(ping).lacks_parts();
             let median = |part: Option<&Latency>| {
-                let told = part.filter(|_| !lacks_parts);
-                told.map_or_else(|| "-".to_owned(), |part| percentile(part, 0.50))
+                let known = part.filter(|_| !lacks_parts);
+                known.map_or_else(|| "-".to_owned(), |part| percentile(part, 0.50))
             };
             format!(
                 "{:>8} {:>8} {:>8} {:>8}",
@@ -101,7 +101,7 @@ fn longest_so_far(ping: &Ping) -> String {
 
 pub(super) fn server_columns(status: &Status) -> String {
     let none = || "-".to_owned();
-    let ops = status.told(Gauge::OpsPerS).unwrap_or_else(none);
+    let ops = status.text_of(Gauge::OpsPerS).unwrap_or_else(none);
     let clients = status.gauges.whole(Gauge::Clients).map_or_else(none, |n| n.to_string());
     format!("{ops:>12} {clients:>8}")
 }

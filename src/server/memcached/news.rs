@@ -36,18 +36,18 @@ mod tests {
     use crate::clock::SECOND_NS;
 
     #[test]
-    fn bursts_and_restarts_are_told() {
+    fn bursts_and_restarts_are_reported() {
         let mut news = News::default();
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         let answers =
             [(1, 5, 10), (1, 6, 110), (1, 7, 110), (1, 8, 110), (1, 9, 110), (1, 2, 3), (9, 3, 900)];
         for (second, (pid, uptime, evictions)) in answers.into_iter().enumerate() {
             let text = format!("STAT pid {pid}\nSTAT uptime {uptime}\nSTAT evictions {evictions}\n");
-            told.extend(news.read(second as u64 * SECOND_NS, &Stats::parse(&text)).0);
+            events.extend(news.read(second as u64 * SECOND_NS, &Stats::parse(&text)).0);
         }
-        let told: Vec<_> = told.iter().map(ToString::to_string).collect();
+        let events: Vec<_> = events.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            events,
             [
                 "100 keys evicted in a second",
                 "over: 100 keys in 1 s",

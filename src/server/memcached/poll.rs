@@ -29,7 +29,7 @@ const SETTINGS: [&str; 10] = [
     "tcp_backlog",
 ];
 
-/// What the polls so far found, to tell differences. It outlives connections.
+/// What the polls so far found, for differences. It outlives connections.
 #[derive(Default)]
 pub(in crate::server) struct Poller {
     counters: Option<Counters>,
@@ -40,7 +40,7 @@ pub(in crate::server) struct Poller {
 }
 
 impl Poller {
-    /// Asks; `now_ns` tells when the answers are there.
+    /// Asks; `now_ns` is read when the answers are there.
     ///
     /// # Errors
     /// When the connection is lost, or `stats` refused.

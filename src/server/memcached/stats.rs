@@ -103,7 +103,7 @@ mod tests {
     fn what_stats_says_fills_the_gauges_that_it_knows() {
         let stats = Stats::parse(TEXT);
         let sources = stats.sources();
-        let told = [
+        let known = [
             Gauge::Cpu,
             Gauge::Keys,
             Gauge::UsedMemory,
@@ -111,14 +111,14 @@ mod tests {
             Gauge::ConnYields,
             Gauge::CpuUser,
         ];
-        assert_eq!(told.map(|gauge| sources[gauge]), [1.75, 1.0, 61.0, 4.0, 3.0, 1.5].map(Some));
-        let untold = [Gauge::Fragmentation, Gauge::Aof, Gauge::MaxMemory, Gauge::Hits];
-        assert_eq!(untold.map(|gauge| sources[gauge]), [None; 4]);
+        assert_eq!(known.map(|gauge| sources[gauge]), [1.75, 1.0, 61.0, 4.0, 3.0, 1.5].map(Some));
+        let unknown = [Gauge::Fragmentation, Gauge::Aof, Gauge::MaxMemory, Gauge::Hits];
+        assert_eq!(unknown.map(|gauge| sources[gauge]), [None; 4]);
         assert_eq!(stats.text("version"), Some("1.6.18"));
     }
 
     #[test]
-    fn commands_are_told_by_what_was_added_and_a_reset_tells_nothing() {
+    fn commands_are_counted_by_what_was_added_and_a_reset_adds_nothing() {
         let calls = Stats::parse(TEXT).calls();
         assert_eq!(calls, BTreeMap::from([("get", 8), ("delete", 3), ("flush", 0)]));
         let later = BTreeMap::from([("get", 18), ("delete", 3), ("flush", 0)]);

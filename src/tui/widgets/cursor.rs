@@ -160,7 +160,7 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
         pieces.push((format!("send lag {}", units::latency(lag.saturating_mul(1000))), Ink::Text));
     }
     pieces.extend(ping(lanes));
-    let cpu = lanes.reading.status().and_then(|status| status.body.told(Gauge::Cpu));
+    let cpu = lanes.reading.status().and_then(|status| status.body.text_of(Gauge::Cpu));
     pieces.extend(cpu.map(|cpu| (format!("server CPU {cpu}"), Ink::Text)));
     let wake = lanes.level_shown(Measure::Wake, Level::Max);
     pieces.extend(wake.map(|ns| (format!("wake max {}", units::latency(ns)), Ink::Text)));

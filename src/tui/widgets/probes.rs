@@ -198,7 +198,7 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
         _ => linear_top(highest),
     };
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
-    let now = lanes.reading.status().and_then(|status| status.body.told(gauge)).map(|now| {
+    let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
         match gauge.about().kind {
             // `3.91 M/s` has room.
             Kind::Added => now.replace("iB/", "/"),

@@ -81,7 +81,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let last = match lanes.subject {
         Subject::Load => ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now())),
         Subject::Server => {
-            let cpu = reading.status().and_then(|status| status.body.told(Gauge::Cpu));
+            let cpu = reading.status().and_then(|status| status.body.text_of(Gauge::Cpu));
             ("cpu", cpu.unwrap_or_else(|| NONE.to_owned()))
         }
     };

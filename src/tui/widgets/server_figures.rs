@@ -93,7 +93,7 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
 /// A gauge under the name that it has where its group is not said.
 fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
     match gauge {
-        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_told()?, Ink::Text)),
+        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
         gauge => figure(status, gauge).map(|Figure(_, value, ink)| Figure(gauge.alone(), value, ink)),
     }
 }
@@ -137,7 +137,7 @@ fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
         (Alarm::Zero, 0.0) => Ink::Bad,
         _ => Ink::Text,
     };
-    Some(Figure(gauge.about().label, status.told(gauge)?, ink))
+    Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
 /// What a group tells in words, before and after its gauges.
