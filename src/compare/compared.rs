@@ -75,7 +75,7 @@ impl Compared {
         let repeated = match (self.is_one_run_each, self.is_one_session) {
             (true, true) => None,
             (true, false) => {
-                Some("one run of each does not tell a difference from drift: repeat both, in alternation")
+                Some("one run of each does not show whether a difference is drift: repeat both, in alternation")
             }
             (false, _) => self.is_sequential.then_some(
                 "all runs of one side came before those of the other: what the machine did meanwhile is in the \
@@ -95,36 +95,36 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
     let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
-    let told = Difference::told(operation, figure, [mean(&base_values), mean(&new_values)]);
+    let measured = Difference::unjudged(operation, figure, [mean(&base_values), mean(&new_values)]);
     let is_known =
         |values: &[f64], runs: &[Run]| values.len() == runs.len() && values.iter().all(|value| *value > 0.0);
     if !is_known(&base_values, base) || !is_known(&new_values, new) {
-        return Difference { change: None, ..told };
+        return Difference { change: None, ..measured };
     }
     if let ([base], [new]) = (base, new) {
-        return if operation.is_some() { told } else { by_seconds(told, base, new) };
+        return if operation.is_some() { measured } else { by_seconds(measured, base, new) };
     }
     // The longest of a run is one value, and no level of its distribution.
     if [figures::ERRORS, figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
-        return told;
+        return measured;
     }
-    told.judged(&repeats::compare(&base_values, &new_values, better(figure)))
+    measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
 }
 
 /// One run with another, second by second, where their seconds are known by this figure.
-fn by_seconds(told: Difference, base: &Run, new: &Run) -> Difference {
-    let stretches = stretches(&base.segment, &new.segment, told.figure);
-    // Without a value there is nothing to tell noise by.
+fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
+    let stretches = stretches(&base.segment, &new.segment, measured.figure);
+    // Without a value the noise is unknown.
     match stretches.filter(|all| all.iter().all(|stretch| !stretch.values.is_empty())) {
-        None => told,
+        None => measured,
         Some([base_seconds, new_seconds]) => {
-            let mut comparison = seconds::compare(base_seconds, new_seconds, better(told.figure));
+            let mut comparison = seconds::compare(base_seconds, new_seconds, better(measured.figure));
             let is_one = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
             // What the machine did in between may be all of it.
             if is_one && base.session != new.session {
                 comparison.verdict = Verdict::NotClear(Reason::Drift);
             }
-            told.judged(&comparison)
+            measured.judged(&comparison)
         }
     }
 }

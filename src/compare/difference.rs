@@ -22,7 +22,7 @@ pub struct Difference {
     pub change: Option<f64>,
     /// Between which shares that lies.
     pub interval: Option<(f64, f64)>,
-    /// What it comes to; `None` where nothing tells how much the figure varies by itself.
+    /// What it comes to; `None` where it is unknown how much the figure varies by itself.
     pub verdict: Option<Verdict>,
 }
 
@@ -43,8 +43,8 @@ pub(super) fn better(figure: Figure) -> Better {
 }
 
 impl Difference {
-    /// One that is told, and not judged.
-    pub(super) fn told(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
+    /// A difference without a verdict.
+    pub(super) fn unjudged(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
         let [first, second] = values;
         let change = first.zip(second).filter(|(first, _)| *first > 0.0 && figure.unit != Unit::Trouble);
         Self {
@@ -72,16 +72,16 @@ impl Difference {
         is_last: bool,
     ) -> Self {
         let comparison = paired::compare(differences, better(figure), is_last);
-        Self { change: comparison.change, ..Self::told(operation, figure, values).judged(&comparison) }
+        Self { change: comparison.change, ..Self::unjudged(operation, figure, values).judged(&comparison) }
     }
 
     /// One of two segments of a session at the moment `now_s`, second by second where their seconds are known by this figure.
     pub fn of_segments(baseline: &SegmentTotal, other: &SegmentTotal, figure: Figure, now_s: f64) -> Self {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
-        let told = Self::told(None, figure, values);
+        let unjudged = Self::unjudged(None, figure, values);
         match stretches(baseline, other, figure) {
-            Some([base, other]) => told.judged(&seconds::compare(base, other, better(figure))),
-            None => told,
+            Some([base, other]) => unjudged.judged(&seconds::compare(base, other, better(figure))),
+            None => unjudged,
         }
     }
 
@@ -162,7 +162,7 @@ impl Verdict {
             Self::NotClear(Reason::Noise) => "within the noise".to_owned(),
             Self::NotClear(Reason::MoreSeconds { first, second }) => {
                 let first = first.map(|s| format!(", and {} s more of the base,", units::count(s)));
-                format!("about {} s more{} would tell", units::count(second), first.unwrap_or_default())
+                format!("about {} s more{} would decide", units::count(second), first.unwrap_or_default())
             }
             Self::NotClear(Reason::Drift) => "drift is possible; alternate the sides".to_owned(),
         }

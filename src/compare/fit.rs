@@ -6,15 +6,15 @@ use crate::knobs::{Adjustable, Knobs};
 /// What runs of `base` and `new` differ in that a comparison takes for equal, each in words; none where they may be compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
-    let mut told = Vec::new();
+    let mut misfits = Vec::new();
     for run in base.iter().skip(1).chain(new) {
         for misfit in differences(first, run) {
-            if !told.contains(&misfit) {
-                told.push(misfit);
+            if !misfits.contains(&misfit) {
+                misfits.push(misfit);
             }
         }
     }
-    told
+    misfits
 }
 
 fn differences(one: &Run, other: &Run) -> Vec<String> {
@@ -33,11 +33,11 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     // The rate has the backlog beside it.
     let alone = Adjustable::ALONE.into_iter().filter(|setting| *setting != Adjustable::Backlog);
     let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
-    let mut told: Vec<_> = named.into_iter().chain(alone).flatten().collect();
-    if told.is_empty() && a.workload != b.workload {
-        told.push("workload: operations of the same names that ask for different things".to_owned());
+    let mut misfits: Vec<_> = named.into_iter().chain(alone).flatten().collect();
+    if misfits.is_empty() && a.workload != b.workload {
+        misfits.push("workload: operations of the same names that ask for different things".to_owned());
     }
-    told
+    misfits
 }
 
 /// What kind of server a run went to; its version may be what the comparison is about.

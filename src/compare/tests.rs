@@ -52,7 +52,7 @@ fn row<'a>(compared: &'a Compared, name: &str) -> &'a Difference {
 }
 
 #[test]
-fn repeats_tell_a_difference_from_noise() {
+fn repeats_distinguish_a_difference_from_noise() {
     let knobs = Knobs::default();
     let side =
         |ops, us, first: u32| -> Vec<_> { (0..3).map(|n| run_at(first + 2 * n, &knobs, ops, us)).collect() };
@@ -151,14 +151,17 @@ fn segments_of_one_session_are_judged_by_their_seconds() {
 }
 
 #[test]
-fn what_is_not_clear_says_why_and_what_would_tell() {
+fn what_is_not_clear_says_why_and_what_would_decide() {
     let words = |reason| {
-        let told = Difference::told(None, figures::SERVICE_P99, [None, None]);
-        Difference { verdict: Some(Verdict::NotClear(reason)), ..told }.words()
+        let unjudged = Difference::unjudged(None, figures::SERVICE_P99, [None, None]);
+        Difference { verdict: Some(Verdict::NotClear(reason)), ..unjudged }.words()
     };
     let seconds = |first, second| words(Reason::MoreSeconds { first, second });
-    assert_eq!(seconds(None, 90.0), "not clear: about 90 s more would tell");
-    assert_eq!(seconds(Some(70.0), 1.0), "not clear: about 1 s more, and 70 s more of the base, would tell");
+    assert_eq!(seconds(None, 90.0), "not clear: about 90 s more would decide");
+    assert_eq!(
+        seconds(Some(70.0), 1.0),
+        "not clear: about 1 s more, and 70 s more of the base, would decide"
+    );
     assert_eq!(words(Reason::Drift), "not clear: drift is possible; alternate the sides");
 }
 
@@ -180,8 +183,8 @@ fn what_is_of_another_kind_is_named() {
     assert_eq!(differs(larger, "redis 8"), ["value size: 32 and 100", "keys: 10 k keys and 7 keys"]);
     let hot = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
     let hot = Knobs { workload: hot, reconnect: Some(9), ..Knobs::default() };
-    let told = ["keys: 10 k keys and 10 k keys, zipfian 0.99", "reconnect: never and 9"];
-    assert_eq!(differs(hot, "redis 8"), told);
+    let expected = ["keys: 10 k keys and 10 k keys, zipfian 0.99", "reconnect: never and 9"];
+    assert_eq!(differs(hot, "redis 8"), expected);
     let open = |arrivals| Knobs { rate: Some(500), arrivals, ..Knobs::default() };
     let [even, poisson] = [Arrivals::Constant, Arrivals::Poisson].map(|arrivals| {
         [Run::of("b", &recording("redis 8", 2, &open(arrivals), &[(500, 100.0)]), None).unwrap()]
@@ -225,9 +228,9 @@ fn which_segment_is_meant_has_to_be_said_where_there_are_several() {
     timeline.push(&Record::Segment(Segment::new(1.0, 2, second)));
     let interval = Interval { t_s: 2.0, length_s: 1.0, segment: 2, ops: 5, ..Interval::default() };
     timeline.push(&Record::Interval(Box::new(interval)));
-    let told = Run::of("a", &timeline, None).unwrap_err().to_string();
-    assert!(told.starts_with("a has 2 segments under load (1: 50 clients × 1,"), "{told}");
-    assert!(told.ends_with("; name one: a#1"), "{told}");
+    let error = Run::of("a", &timeline, None).unwrap_err().to_string();
+    assert!(error.starts_with("a has 2 segments under load (1: 50 clients × 1,"), "{error}");
+    assert!(error.ends_with("; name one: a#1"), "{error}");
     assert_eq!(Run::of("a", &timeline, Some(2)).unwrap().name, "a#2");
     assert!(Run::of("a", &timeline, Some(3)).unwrap_err().to_string().starts_with("a has no segment 3"));
     assert_eq!(
@@ -245,8 +248,8 @@ fn met(text: &str, base: &[Run], new: &[Run]) -> Option<(String, bool)> {
 fn a_condition_is_on_a_change_or_on_a_value() {
     let knobs = Knobs { rate: Some(10_000), ..Knobs::default() };
     let (base, new) = ([run_at(1, &knobs, 10_000, 100.0)], [run_at(2, &knobs, 10_000, 130.0)]);
-    let (told, is_sure) = met("p99 > +10%", &base, &new).unwrap();
-    assert!(told.starts_with("p99 > +10%: resp p99 ") && told.contains("against") && is_sure, "{told}");
+    let (text, is_sure) = met("p99 > +10%", &base, &new).unwrap();
+    assert!(text.starts_with("p99 > +10%: resp p99 ") && text.contains("against") && is_sure, "{text}");
     for (text, is_met) in [
         ("p99 > +50%", false),
         ("ops < -5%", false),
@@ -284,14 +287,14 @@ fn what_was_not_measured_is_not_sure() {
     let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);
     let few = [Run::of("few", &few, None).unwrap()];
     for text in ["p99.99 > 1ms", "p99.99 > +10%", "response_p50_us > 1ms"] {
-        let (told, is_sure) = met(text, &few, &few).unwrap();
-        assert!(told.ends_with(" was not measured, or too little of it was") && !is_sure, "{told}");
+        let (text, is_sure) = met(text, &few, &few).unwrap();
+        assert!(text.ends_with(" was not measured, or too little of it was") && !is_sure, "{text}");
     }
 }
 
 #[test]
-fn what_is_no_condition_is_told_with_what_is() {
-    for (text, told) in [
+fn what_is_no_condition_is_refused_with_what_is() {
+    for (text, expected) in [
         ("p99", "'p99' is no condition such as 'p99 > +10%'"),
         ("> 5", "'> 5' is no condition"),
         ("p98 > 1ms", "'p98' is no figure: there are ops, errors, misses, mean, p50,"),
@@ -301,7 +304,7 @@ fn what_is_no_condition_is_told_with_what_is() {
         ("ops < x%", "'x%' is nothing that ops can be: it is a change such as +10%"),
     ] {
         let error = text.parse::<Condition>().unwrap_err().to_string();
-        assert!(error.starts_with(told), "{error}");
+        assert!(error.starts_with(expected), "{error}");
     }
     let figure = figures::OPS_PER_S.name;
     assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));

@@ -1,10 +1,10 @@
-//! Why a request took long, as far as the session tells: the event that lies nearest to it and lasted long enough.
+//! Why a request took long, as far as the session knows: the event that lies nearest to it and lasted long enough.
 //!
 //! ```text
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
 //!  602 ms, near: a fork held the server for 412 µs      too short by far to be the cause
 //! ```
-//! What the server tells is as late as a poll, and no poll is answered while it stands still.
+//! What the server reports is as late as a poll, and no poll is answered while it stands still.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ const LEAST_SHARE: f64 = 0.5;
 struct Suspect {
     what: String,
     client: Option<String>,
-    /// How long it held the server up; none where that is not told.
+    /// How long it held the server up; `None` where that is unknown.
     held_ns: Option<f64>,
     /// Whether it holds all up for as long as it lasts.
     is_outage: bool,
@@ -179,57 +179,57 @@ mod tests {
         Event::new(t_s, EventKind::SlowCommand { us: ms * 1000, command: command.to_owned(), client })
     }
 
-    fn told(delay: Delay, events: &[Event]) -> String {
+    fn words(delay: Delay, events: &[Event]) -> String {
         Cause::of(delay, events).map_or_else(String::new, |cause| cause.to_string())
     }
 
     #[test]
     fn an_entry_of_the_slow_log_that_lasted_as_long_is_the_cause() {
         let events = [slow(20.0, 600, "KEYS *"), slow(23.9, 600, "DEBUG sleep"), slow(26.0, 700, "EVAL")];
-        assert_eq!(told(delay(602), &events), " ← DEBUG sleep 600 ms from 127.0.0.1:5000");
-        assert_eq!(told(delay(602), &events[2..]), "");
+        assert_eq!(words(delay(602), &events), " ← DEBUG sleep 600 ms from 127.0.0.1:5000");
+        assert_eq!(words(delay(602), &events[2..]), "");
     }
 
     #[test]
     fn what_is_far_too_short_was_near_and_gives_way_to_what_is_long_enough() {
         let fork = Event::new(23.0, EventKind::Forked { held_us: Some(412) });
         assert_eq!(
-            told(delay(602), std::slice::from_ref(&fork)),
+            words(delay(602), std::slice::from_ref(&fork)),
             ", near: a fork held the server for 412 µs"
         );
         let slow = slow(24.8, 590, "DEBUG sleep");
-        assert_eq!(told(delay(602), &[fork.clone(), slow]), " ← DEBUG sleep 590 ms from 127.0.0.1:5000");
+        assert_eq!(words(delay(602), &[fork.clone(), slow]), " ← DEBUG sleep 590 ms from 127.0.0.1:5000");
         let long = Event::new(23.5, EventKind::Forked { held_us: Some(580_000) });
-        assert_eq!(told(delay(602), &[fork, long]), " ← a fork held the server for 580 ms");
+        assert_eq!(words(delay(602), &[fork, long]), " ← a fork held the server for 580 ms");
     }
 
     #[test]
     fn of_those_of_one_poll_the_one_counts_that_lasted_most_like_it() {
         let events = [slow(23.5, 1200, "KEYS *"), slow(23.5, 610, "DEBUG sleep"), slow(23.5, 301, "EVAL")];
-        assert!(told(delay(602), &events).contains("DEBUG sleep 610 ms"));
+        assert!(words(delay(602), &events).contains("DEBUG sleep 610 ms"));
         // The nearer one is meant where both are long enough.
         let events = [slow(21.0, 602, "KEYS *"), slow(23.2, 900, "EVAL")];
-        assert!(told(delay(602), &events).contains("EVAL 900 ms"));
+        assert!(words(delay(602), &events).contains("EVAL 900 ms"));
     }
 
     #[test]
     fn an_outage_explains_what_waited_through_it_and_a_rewrite_was_near() {
         let lost = EventKind::Unreachable { cause: "timed out".to_owned() };
         let lost = Event::new(15.0, lost);
-        assert_eq!(told(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
-        assert_eq!(told(delay(600), &[lost]), "", "8 s before");
+        assert_eq!(words(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
+        assert_eq!(words(delay(600), &[lost]), "", "8 s before");
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
-        assert_eq!(told(delay(20), &[Event::new(23.0, lost)]), "", "it was over before");
+        assert_eq!(words(delay(20), &[Event::new(23.0, lost)]), "", "it was over before");
         let rewrite = Event::new(22.0, EventKind::RewriteBegan);
-        assert_eq!(told(delay(600), &[rewrite]), ", near: aof rewrite: began");
+        assert_eq!(words(delay(600), &[rewrite]), ", near: aof rewrite: began");
         let write = EventKind::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };
-        assert_eq!(told(delay(600), &[Event::new(23.6, write)]), " ← aof-fsync-always 590 ms");
+        assert_eq!(words(delay(600), &[Event::new(23.6, write)]), " ← aof-fsync-always 590 ms");
     }
 
     #[test]
     fn what_is_usual_needs_no_cause() {
         let events = [slow(23.0, 600, "DEBUG sleep")];
-        assert_eq!(told(Delay { usual_ns: Some(300 * MS), ..delay(602) }, &events), "");
-        assert!(!told(Delay { usual_ns: None, ..delay(602) }, &events).is_empty());
+        assert_eq!(words(Delay { usual_ns: Some(300 * MS), ..delay(602) }, &events), "");
+        assert!(!words(Delay { usual_ns: None, ..delay(602) }, &events).is_empty());
     }
 }

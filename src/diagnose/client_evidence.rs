@@ -42,25 +42,25 @@ pub(super) struct Evidence {
 /// From which percentile on requests are slow: the first that enough requests were measured for.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// What a stretch says, before it is written to a recording as after, of those kinds whose share reaches `threshold`; the most
-/// telling first.
+/// What a stretch says, before it is written to a recording as after, of those kinds whose share reaches `threshold`; the
+/// strongest first.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
     let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
 }
 
 impl Kind {
-    /// All, the most telling first.
+    /// All, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
     /// From which share on it is evidence, and below which it is none any more. The distance between the two
-    /// keeps a figure that wavers about the first from being told over and over.
+    /// keeps a figure that wavers about the first from being reported over and over.
     ///
     /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
     /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
     ///   latency.
-    /// - The tail: when most of the slow requests waited for a core, the percentile tells of this machine.
+    /// - The tail: when most of the slow requests waited for a core, the percentile describes this machine.
     /// - Waiting to be read: half of the service time is as much as the server and the network have together.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// What the stretch says of it; `None` where it was not measured, or too little to tell.
+    /// What the stretch says of it; `None` where it was not measured, or too few requests were.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
@@ -111,11 +111,11 @@ impl Kind {
 /// The share of the slow requests that waited for a core for half of their time, of which there are those in `held`.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
-    let told = |name| {
+    let slow_from = |name| {
         let percentile = PERCENTILES.into_iter().find(|percentile| percentile.name == name)?;
         Some((name, all.percentile(percentile.quantile)?))
     };
-    let (name, slow_ns) = SLOW_FROM.into_iter().find_map(told)?;
+    let (name, slow_ns) = SLOW_FROM.into_iter().find_map(slow_from)?;
     // A recording holds those that waited in coarse cells. All are counted by the same, so that they are some of these, and
     // as many live as read.
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
@@ -148,7 +148,7 @@ pub(super) mod tests {
         }
     }
 
-    fn told(stretch: &Interval) -> String {
+    fn limit_words(stretch: &Interval) -> String {
         our_limit(stretch).unwrap_or_default()
     }
 
@@ -166,12 +166,12 @@ pub(super) mod tests {
 
     #[test]
     fn each_rule_names_the_worker_and_the_figure() {
-        assert_eq!(told(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
-        let waits = told(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
+        assert_eq!(limit_words(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
+        let waits = limit_words(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
         assert_eq!(waits, "load-0 waits 41 % of the time for a core");
-        let unread = told(&stretch(&[(0.3, 0.0)], 200_000));
+        let unread = limit_words(&stretch(&[(0.3, 0.0)], 200_000));
         assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
-        let all = told(&stretch(&[(0.95, 0.3)], 200_000));
+        let all = limit_words(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
 
@@ -187,10 +187,10 @@ pub(super) mod tests {
 
     #[test]
     fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
-        let told = |slow, held| told(&with_tail(slow, held));
-        assert_eq!(told(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
-        assert_eq!(told(20, 9), "", "the server's, or the network's");
-        assert_eq!(told(20, 0), "");
+        let limit = |slow, held| limit_words(&with_tail(slow, held));
+        assert_eq!(limit(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
+        assert_eq!(limit(20, 9), "", "the server's, or the network's");
+        assert_eq!(limit(20, 0), "");
         assert_eq!(advice(&with_tail(20, 16), 8), "give it its own cores");
     }
 
@@ -199,16 +199,19 @@ pub(super) mod tests {
         let mut few = with_tail(20, 16);
         few.response = Some(repeated(6_800_000, 300));
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
-        assert_eq!(told(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
+        assert_eq!(
+            limit_words(&few),
+            "p95 is this machine's: 67 % of the slow requests waited for a core here"
+        );
         few.response = Some(repeated(6_800_000, 50));
-        assert_eq!(told(&few), "", "too few to tell");
+        assert_eq!(limit_words(&few), "", "too few to judge");
     }
 
     #[test]
     fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
         let mut fast = with_tail(20, 0);
         fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
-        assert_eq!(told(&fast), "");
+        assert_eq!(limit_words(&fast), "");
     }
 
     #[test]
@@ -225,11 +228,11 @@ pub(super) mod tests {
             stretch.client.as_mut().unwrap().record_wait = Some(share);
             stretch
         };
-        let limit = told(&waiting(0.97));
+        let limit = limit_words(&waiting(0.97));
         let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
         assert!(limit.starts_with(reader), "{limit}");
         assert!(advice(&waiting(0.97), 8).contains("faster disk"));
-        assert!(!told(&waiting(0.1)).contains("reader"));
+        assert!(!limit_words(&waiting(0.1)).contains("reader"));
         let mut longer = waiting(0.8);
         longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
         assert_eq!(longer.client.unwrap().record_wait, Some(0.4));

@@ -23,7 +23,7 @@ pub(super) struct ClientLimit {
     /// What the verdict that stands rests on.
     resting: Vec<Kind>,
     probes: Probes,
-    /// The tick of the last interval, until it has been judged with what the probes tell of it.
+    /// The tick of the last interval, until it has been judged with the probes' figures of it.
     unjudged: Option<u64>,
 }
 
@@ -52,14 +52,14 @@ impl Rule for ClientLimit {
             }
             _ => return Verdict::AsBefore,
         }
-        let is_told = self.is_told();
+        let is_known = self.is_known();
         if self.probes.is_slow() {
-            // Of a time that the probes have not told of yet, it may be over.
-            self.counted = usize::from(self.unjudged.is_some() && !is_told);
-            self.unjudged = self.unjudged.filter(|_| !is_told);
+            // Of a time that the probes have not reported yet, it may be over.
+            self.counted = usize::from(self.unjudged.is_some() && !is_known);
+            self.unjudged = self.unjudged.filter(|_| !is_known);
             return self.clear();
         }
-        if is_told { self.judge_before(0, now).unwrap_or(verdict) } else { verdict }
+        if is_known { self.judge_before(0, now).unwrap_or(verdict) } else { verdict }
     }
 
     fn whole(&self, Whole { total, cores, .. }: &Whole<'_>) -> Option<Finding> {
@@ -81,9 +81,9 @@ impl ClientLimit {
         before.unwrap_or(Verdict::AsBefore)
     }
 
-    /// Whether the last interval is to be judged: the probes have told of its time, or of all but its last tick.
-    fn is_told(&self) -> bool {
-        let until = self.probes.told_until();
+    /// Whether the last interval is to be judged: the probes have reported its time, or all but its last tick.
+    fn is_known(&self) -> bool {
+        let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_wavers_about_the_threshold_is_told_once() {
+    fn a_share_that_wavers_about_the_threshold_is_reported_once() {
         let shares = (0..200).map(|n| tick(1, [0.99, 0.98, 0.97, 0.97, 0.84, 0.82, 0.83, 0.84][n / 4 % 8]));
         let (findings, changes) = watch([segment(1, true)].into_iter().chain(shares));
         assert!(limit(&findings).is_some());
@@ -239,17 +239,17 @@ mod tests {
         let stopped = |t_s| second(t_s, 0.95, u64::from(t_s - 2) * 1000 - 500);
         let full = [second(1, 0.95, 0), second(2, 0.95, 0), stopped(3), stopped(4), second(5, 0.95, 0)];
         let (limit, slow, neither) = ((true, false), (false, true), (false, false));
-        let told = verdicts(full);
-        assert_eq!(told[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
-        assert_eq!(told[9..], [slow, slow, slow, slow, slow, limit], "what is measured now speaks again");
+        let found = verdicts(full);
+        assert_eq!(found[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
+        assert_eq!(found[9..], [slow, slow, slow, slow, slow, limit], "what is measured now speaks again");
         let light = [second(1, 0.1, 0), second(2, 0.1, 0), stopped(3), stopped(4), second(5, 0.1, 0)];
-        let told = verdicts(light);
+        let found = verdicts(light);
         assert_eq!(
-            told[..8],
+            found[..8],
             [neither; 8],
-            "no limit is told before the probes are heard of the same second"
+            "no limit is reported before the probes are heard of the same second"
         );
-        assert_eq!(told[8..], [slow, slow, slow, slow, slow, slow, neither]);
+        assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
 
     /// Numbers that look like chance, the same in every run.
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_recording_says_what_its_session_said_and_no_share_is_above_all() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut chance, mut told) = (Chance(7), 0);
+        let (mut chance, mut judged) = (Chance(7), 0);
         for n in 0..40 {
             let live = with_a_neighbour(&mut chance);
             let mut coalesce = Coalesce::default();
@@ -317,10 +317,10 @@ mod tests {
             {
                 let digits: String = share.chars().filter(char::is_ascii_digit).collect();
                 let is_percentile = share.contains("slow requests");
-                told += usize::from(is_percentile);
+                judged += usize::from(is_percentile);
                 assert!(digits.parse::<u64>().unwrap() <= 100, "{share}");
             }
         }
-        assert!(told > 20, "the tails of {told} are judged");
+        assert!(judged > 20, "the tails of {judged} are judged");
     }
 }

@@ -204,8 +204,8 @@ mod tests {
         let off = Knobs { load: false, ..huge.clone() };
         let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
         let question = of(None, &huge).unwrap();
-        let told = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server without so much may";
-        assert!(question.starts_with(told) && question.ends_with(LESS), "{question}");
+        let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server without so much may";
+        assert!(question.starts_with(expected) && question.ends_with(LESS), "{question}");
         assert_eq!(of(Some(1000), &huge), None);
         let question = of(Some(5000), &huge).unwrap();
         assert!(

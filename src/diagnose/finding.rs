@@ -26,7 +26,7 @@ pub struct Finding {
     pub short: String,
     /// As a sentence: `the client is the limit`.
     pub long: String,
-    /// What it is known by, the most telling first; nothing where the sentence has it.
+    /// What it is known by, the strongest first; nothing where the sentence has it.
     pub evidence: Vec<String>,
     /// What to do about it, behind a colon where the reason stands before it. May be nothing.
     pub next: String,
@@ -96,15 +96,18 @@ mod tests {
         let next = "no faster answers: more clients".to_owned();
         let finding =
             Finding { evidence, next, ..Finding::new("overload", "overloaded", "too much is asked") };
-        let told = |width| finding.sentence(width, true);
+        let sentence = |width| finding.sentence(width, true);
         assert_eq!(
-            told(99),
+            sentence(99),
             "too much is asked: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
         );
-        assert_eq!(told(80), "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients");
-        assert_eq!(told(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
-        assert_eq!(told(60), "overloaded: 88 k of 1 M/s, growing; more clients");
-        assert_eq!(told(40), "overloaded: 88 k of 1 M/s, growing");
+        assert_eq!(
+            sentence(80),
+            "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients"
+        );
+        assert_eq!(sentence(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
+        assert_eq!(sentence(60), "overloaded: 88 k of 1 M/s, growing; more clients");
+        assert_eq!(sentence(40), "overloaded: 88 k of 1 M/s, growing");
         assert_eq!(
             finding.line(),
             "overload: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"

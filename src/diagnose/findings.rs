@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_in_which_the_same_is_so_are_told_together() {
+    fn segments_in_which_the_same_is_so_are_reported_together() {
         let mut timeline = Timeline::default();
         let records = [(1, 0.5), (2, 0.97)].map(|(segment, cpu)| overloaded(segment, cpu));
         records.iter().flatten().for_each(|record| timeline.push(record));

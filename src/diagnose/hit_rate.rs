@@ -11,7 +11,7 @@ use crate::{session::Interval, units, workload::Workload};
 const LOW: f64 = 0.90;
 /// Once said, it stands until the share is above this: it does not waver.
 const GOOD: f64 = 0.92;
-/// Reads that are enough to tell: at 90 % the share is known to 2 points.
+/// Reads that are enough to judge: at 90 % the share is known to 2 points.
 const ENOUGH: u64 = 1000;
 /// The stretch that is judged, in seconds.
 const WINDOW_S: f64 = 4.0;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_find_nothing_are_told_after_some_seconds_and_until_they_find_something() {
+    fn reads_that_find_nothing_are_reported_after_some_seconds_and_until_they_find_something() {
         assert_eq!(said(segment("get"), &[0; 5]), [false, false, false, true, true]);
         assert_eq!(said(segment("get"), &[950; 5]), [false; 5]);
         let good_again = said(segment("get"), &[800, 800, 800, 800, 1000, 1000, 1000]);
@@ -140,7 +140,7 @@ mod tests {
         let few = vec![second(0, 100); 9];
         let mut findings = Findings::default();
         findings.push(&Record::Segment(segment("get")));
-        assert!(few.iter().all(|record| findings.push(record).is_empty()), "too few reads to tell");
+        assert!(few.iter().all(|record| findings.push(record).is_empty()), "too few reads to judge");
     }
 
     #[test]
@@ -166,16 +166,16 @@ mod tests {
     #[test]
     fn what_to_do_about_it_depends_on_who_makes_the_keys() {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
-        let told = |segment: &Segment| of_segment(segment, &total, 1).remove(0);
+        let finding = |segment: &Segment| of_segment(segment, &total, 1).remove(0);
         let get = segment("get");
         let line = "hit rate 12 %: the other reads find no key, which costs the server less";
-        assert_eq!(told(&get).line(), format!("{line}; --prefill makes the keys first"));
-        assert_eq!(told(&get).sentence(200, true), format!("{line}; type :prefill to make the keys now"));
+        assert_eq!(finding(&get).line(), format!("{line}; --prefill makes the keys first"));
+        assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to make the keys now"));
         let mut filled = get;
         filled.knobs.workload = filled.knobs.workload.with_prefill().unwrap().into();
-        assert!(told(&filled).next.starts_with("keys that were made"));
+        assert!(finding(&filled).next.starts_with("keys that were made"));
         let mut ping = segment("ping");
         ping.knobs.workload = crate::workload::Workload::clone(&ping.knobs.workload).into();
-        assert!(told(&ping).next.contains("[prefill] table"));
+        assert!(finding(&ping).next.contains("[prefill] table"));
     }
 }

@@ -16,7 +16,7 @@ const WINDOW_S: f64 = 2.0;
 const LATE_US: u64 = 100_000;
 /// Below this it has been caught up with, in µs.
 const CAUGHT_UP_US: u64 = 50_000;
-/// From this share of what was due on, what is shed tells of an overload.
+/// From this share of what was due on, what is shed shows an overload.
 const SHED: f64 = 0.01;
 /// A segment as a whole was overloaded below this share of its rate.
 const REACHED: f64 = 0.98;
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shed_is_told_though_nothing_waits() {
+    fn what_is_shed_is_reported_though_nothing_waits() {
         let mut watch = watch(at(1_000_000));
         let said = tick(&mut watch, 100_000, 150_000, 9000);
         assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
     }
 
     #[test]
-    fn a_segment_as_a_whole_tells_its_worst() {
+    fn a_segment_as_a_whole_shows_its_worst() {
         let total = Interval {
             length_s: 10.0,
             ops: 880_000,

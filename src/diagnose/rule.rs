@@ -48,7 +48,7 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     }
 
     /// What it finds now, after an interval of the present segment. `stands` is whether it was found last: between the threshold
-    /// from which on it is and the one below which it is no more it stays as it was, so that a figure that wavers is told once.
+    /// from which on it is and the one below which it is no more it stays as it was, so that a wavering figure is reported once.
     fn judge(&self, _: &Now, _stands: bool) -> Verdict {
         Verdict::AsBefore
     }

@@ -4,8 +4,8 @@
 //!  ping  ──►··················· 480 ms, and no answer yet      the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, answers nobody. What our own workers cost meanwhile tells
-//! nothing of who limits the load.
+//! A server that is stopped, or busy with one long command, answers nobody. What our own workers cost meanwhile does not
+//! show what limits the load.
 
 use super::{
     Finding, Severity,
@@ -41,7 +41,7 @@ impl Rule for SlowServer {
     }
 }
 
-/// What ping and wake probe tell of the same time.
+/// What ping and wake probe report of the same time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probes {
     /// What the pings of the last stretch say: its tick, and their longest wait.
@@ -58,8 +58,8 @@ impl Probes {
         self.slow.is_some()
     }
 
-    /// The tick up to which both probes have told; none where one of them never did.
-    pub(super) fn told_until(&self) -> Option<u64> {
+    /// The tick up to which both probes have reported; none where one of them never did.
+    pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
     }
 
@@ -79,7 +79,7 @@ impl Probes {
             Record::End(_) => *self = Self::default(),
             _ => return,
         }
-        // What one probe tells of a stretch says nothing of what the other told of another.
+        // One probe's report of a stretch says nothing of the other's report of another.
         let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
         if ping_tick.abs_diff(wake_tick) <= 1 {
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
@@ -100,14 +100,14 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What the pings tell up to `t_s`: one was answered after so many milliseconds, and one has waited for so many.
+    /// The pings' report up to `t_s`: one was answered after so many milliseconds, and one has waited for so many.
     pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
         let rtt = latency_of([answered_ms * MS]);
         let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };
         Record::Ping(Box::new(Span::new(t_s, 0.25, body)))
     }
 
-    /// What the wake probe tells up to `t_s`.
+    /// The wake probe's report up to `t_s`.
     pub(in crate::diagnose) fn wake(t_s: f64, late_ms: u64) -> Record {
         Record::Wake(Span::new(t_s, 0.25, Wake { late: latency_of([late_ms * MS]) }))
     }
@@ -123,11 +123,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_ping_that_waits_names_the_server_where_our_own_threads_wake_on_time() {
-        let told = "PING waited 480 ms, our own threads woke within 2.00 ms";
-        assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(told.to_owned())]);
+        let expected = "PING waited 480 ms, our own threads woke within 2.00 ms";
+        assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(expected.to_owned())]);
         assert_eq!(
             said([wake(0.5, 2), ping(0.5, 480, 0)])[1].as_deref(),
-            Some(told),
+            Some(expected),
             "it was answered by then"
         );
         assert_eq!(

@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_told_with_its_length_and_ends_with_the_next_reply() {
+    fn a_silence_is_reported_with_its_length_and_ends_with_the_next_reply() {
         let mut findings = begin(loaded());
         let records =
             [interval(1.0, 9, 0.0), interval(2.25, 0, 0.0), interval(2.5, 0, 0.0), interval(2.75, 4, 0.0)];
-        let told: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
+        let reported: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
         let begun =
             "stall: no good reply to the load for 1.5 s; the connections are open, the server is silent";
-        assert_eq!(told, [vec![], vec![], vec![begun.to_owned()], vec!["stall: no longer".to_owned()]]);
+        assert_eq!(reported, [vec![], vec![], vec![begun.to_owned()], vec!["stall: no longer".to_owned()]]);
     }
 
     #[test]

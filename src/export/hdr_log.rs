@@ -81,7 +81,7 @@ fn tag(name: &str) -> String {
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// A line, if there is anything to tell; behind it how many were too long for its histogram.
+/// A line, if there is anything to write; behind it how many were too long for its histogram.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

@@ -76,8 +76,8 @@ fn named(line: &SheetRow) -> String {
 
 /// Rows below their headings, without columns that nobody has a value in.
 fn table(rows: &[(String, SheetRow)]) -> String {
-    let is_told = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
-    let columns: Vec<_> = COLUMNS.iter().filter(is_told).collect();
+    let is_known = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
+    let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
     let headings: Vec<_> = columns.iter().map(|figure| figure.heading).collect();
     let mut text = format!("| segment | {} |\n|---|{}\n", headings.join(" | "), "--:|".repeat(columns.len()));
     for (name, line) in rows {

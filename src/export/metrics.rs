@@ -40,7 +40,7 @@ pub struct Metrics {
     clients: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// Of the server: the last sample, with sums where a sample tells what was added.
+    /// Of the server: the last sample, with sums where a sample counts what was added.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,
@@ -148,9 +148,9 @@ impl Metrics {
 
     fn write_load(&self, out: &mut Writer) -> fmt::Result {
         let load = self.load.summary();
-        let of = |count: fn(&OperationInterval) -> u64, is_told: fn(&OperationInterval) -> bool| {
-            let told = self.operations.iter().filter(|(_, part)| is_told(part));
-            told.map(|(name, part)| (name.clone(), count(part))).collect::<BTreeMap<_, _>>()
+        let of = |count: fn(&OperationInterval) -> u64, is_counted: fn(&OperationInterval) -> bool| {
+            let counted = self.operations.iter().filter(|(_, part)| is_counted(part));
+            counted.map(|(name, part)| (name.clone(), count(part))).collect::<BTreeMap<_, _>>()
         };
         let reads = |part: &OperationInterval| part.hits + part.misses > 0;
         out.counters("ops", "Good replies, by operation", "operation", &of(|part| part.ops, |_| true))?;

@@ -131,7 +131,7 @@ impl Format {
     }
 
     /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
-    pub fn tells_asides(self) -> bool {
+    pub fn has_asides(self) -> bool {
         self.holds != Holds::Summary
     }
 

@@ -40,7 +40,7 @@ impl Rows {
             Self::Operations => "a row an operation in each second",
             Self::Segments => "a row a segment",
             Self::Probes => "a row a probe in each second",
-            Self::Server => "a row each time the server told of itself",
+            Self::Server => "a row each time the server was polled",
         }
     }
 

@@ -232,12 +232,12 @@ fn metrics_count_what_the_summary_counts() {
         "redyno_events_total{name=\"output lost\"} 1",
         "# EOF",
     ] {
-        assert!(text.lines().any(|told| told == line), "{line} in\n{text}");
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
     }
 }
 
 #[test]
-fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_tells() {
+fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_contains() {
     let text = made(memtier::MEMTIER_JSON, Rows::default(), None);
     let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
     let stats = &whole["ALL STATS"];
@@ -294,9 +294,9 @@ fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
     for format in Format::ALL {
         assert_eq!(format.name().parse(), Ok(format));
     }
-    let told = "xml".parse::<Format>().unwrap_err().to_string();
+    let error = "xml".parse::<Format>().unwrap_err().to_string();
     assert_eq!(
-        told,
+        error,
         "there is no format 'xml'; there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics, memtier-json, \
          redis-benchmark-csv"
     );

@@ -53,12 +53,12 @@ pub(super) struct Account {
     pub(super) source: Recording,
     node: u16,
     pub(super) timeline: Timeline,
-    /// What the load did, without what is only told of whole segments.
+    /// What the load did, without what is known of whole segments only.
     pub(super) load: Course<Interval>,
     pub(super) pings: Course<Latency>,
     pub(super) ping_errors: u64,
     pub(super) server_cpu: Course<Busy>,
-    /// The parameters of the server as they were told first, and last.
+    /// The parameters of the server as they were reported first, and last.
     pub(super) config: [BTreeMap<String, String>; 2],
     figures: Box<dyn Sink + Send>,
 }
@@ -120,7 +120,7 @@ impl Account {
         }
     }
 
-    /// Whether it tells of a load: without one there are no operations, rather than none a second.
+    /// Whether it describes a load: without one there are no operations, rather than none a second.
     fn is_load(&self, interval: &Interval) -> bool {
         let segment = self.timeline.segments().numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
@@ -146,12 +146,12 @@ impl Account {
         self.timeline.segments().iter().filter(is_measured)
     }
 
-    /// Whether response times are told of some of what was asked: it was due on a schedule.
+    /// Whether response times are known of some of what was asked: it was due on a schedule.
     pub(super) fn has_response(&self) -> bool {
         self.measured().any(|segment| segment.total.response.is_some())
     }
 
-    /// Whether they are told of all of it.
+    /// Whether they are known of all of it.
     pub(super) fn is_open(&self) -> bool {
         self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
     }

@@ -52,7 +52,7 @@ impl Quantity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Ink(pub(super) &'static str);
 
-/// Inks of lines that are of one kind, each told from the next.
+/// Inks of lines that are of one kind, each distinct from the next.
 const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
 impl Ink {
@@ -82,7 +82,7 @@ impl Line {
     }
 
     /// Whether there is anything to draw.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn has_values(&self) -> bool {
         self.values.iter().any(Option::is_some)
     }
 }
@@ -112,7 +112,7 @@ impl Chart {
     }
 
     /// Whether there is anything to draw.
-    pub(super) fn is_told(&self) -> bool {
-        self.lines.iter().any(Line::is_told)
+    pub(super) fn has_values(&self) -> bool {
+        self.lines.iter().any(Line::has_values)
     }
 }

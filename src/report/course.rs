@@ -67,7 +67,7 @@ impl<T: Summed> Course<T> {
     }
 }
 
-/// What is shorter than this share of a step tells nothing by itself: a setting began or ended in the midst of a second.
+/// What is shorter than this share of a step shows nothing by itself: a setting began or ended in the midst of a second.
 const SLIVER: f64 = 0.2;
 /// The longest point that a sliver makes, in steps.
 const LONGEST: f64 = 1.5;
@@ -86,7 +86,7 @@ fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
             last.to_s = last.to_s.max(point.to_s);
             last.part.merge(&point.part);
         }
-        // What a setting did last may be told behind the beginning of the next.
+        // What a setting did last may be reported behind the beginning of the next.
         _ => points.insert(points.partition_point(|before| before.from_s <= point.from_s), point),
     }
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn points_stand_in_the_order_of_time_whichever_was_told_first() {
+    fn points_stand_in_the_order_of_time_whichever_was_reported_first() {
         let mut course = Course::default();
         for (segment, t_s, length_s) in [(1, 1.0, 1.0), (2, 2.5, 0.9), (1, 1.6, 0.6), (2, 3.5, 1.0)] {
             course.push(segment, t_s, length_s, 1);

@@ -54,7 +54,7 @@ fn chart(id: String, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Cha
         let values = latency.curve(nines, steps).into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e3)).collect();
         Line { segment, ..Line::new(name, Ink::of_series(n), values) }
     };
-    let lines: Vec<_> = curves.into_iter().enumerate().map(line).filter(Line::is_told).collect();
+    let lines: Vec<_> = curves.into_iter().enumerate().map(line).filter(Line::has_values).collect();
     let chart = Chart {
         id,
         title: "Latency over the percentile".to_owned(),
@@ -66,5 +66,5 @@ fn chart(id: String, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Cha
         lines,
         heat: None,
     };
-    chart.is_told().then_some(chart)
+    chart.has_values().then_some(chart)
 }

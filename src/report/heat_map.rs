@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::course::Point;
 use crate::{session::Interval, session::timeline::Heat};
 
-/// The most columns: no screen tells more apart.
+/// The most columns: no screen shows more.
 const MOST_COLUMNS: usize = 600;
 /// How many tones a cell can have.
 pub(super) const TONES: usize = 6;

@@ -63,7 +63,7 @@ pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
         ),
     ];
     charts[0].note = words(account, &curve);
-    charts.retain(Chart::is_told);
+    charts.retain(Chart::has_values);
     charts
 }
 
@@ -76,7 +76,7 @@ fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>
     let xs: Vec<_> = curve.points().iter().map(|point| point.value as f64).collect();
     let is_wide = xs.first().zip(xs.last()).is_some_and(|(low, high)| *low > 0.0 && high / low >= WIDE);
     let x = if is_wide { Quantity::KnobLog } else { Quantity::Knob };
-    let lines = lines.into_iter().filter(Line::is_told).collect();
+    let lines = lines.into_iter().filter(Line::has_values).collect();
     let x_name = curve.dimension().name().to_owned();
     Chart { id, title, note: String::new(), x, x_name, y, xs, lines, heat: None }
 }
@@ -90,8 +90,8 @@ fn words(account: &Account, curve: &Curve) -> String {
     let found = account.timeline.events().map(|event| &event.what).filter(is_found);
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
     // An experiment leaves out the time in which a setting became steady, which a point here does not.
-    let is_told = found.peek().is_some();
-    let best = curve.best(None).filter(|_| !is_told).map(|point| {
+    let is_found = found.peek().is_some();
+    let best = curve.best(None).filter(|_| !is_found).map(|point| {
         format!(
             "Most throughput: {} at {} {}.",
             units::rate(point.ops_per_s()),
@@ -106,6 +106,6 @@ fn words(account: &Account, curve: &Curve) -> String {
     let limited = curve.points().iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
-    let whole = is_told.then(|| "Points are of whole segments.".to_owned());
+    let whole = is_found.then(|| "Points are of whole segments.".to_owned());
     found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
 }

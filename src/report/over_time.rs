@@ -27,13 +27,13 @@ pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
     charts.extend(heat(account, prefix));
     charts.extend([pings(account, prefix), processors(account, prefix)]);
-    charts.retain(Chart::is_told);
+    charts.retain(Chart::has_values);
     charts
 }
 
 fn chart(id: String, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Chart {
     let (title, x_name) = (title.to_owned(), TIME.to_owned());
-    let lines = lines.into_iter().filter(Line::is_told).collect();
+    let lines = lines.into_iter().filter(Line::has_values).collect();
     Chart { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
 
 /// Figures below their headings, behind one column of words.
 fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
-    let is_told = |figure: &&Figure| {
+    let is_known = |figure: &&Figure| {
         let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
         if figure.unit == figures::Unit::Trouble && **figure != figures::ERRORS {
             values().any(|n| n > 0.0)
@@ -52,7 +52,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
             values().next().is_some()
         }
     };
-    let columns: Vec<_> = COLUMNS.iter().filter(is_told).collect();
+    let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
     let headings = columns.iter().map(|figure| figure.heading.to_owned());
     let row = |(name, segment, row): &(String, Option<u32>, Figures)| {
         let cells = columns.iter().map(|figure| figure.written(row).unwrap_or_else(|| "-".to_owned()));

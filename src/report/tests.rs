@@ -133,7 +133,7 @@ fn a_later_file_of_a_recording_is_drawn_from_where_it_begins() {
 }
 
 #[test]
-fn a_point_of_a_chart_is_the_interval_that_the_csv_export_tells_of() {
+fn a_point_of_a_chart_is_the_interval_of_the_csv_export() {
     let records = session(30, 2000);
     let mut ndjson = NDJSON.sink(Rows::Intervals, None);
     let rows: Vec<String> = records.iter().flat_map(|record| ndjson.push(record)).collect();
@@ -145,18 +145,18 @@ fn a_point_of_a_chart_is_the_interval_that_the_csv_export_tells_of() {
     };
     let of = |row: &Value, level: &str| match &row[format!("response_{level}_us")] {
         Value::Null => row[format!("service_{level}_us")].clone(),
-        told => told.clone(),
+        value => value.clone(),
     };
     let expected = |value: &dyn Fn(&Value) -> Value| rows.iter().map(value).collect::<Vec<_>>();
     let number = |value: &Value| value.as_f64();
-    let told = |chart: &Value, line: usize| -> Vec<_> {
+    let values_of = |chart: &Value, line: usize| -> Vec<_> {
         chart["lines"][line]["values"].as_array().unwrap().iter().map(number).collect()
     };
     let numbers = |values: Vec<Value>| values.iter().map(number).collect::<Vec<_>>();
-    assert_eq!(told(&chart("r0-throughput"), 0), numbers(expected(&|row| row["ops_per_s"].clone())));
+    assert_eq!(values_of(&chart("r0-throughput"), 0), numbers(expected(&|row| row["ops_per_s"].clone())));
     let latency = chart("r0-latency");
     for (line, level) in ["p50", "p90", "p99", "max"].into_iter().enumerate() {
-        assert_eq!(told(&latency, line), numbers(expected(&|row| of(row, level))), "{level}");
+        assert_eq!(values_of(&latency, line), numbers(expected(&|row| of(row, level))), "{level}");
     }
     assert_eq!(latency["xs"][0], 0.5);
     let heat = &chart("r0-heat")["heat"]["columns"];
@@ -239,7 +239,7 @@ fn a_knob_that_alone_was_turned_has_its_curve_and_several_have_none() {
 }
 
 #[test]
-fn several_recordings_are_compared_with_the_first_and_what_cannot_be_is_told() {
+fn several_recordings_are_compared_with_the_first_and_what_cannot_be_is_reported() {
     let of = |clients_: u32, ops| {
         let knobs = clients(true, clients_, None);
         [
@@ -252,14 +252,14 @@ fn several_recordings_are_compared_with_the_first_and_what_cannot_be_is_told() {
         [of(10, 1000).to_vec(), of(10, 2000).to_vec(), of(20, 2000).to_vec(), session(30, 100)].concat();
     let names = ["a", "b", "c", "d"];
     let page = made(Form::Html, &names, &records);
-    for told in [
+    for text in [
         "b against a",
         "c against a",
         "clients: 10 and 20",
         "+100 %",
         "Not compared: d has 9 segments under load",
     ] {
-        assert!(page.contains(told), "{told}");
+        assert!(page.contains(text), "{text}");
     }
     let curves = &data(&page)["comparison"]["lines"];
     assert_eq!([0, 1, 2].map(|n| curves[n]["name"].as_str().unwrap().to_owned()), ["a", "b", "c"]);
@@ -289,7 +289,7 @@ fn a_report_of_a_session_that_goes_on_can_be_had_again() {
 }
 
 #[test]
-fn a_form_is_told_by_the_end_of_a_name() {
+fn a_form_is_known_by_the_end_of_a_name() {
     let of = |name: &str| Form::of(Path::new(name));
     assert_eq!(
         [of("a.html"), of("b/c.HTM"), of("x.md"), of("x.pdf"), of("html")],
@@ -309,8 +309,8 @@ fn each_target_of_a_session_has_its_own_account() {
     }
     let page = made(Form::Html, &["v.jsonl"], &records);
     let sessions = data(&page)["sessions"].clone();
-    let told =
+    let sums =
         [0, 1].map(|n| (sessions[n]["name"].clone(), sessions[n]["figures"]["summary"]["ops"].clone()));
-    assert_eq!(told, [("v.jsonl, a:1".into(), 1000.into()), ("v.jsonl, b:2".into(), 3000.into())]);
+    assert_eq!(sums, [("v.jsonl, a:1".into(), 1000.into()), ("v.jsonl, b:2".into(), 3000.into())]);
     assert!(page.contains("v.jsonl, b:2 against v.jsonl, a:1"));
 }

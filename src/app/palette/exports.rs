@@ -50,7 +50,7 @@ impl Model {
 
     /// Why a segment alone makes no such file.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
-        let is_told = matches!(form, Form::Figures(format, _) if format.tells_asides());
+        let is_told = matches!(form, Form::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !is_told)?;
         Some(format!(
             "segment {number} is a {aside}, which is in no sum: csv, ndjson, json and hlog tell of it"

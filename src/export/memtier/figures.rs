@@ -59,7 +59,7 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
     let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
     let none = Counts::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
-    let told = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
+    let each_second = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
         let mut fields = vec![
             ("Bytes RX".to_owned(), part.bytes_in.into()),
             ("Bytes TX".to_owned(), part.bytes_out.into()),
@@ -74,7 +74,7 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
         }
         (second.to_string(), Json::Object(fields))
     });
-    Json::Object(told.collect())
+    Json::Object(each_second.collect())
 }
 
 fn percentiles(report: &Report, part: &Counts) -> Json {

@@ -17,8 +17,8 @@ pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[
     information.push(("Format version", 2_u32.into()));
     let head = [("configuration", configuration), ("run information", information.into())];
     let head = head.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let told = reports.iter().map(|report| (report.title.to_owned(), results(report)));
-    Json::Object(head.chain(told).collect())
+    let runs = reports.iter().map(|report| (report.title.to_owned(), results(report)));
+    Json::Object(head.chain(runs).collect())
 }
 
 /// A row by its command, `SET`, as the table calls it: `Sets`.
@@ -40,8 +40,8 @@ fn results(report: &Report) -> Json {
     runtime.extend(results.is_interrupted.map(|is| ("Interrupted", truth(is))));
     let mut fields = vec![("Runtime".to_owned(), runtime.into())];
     let rows = report.rows.iter().zip(&results.rows);
-    let mut told = rows.clone().map(|(name, row)| (plural(name), figures(report, row, None)));
-    fields.extend(&mut told);
+    let mut each_row = rows.clone().map(|(name, row)| (plural(name), figures(report, row, None)));
+    fields.extend(&mut each_row);
     fields.push(("Totals".to_owned(), figures(report, &results.totals, Some(results))));
     if report.has_distributions {
         fields.extend(rows.map(|(name, row)| (name.clone(), distribution(&row.all))));

@@ -144,9 +144,9 @@ pub struct Report<'a> {
     pub rows: &'a [String],
     /// What they came to, row by row.
     pub results: &'a Results,
-    /// Which percentiles are told.
+    /// Which percentiles are written.
     pub percentiles: &'a [f64],
-    /// Whether the distribution of each row is told, too.
+    /// Whether the distribution of each row is written, too.
     pub has_distributions: bool,
 }
 

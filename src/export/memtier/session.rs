@@ -1,5 +1,5 @@
 //! A session as one run of memtier_benchmark: each operation is a row of the table, a warm-up and a prefill are left out.
-//! What no record tells, such as how connections were parted among threads, is `null`.
+//! What no record contains, such as how connections were parted among threads, is `null`.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -17,7 +17,7 @@ use crate::{
 pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     "memtier-json",
     "json",
-    "memtier_benchmark's JSON, an operation a row; null what no record tells",
+    "memtier_benchmark's JSON, an operation a row; null what no record contains",
     Holds::Summary,
     |_, _| Box::new(MemtierJson::default()),
 );

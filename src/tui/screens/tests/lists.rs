@@ -152,7 +152,7 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
     }
     press(&mut model, KeyCode::Home);
     let screen = text(&model, 200, 60);
-    assert!(screen.contains("not clear: about 7 s more would tell"), "{screen}");
+    assert!(screen.contains("not clear: about 7 s more would decide"), "{screen}");
 }
 
 #[test]
