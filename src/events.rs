@@ -29,7 +29,7 @@
 //! | `experiment` | one was interrupted, or has no answer |
 //! | `recording`, `recording failed`, `output lost` | what cannot be read, or could not be written |
 //!
-//! What the server tells is as late as a poll, a second at the most.
+//! What the server reports is as late as a poll, a second at the most.
 
 mod found;
 mod prefilled;
@@ -75,16 +75,16 @@ macro_rules! event_kinds {
 event_kinds! {
     /// The server cannot be reached.
     Unreachable { cause: String } "unreachable" cause;
-    /// It is reached again, or tells its figures again.
-    Reachable "reachable" "it tells of itself again";
-    /// It is there and refuses to tell its figures.
+    /// It is reached again, or reports its figures again.
+    Reachable "reachable" "it answers again";
+    /// It is there and refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
     /// It refuses another question.
     NotPermitted { cause: String } "not permitted" format!("{cause}; the others are asked on");
     /// A new entry of the slow log: how long it took, its name and first argument, and who sent it.
     SlowCommand { us: u64, command: String, client: Option<String> } "slowlog"
         format!("{} {command}{}", micros(*us), after(" from ", client));
-    /// Entries of the same poll that are not told one by one.
+    /// Entries of the same poll that are not reported one by one.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
     /// The latency monitor saw one of its events again.
@@ -135,13 +135,13 @@ event_kinds! {
     /// It cannot be set.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill nobody will know what this run has to undo");
-    /// Connections of the load were lost; `untold` more losses were not told since the last one that was.
+    /// Connections of the load were lost; `untold` more losses were not reported since the last one that was.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
-        let untold = (*untold > 0).then(|| format!("{untold} times more since the last was told)"));
+        let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));
         format!("{lost} {of} {clients} connections: {cause}{}", after(" (", &untold))
     };
-    /// Losses that were not told one by one, because they came too fast.
+    /// Losses that were not reported one by one, because they came too fast.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more times, each soon back");
     /// All of them are back.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
@@ -164,14 +164,14 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// It has one again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests tell that; `disturbed` is why it does not count.
+    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests are known; `disturbed` is why it does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
-        let told = level_us.map(|us| format!("{level} {}", units::latency((us * 1e3) as u64)));
+        let reached_level = level_us.map(|us| format!("{level} {}", units::latency((us * 1e3) as u64)));
         let (rate, reached) = (units::setting((*rate).into()), units::rate(*ops_per_s));
         let disturbed = after("; disturbed, it does not count: ", disturbed);
-        format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &told))
+        format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
     /// It found what it looked for.
     Found { found: Found } "found" found.to_string();
@@ -192,7 +192,7 @@ event_kinds! {
         format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
     /// A line of a recording is no record.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// More lines are none, and are not told one by one.
+    /// More lines are none, and are not reported one by one.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// A recording ends without an end record, perhaps in the middle of a record.
     RecordingCut { in_a_record: bool } "recording"
@@ -232,23 +232,20 @@ mod tests {
 
     #[test]
     fn the_kind_of_an_error_is_said_once() {
-        let told = |error: &str, message: &str| {
+        let text = |error: &str, message: &str| {
             EventKind::FirstError { error: error.to_owned(), message: message.to_owned() }.to_string()
         };
-        assert_eq!(told("OOM", "OOM command not allowed"), "OOM command not allowed");
-        assert_eq!(told("refused", "Connection refused"), "refused: Connection refused");
+        assert_eq!(text("OOM", "OOM command not allowed"), "OOM command not allowed");
+        assert_eq!(text("refused", "Connection refused"), "refused: Connection refused");
     }
 
     #[test]
     fn connections_that_are_lost_again_and_again_are_so_many_times() {
-        let told = |lost, untold| {
+        let text = |lost, more| {
             let cause = "reset".to_owned();
-            EventKind::ConnectionsLost { lost, clients: 50, cause, untold }.to_string()
+            EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more }.to_string()
         };
-        assert_eq!(told(50, 0), "50 of 50 connections: reset");
-        assert_eq!(
-            told(51, 7),
-            "51 times among 50 connections: reset (7 times more since the last was told)"
-        );
+        assert_eq!(text(50, 0), "50 of 50 connections: reset");
+        assert_eq!(text(51, 7), "51 times among 50 connections: reset (7 times more since the last report)");
     }
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::command::{Arguments, Invocation, Planned};
 use crate::{
     compare::{Compared, Condition},
-    print::compare::Told,
+    print::compare::Comparison,
     runner::{Failure, Plan as _, Text, UsageError, add_to_job_summary, end_gate, read, refuse},
 };
 
@@ -83,7 +83,7 @@ impl CompareArgs {
         }
         let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
         let crossed: Vec<_> = crossed.collect();
-        let told = Told { base: &base, new: &new, compared: &compared, crossed: &crossed };
+        let told = Comparison { base: &base, new: &new, compared: &compared, crossed: &crossed };
         let text = match (self.json, self.markdown) {
             (true, _) => told.json(),
             (_, true) => told.markdown(),

@@ -1,4 +1,4 @@
-//! What experiments tell of on the way, and what they found. Pure.
+//! What experiments report on the way, and what they found. Pure.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub struct SweptStep {
     pub length_s: f64,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The percentiles of the response time under a rate, else of the service time; `None` where too few requests tell them.
+    /// The percentiles of the response time under a rate, else of the service time; `None` with too few requests.
     pub p50_us: Option<f64>,
     /// Likewise.
     pub p99_us: Option<f64>,
@@ -79,7 +79,7 @@ pub struct Best {
     pub setting: String,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p99 of the response time under a rate, else of the service time; `None` where too few requests tell it.
+    /// The p99 of the response time under a rate, else of the service time; `None` with too few requests.
     pub p99_us: Option<f64>,
     /// The limit, `p99<1ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,7 +61,7 @@ impl Point {
         self.measured.response.as_ref().unwrap_or(&self.measured.service)
     }
 
-    /// A percentile of these in µs; `None` where too few were counted to tell.
+    /// A percentile of these in µs; `None` where too few were counted.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
@@ -232,7 +232,7 @@ mod tests {
         timeline
     }
 
-    fn told(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
+    fn figures(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
         curve.points().iter().map(|point| (point.value, point.segments.clone(), point.ops_per_s())).collect()
     }
 
@@ -243,7 +243,10 @@ mod tests {
         let segments = [(on(100), 3000), (on(50), 1000), (off, 0), (deep, 9000), (on(50), 2000)];
         let timeline = timeline(segments.map(|(knobs, ops)| (knobs, None, ops)));
         let curve = Curve::of_segments(CLIENTS, timeline.segments().iter());
-        assert_eq!(told(&curve), [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]);
+        assert_eq!(
+            figures(&curve),
+            [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]
+        );
         assert_eq!(curve.points()[0].latency().count(), 3000, "all of both");
         assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
     }
@@ -254,9 +257,9 @@ mod tests {
         let timeline = timeline(set.into_iter().map(|change| (on(50), change, 500)));
         let (threads, _) = Dimension::in_words("config io-threads 1").unwrap();
         let curve = Curve::of_segments(threads, timeline.segments().iter());
-        assert_eq!(told(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
+        assert_eq!(figures(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
         let by_clients = Curve::of_segments(CLIENTS, timeline.segments().iter());
-        assert_eq!(told(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "told apart");
+        assert_eq!(figures(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "counted apart");
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
         let best = |limit: &str| curve.best(Some(&limit.parse().unwrap())).map(|point| point.value);
         assert_eq!((curve.best(None).unwrap().value, best("p99<1ms"), best("p99<50us")), (20, Some(5), None));
         assert_eq!(curve.points()[1].percentile_us(0.5).map(f64::round), Some(400.0));
-        assert_eq!(curve.points()[0].percentile_us(0.999), None, "a thousand do not tell it");
+        assert_eq!(curve.points()[0].percentile_us(0.999), None, "a thousand are too few for it");
     }
 
     #[test]

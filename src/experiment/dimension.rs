@@ -192,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_numbers_is_told_with_what_has() {
-        for (text, told) in [
+    fn what_has_no_numbers_is_refused_with_what_has() {
+        for (text, expected) in [
             (
                 "wheels 1..4",
                 "'wheels 1..4' begins with none of clients, pipeline, rate, reads, value size, keys, config NAME",
@@ -207,7 +207,7 @@ mod tests {
             ("", "'' begins with none of"),
         ] {
             let error = Dimension::in_words(text).unwrap_err().to_string();
-            assert!(error.starts_with(told), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
 }

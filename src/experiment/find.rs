@@ -31,7 +31,7 @@ use crate::{
 const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// What is left out of a trial at least, and at most where requests of the one before are still in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// A full trial waits so long for enough latencies to tell the level of the limit.
+/// A full trial waits so long for enough latencies to know the level of the limit.
 const LONGEST_S: f64 = 10.0;
 /// After so long bounds may be further apart.
 const CLOSE_S: f64 = 45.0;
@@ -204,7 +204,7 @@ impl Find {
         let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
         let tried = Tried { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
         self.tried.push(tried);
-        let told = EventKind::Tried {
+        let trial = EventKind::Tried {
             rate,
             length_s: all.length_s,
             is_held,
@@ -221,7 +221,7 @@ impl Find {
             }
             None => self.next(),
         };
-        [Order::Tell(told)].into_iter().chain(next).collect()
+        [Order::AddEvent(trial)].into_iter().chain(next).collect()
     }
 
     fn next(&mut self) -> Vec<Order> {
@@ -243,7 +243,7 @@ impl Find {
             Next::Nothing => {
                 let limit = self.limit.to_string();
                 self.ending = Some(Ending::NotHeld(format!("{limit} holds for no rate")));
-                vec![Order::Tell(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
+                vec![Order::AddEvent(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
             }
         }
     }
@@ -265,7 +265,7 @@ impl Find {
         let found = Found { knob: "rate".to_owned(), value, lower: value, upper, limit };
         self.found = Some(found.clone());
         self.ending = Some(Ending::Done);
-        vec![Order::Tell(EventKind::Found { found })]
+        vec![Order::AddEvent(EventKind::Found { found })]
     }
 
     /// Ends undecided.

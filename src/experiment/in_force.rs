@@ -70,7 +70,7 @@ pub(super) enum Observed<'a> {
 #[derive(Debug, Clone)]
 struct Tuned {
     parameter: &'static Parameter,
-    /// Its value before; `None` until the server told.
+    /// Its value before; `None` until the server reported it.
     from: Option<String>,
     /// The value that was asked for last.
     now: String,
@@ -82,9 +82,9 @@ enum SettingState {
     /// It is not in force.
     #[default]
     Awaited,
-    /// It was in force when it was asked for; nobody was told.
+    /// It was in force when it was asked for; not reported yet.
     Found,
-    /// It is, and that was told.
+    /// It is, and that was reported.
     Held,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct InForce {
     /// The node that carries the load, or is to. What is told of others is none of its business.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
-    /// Parameters of which the server has not told that they are set.
+    /// Parameters that the server has not reported as set.
     unset: BTreeSet<&'static str>,
     /// The current segment.
     segment: u32,
@@ -107,7 +107,7 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Asks for a setting; [`see`](Self::see) tells when it holds. Parameters that it does not name get the value that they
+    /// Asks for a setting; [`see`](Self::see) says when it holds. Parameters that it does not name get the value that they
     /// had before.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());

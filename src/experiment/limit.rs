@@ -70,7 +70,7 @@ impl Limit {
         !latency.is_empty() && beyond as f64 <= most + 1e-9
     }
 
-    /// The level in µs; `None` where too few latencies were counted to tell.
+    /// The level in µs; `None` where too few latencies were counted.
     pub fn level_us(&self, latency: &Latency) -> Option<f64> {
         let ns = if self.quantile < 1.0 {
             latency.percentile(self.quantile)
@@ -80,7 +80,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// So many latencies tell the level.
+    /// So many latencies are enough for the level.
     pub fn enough(&self) -> u64 {
         if self.quantile < 1.0 { (11.0 / (1.0 - self.quantile)).ceil() as u64 } else { 1 }
     }
@@ -98,14 +98,14 @@ mod tests {
             (limit.to_string(), limit.below_ns, limit.enough()),
             ("p99.9<1.5ms".into(), 1_500_000, 11_000)
         );
-        for (text, told) in [
+        for (text, expected) in [
             ("p99", "'p99' is no limit such as p99<1ms"),
             ("p98<1ms", "'p98' is none of p50, p90, p95, p99, p99.9, p99.99, max"),
             ("p99<1", "'1' is not a duration such as 100us, "),
             ("p99<0ms", "no latency is below 0"),
         ] {
             let error = text.parse::<Limit>().unwrap_err().to_string();
-            assert!(error.starts_with(told), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 

@@ -135,7 +135,7 @@ pub enum Ending {
     Interrupted(Interruption),
 }
 
-/// The moment of the session that a delivery tells of.
+/// The moment of the session that a delivery describes.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
         Delivery::Record(record) => record.t_s(),

@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn what_sets_nothing_is_told_with_what_would() {
-        for (text, told) in [
+    fn what_sets_nothing_is_refused_with_what_would() {
+        for (text, expected) in [
             ("", "'' sets nothing; say for example clients 50, pipeline, rate, "),
             ("clients", "'clients' sets nothing"),
             ("wheels 4", "'wheels 4' sets nothing"),
@@ -125,7 +125,7 @@ mod tests {
             ("clients 50, ", "'' sets nothing"),
         ] {
             let error = parse(text).unwrap_err().to_string();
-            assert!(error.starts_with(told), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A session for tests that carries orders out at once, and measures what it is told to.
+//! A session for tests that carries orders out at once, and measures what the orders ask for.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ pub(super) struct Simulated {
     knobs: Knobs,
     segment: u32,
     tick: u64,
-    /// What was told, and not carried out.
-    pub(super) told: Vec<Order>,
+    /// Orders that were given, and not carried out.
+    pub(super) orders: Vec<Order>,
 }
 
 impl Simulated {
     /// One that begins with these knobs.
     pub(super) fn new(knobs: Knobs) -> Self {
-        Self { knobs, segment: 0, tick: 0, told: Vec::new() }
+        Self { knobs, segment: 0, tick: 0, orders: Vec::new() }
     }
 
     /// The present, in seconds of the session.
@@ -63,7 +63,7 @@ impl Simulated {
                         self.knobs = knobs;
                         waiting.push(self.begin_segment());
                     }
-                    order => self.told.push(order),
+                    order => self.orders.push(order),
                 }
             }
             let interval = measured(&self.knobs, self.now_s());

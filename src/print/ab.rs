@@ -7,7 +7,7 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! Of two targets the pairs are not told to people.
+//! Of two targets the pairs are not printed for people.
 
 use serde::Serialize;
 
@@ -26,8 +26,8 @@ pub(crate) struct Lines {
     form: Form,
     /// How both sides are called.
     sides: [String; 2],
-    /// How many pairs were told.
-    told: usize,
+    /// How many pairs were printed.
+    printed: usize,
 }
 
 /// A line of JSON.
@@ -52,7 +52,7 @@ impl Json<'_> {
 
 impl Lines {
     pub(crate) fn new(form: Form) -> Self {
-        Self { form, sides: Default::default(), told: 0 }
+        Self { form, sides: Default::default(), printed: 0 }
     }
 
     /// The session has begun; what stands above all: where, and which side is which.
@@ -73,10 +73,10 @@ impl Lines {
         }
     }
 
-    /// The pairs that were not told yet.
+    /// The pairs that were not printed yet.
     pub(crate) fn new_pairs(&mut self, ab: &Ab) -> String {
-        let new = &ab.pairs()[self.told..];
-        self.told = ab.pairs().len();
+        let new = &ab.pairs()[self.printed..];
+        self.printed = ab.pairs().len();
         let line = |pair| match self.form {
             Form::Json => Json::Pair(pair).line(),
             Form::Lines if ab.is_of_targets() => String::new(),

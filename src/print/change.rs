@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
-/// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most telling first.
+/// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most important first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -27,8 +27,8 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// What `is_told` of that in which `now` differs from `base`. Of another workload its weights are no difference.
-fn turned(base: &Knobs, now: &Knobs, is_told: impl Fn(Knob) -> bool) -> Vec<String> {
+/// The knobs with `is_shown` in which `now` differs from `base`. Of another workload its weights are no difference.
+fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
     let differs = |knob: &Knob| match knob {
         // That a rate opens the loop says the rate.
@@ -40,13 +40,13 @@ fn turned(base: &Knobs, now: &Knobs, is_told: impl Fn(Knob) -> bool) -> Vec<Stri
         Knob::Weight(_) => format!("weight {}", knob.called(now)),
         knob => knob.name().to_owned(),
     };
-    let knobs = Knob::of(now).into_iter().filter(|knob| is_told(*knob) && differs(knob));
-    let told = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
+    let knobs = Knob::of(now).into_iter().filter(|knob| is_shown(*knob) && differs(knob));
+    let words = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
     let workload = is_other.then(|| format!("workload {}", now.workload));
     let alone = Adjustable::ALONE.into_iter().filter(|setting| setting.applies(now));
     let alone = alone.filter(|setting| setting.value(base) != setting.value(now));
     let alone = alone.map(|setting| format!("{} {}", setting.word(), setting.value(now)));
-    workload.into_iter().chain(told).chain(alone).collect()
+    workload.into_iter().chain(words).chain(alone).collect()
 }
 
 /// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill

@@ -9,8 +9,8 @@ use crate::{
     untrusted,
 };
 
-/// What is told of a comparison.
-pub(crate) struct Told<'a> {
+/// The parts of a comparison that is printed.
+pub(crate) struct Comparison<'a> {
     pub(crate) base: &'a [Run],
     pub(crate) new: &'a [Run],
     pub(crate) compared: &'a Compared,
@@ -28,7 +28,7 @@ struct Json<'a> {
     crossed: Vec<String>,
 }
 
-impl Told<'_> {
+impl Comparison<'_> {
     /// Below each other, for a person.
     pub(crate) fn text(&self) -> String {
         let notes: String = self.compared.notes().iter().map(|note| format!("\n{note}\n")).collect();

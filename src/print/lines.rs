@@ -39,7 +39,7 @@ pub struct Lines {
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
     findings: Findings,
-    /// What has come to stand or ceased to, to be told below the second that brought it.
+    /// Findings that begin or end, to be printed below the second that brought them.
     found: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl Sink for Lines {
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {
-        told(t_s, &EventKind::OutputLost { lines: pieces }) + "\n"
+        event_line(t_s, &EventKind::OutputLost { lines: pieces }) + "\n"
     }
 }
 
@@ -86,7 +86,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
 }
 
 /// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
-fn told(t_s: f64, what: &EventKind) -> String {
+fn event_line(t_s: f64, what: &EventKind) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
 }
 
@@ -123,11 +123,11 @@ impl Lines {
                 self.held = Some(interval.clone());
             }
             Record::Ping(ping) => {
-                self.tell_timing(ping, &mut lines);
+                self.report_timing(ping, &mut lines);
                 self.complete(Some(ping), &mut lines);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
-            Record::Event(event) => lines.push(told(event.t_s, &event.what)),
+            Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
             Record::Wake(_) | Record::Intrinsic(_) => {}
             Record::End(_) => {
@@ -144,7 +144,7 @@ impl Lines {
     }
 
     /// Says why there is no kernel time, when that begins.
-    fn tell_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
+    fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {
             lines.push(format!("{:6.1} s  ping: no kernel time: {obstacle}", ping.t_s));
@@ -279,9 +279,9 @@ mod tests {
             let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
             Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
         };
-        let told: Vec<_> = (0..2).flat_map(|_| lines.lines_of(&of(Timing::UnixSocket, None))).collect();
-        assert_eq!(told[0], "   1.0 s  ping: no kernel time: unix socket");
-        assert_eq!(told.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{told:?}");
+        let printed: Vec<_> = (0..2).flat_map(|_| lines.lines_of(&of(Timing::UnixSocket, None))).collect();
+        assert_eq!(printed[0], "   1.0 s  ping: no kernel time: unix socket");
+        assert_eq!(printed.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{printed:?}");
         let stamped = lines.lines_of(&of(Timing::Kernel, Some(latency(30))));
         assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");
     }
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn that_the_client_is_the_limit_is_told_when_it_begins_and_when_it_ends() {
+    fn that_the_client_is_the_limit_is_printed_when_it_begins_and_when_it_ends() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = Record::Segment(Segment::new(0.0, 1, knobs));
@@ -319,14 +319,14 @@ mod tests {
         let seconds = seconds.into_iter().flat_map(|second| [second, ping(0.0)]);
         let all: Vec<_> =
             [segment].into_iter().chain(seconds).flat_map(|record| lines.lines_of(&record)).collect();
-        let told: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
-        let told: Vec<_> = told.iter().map(|line| line.split_at(8)).collect();
-        assert_eq!(told[0].0, "   1.0 s", "{all:?}");
+        let printed: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
+        let printed: Vec<_> = printed.iter().map(|line| line.split_at(8)).collect();
+        assert_eq!(printed[0].0, "   1.0 s", "{all:?}");
         assert!(
-            told[0].1.starts_with("  client limit: load-0 uses 97 % of a core; run it on another machine"),
+            printed[0].1.starts_with("  client limit: load-0 uses 97 % of a core; run it on another machine"),
             "{all:?}"
         );
-        assert_eq!(told[1..], [("   3.0 s", "  client limit: no longer")]);
+        assert_eq!(printed[1..], [("   3.0 s", "  client limit: no longer")]);
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn no_part_is_called_fast_where_most_answers_are_in_none() {
-        let told = |left_out: u64| {
+        let columns = |left_out: u64| {
             let body = Ping {
                 rtt: latency(100),
                 kernel: Some(latency(100 - left_out)),
@@ -356,12 +356,12 @@ mod tests {
             let record = Record::Ping(Box::new(Span::new(1.0, 1.0, body)));
             Lines::default().lines_of(&record).pop().unwrap()
         };
-        assert!(!told(50).contains(" - "), "{}", told(50));
-        assert!(told(51).contains("        -        - "), "{}", told(51));
+        assert!(!columns(50).contains(" - "), "{}", columns(50));
+        assert!(columns(51).contains("        -        - "), "{}", columns(51));
     }
 
     #[test]
-    fn a_failing_ping_is_told() {
+    fn a_failing_ping_is_printed() {
         let mut lines = Lines::default();
         let errors = [("refused".to_owned(), 100)].into();
         let body = Ping { errors, ..Ping::default() };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  anybody ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
-//!                └── no room: what is offered is lost, and told when there is room again
+//!                └── no room: what is offered is lost, and reported when there is room again
 //! ```
 //! A pipe whose reader has stopped to read (`| less`) holds a write for as long as it likes, and so does a terminal
 //! behind a hung line. That is the thread's to bear: time and signals go on to be obeyed. Where both streams lead to
@@ -66,18 +66,18 @@ struct Queue {
     is_last: bool,
     /// Whether the reader was given up.
     is_over: bool,
-    /// Lines that were lost, and how many of these were not told yet.
+    /// Lines that were lost, and how many of these were not reported yet.
     lost: u64,
-    untold: u64,
+    unreported: u64,
     failure: Option<(io::ErrorKind, Option<i32>)>,
     /// Whether somebody heard of the failure.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Queue {
     fn heard(&mut self) -> io::Result<()> {
         let Some((kind, code)) = self.failure else { return Ok(()) };
-        self.is_told = true;
+        self.is_reported = true;
         Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error))
     }
 
@@ -102,7 +102,7 @@ impl Queue {
     fn lose(&mut self, piece: &[u8]) {
         let lines = (piece.iter().filter(|byte| **byte == b'\n').count() as u64).max(1);
         self.lost += lines;
-        self.untold += lines;
+        self.unreported += lines;
     }
 
     fn is_empty(&self) -> bool {
@@ -142,18 +142,18 @@ impl Outlet {
     }
 
     /// Puts `piece`, one or more whole lines, behind those that wait. Where there is no room it is lost; the next
-    /// piece for which there is comes after what `tell` says of so many lost lines.
+    /// piece for which there is comes after what `report` says of so many lost lines.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
-    pub fn offer(&self, piece: Vec<u8>, tell: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
+    pub fn offer(&self, piece: Vec<u8>, report: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
         let mut state = self.0.lock();
         state.heard()?;
         if state.has_room(self.0.limits) {
-            let untold = std::mem::take(&mut state.untold);
-            let told = if untold > 0 { tell(untold) } else { Vec::new() };
-            if !told.is_empty() {
-                state.push(told);
+            let unreported = std::mem::take(&mut state.unreported);
+            let notice = if unreported > 0 { report(unreported) } else { Vec::new() };
+            if !notice.is_empty() {
+                state.push(notice);
             }
             state.push(piece);
             self.0.changed.notify_all();
@@ -206,9 +206,9 @@ impl Outlet {
     /// # Errors
     /// Why a piece could not be written, if nobody has heard of it yet.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
-        let was_told = self.0.lock().is_told;
+        let was_reported = self.0.lock().is_reported;
         match self.is_written_within(limit) {
-            Err(error) if !was_told => return Err(error),
+            Err(error) if !was_reported => return Err(error),
             Err(_) => return Ok(0),
             Ok(true) => {}
             Ok(false) => {
@@ -273,7 +273,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Somebody who shares it has told it not to wait.
+                // Somebody who shares it has set it not to wait.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }

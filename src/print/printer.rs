@@ -22,7 +22,7 @@ impl Form {
 }
 
 /// Feeds a sink with a session's records, and writes what it makes of them as they come. It never waits for who reads
-/// that: what finds no room is lost, which is told where the output goes on.
+/// that: what finds no room is lost, which is reported where the output goes on.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// Where to.
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_told_where_the_output_goes_on() {
+    fn what_was_lost_is_reported_where_the_output_goes_on() {
         // One is being written, three wait: with two there is still room.
         let lines = interrupted(Form::Lines);
         let marks = |text: &str| -> Vec<String> {

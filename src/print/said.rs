@@ -1,11 +1,11 @@
-//! What is told on stderr beside the output of sessions: their notices, and what they undo at their end.
+//! What is printed on stderr beside the output of sessions: their notices, and what they undo at their end.
 
 use std::io::Write;
 
 use super::words::StreamText;
 use crate::{server::Progress, session::Notice};
 
-/// Tells notices, each at its place.
+/// Prints notices, each at its place.
 #[derive(Default)]
 pub struct Said {
     /// What nodes are called, as every line of theirs says; nothing where there is one.
@@ -15,7 +15,7 @@ pub struct Said {
     has_progress: bool,
 }
 
-/// Which notices are told.
+/// Which notices are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Which {
     /// All that are in no record.
@@ -28,12 +28,12 @@ enum Which {
 }
 
 impl Said {
-    /// Tells those of nodes which are called so.
+    /// Prints those of nodes that are called so.
     pub fn of(nodes: Vec<String>) -> Self {
         Self { of: nodes, ..Self::default() }
     }
 
-    /// The same without the reason why the load stays off, which somebody else tells.
+    /// The same without the reason why the load stays off, which another place prints.
     pub fn but_why_it_ends(self) -> Self {
         Self { which: Which::ButWhyItEnds, ..self }
     }
@@ -43,8 +43,8 @@ impl Said {
         Self { which: Which::Undone, ..self }
     }
 
-    /// Tells a notice of a node. If stderr is gone, so is who would read this.
-    pub fn tell(&mut self, node: u16, notice: &Notice) {
+    /// Prints a notice of a node. If stderr is gone, so is who would read this.
+    pub fn print(&mut self, node: u16, notice: &Notice) {
         let of = self.of.get(usize::from(node)).map(|name| format!("{name}: ")).unwrap_or_default();
         let mut out = StreamText::stderr();
         match notice {
@@ -58,11 +58,11 @@ impl Said {
                 self.has_progress = true;
                 let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} looked at");
             }
-            Notice::Undone(told) => {
+            Notice::Undone(text) => {
                 if std::mem::take(&mut self.has_progress) {
                     let _ = write!(out, "\r\x1b[K");
                 }
-                let _ = writeln!(out, "{of}{told}");
+                let _ = writeln!(out, "{of}{text}");
             }
             // The others are records as well, or belong to a screen.
             _ => {}

@@ -35,7 +35,7 @@ impl Lines {
         let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
         let scaled = self.scale.map(|scale| {
             let loads: Vec<_> = cells.iter().map(|cell| &cell.load).collect();
-            format!("scaled by {}: {}\n", scale.part(), scale.told(&loads))
+            format!("scaled by {}: {}\n", scale.part(), scale.words(&loads))
         });
         let text = format!("{server}{}: {}\n{}", series.name, series.about, scaled.unwrap_or_default());
         untrusted::lines(text.as_bytes())
@@ -67,8 +67,8 @@ impl Lines {
             ops: measured.map(|measured| measured.summary.ops),
             length_s: measured.map(|measured| measured.summary.length_s),
             errors: measured.map(|measured| &measured.summary.errors),
-            figures: figures.as_ref().map(Told::of).unwrap_or_default(),
-            published: published.as_ref().map(Told::of),
+            figures: figures.as_ref().map(FiguresJson::of).unwrap_or_default(),
+            published: published.as_ref().map(FiguresJson::of),
             failed: outcome.as_ref().err().map(String::as_str),
         };
         // Strings and numbers can always be encoded.
@@ -94,22 +94,22 @@ struct Json<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<&'a BTreeMap<String, u64>>,
     #[serde(flatten)]
-    figures: Told<'a>,
+    figures: FiguresJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    published: Option<Told<'a>>,
+    published: Option<FiguresJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<&'a str>,
 }
 
 #[derive(Serialize, Default)]
-struct Told<'a> {
+struct FiguresJson<'a> {
     #[serde(flatten)]
     all: Option<&'a Figures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<&'a BTreeMap<String, Figures>>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FiguresJson<'a> {
     fn of(figures: &'a OfOperations) -> Self {
         Self { all: Some(&figures.all), operations: Some(&figures.operations) }
     }

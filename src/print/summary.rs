@@ -47,7 +47,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         text += &table::table(&rows, timeline.segments().forgotten());
         text.push('\n');
     }
-    failures::tell(&mut text, timeline, &sum);
+    failures::add(&mut text, timeline, &sum);
     for file in files {
         line(&mut text, "file", file);
     }
@@ -135,7 +135,7 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// How many records were sent and how fast, as search benchers tell it, where every request is of one.
+/// How many records were sent and how fast, as search benchers report it, where every request is of one.
 fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let mut workloads = rows.iter().map(|row| &row.segment.start.knobs.workload);
     if !is_one_setting || !workloads.next().is_some_and(|workload| workload.is_of_records()) {
@@ -144,9 +144,9 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     let writes = |row: &table::SegmentRow| row.segment.start.knobs.workload.only_writes();
     let done = if rows.iter().all(writes) { "records written" } else { "records sent" };
     let (pace, mean_ms) = (sum.ops_per_s, sum.service.mean_ns() / 1e6);
-    let told =
+    let text_of_records =
         format!("{} {done} in {:.2} s, {pace:.0} records/s, mean {mean_ms:.3} ms", sum.ops, sum.length_s);
-    line(text, "dataset", &told);
+    line(text, "dataset", &text_of_records);
 }
 
 /// How many connections were made, and how long each stage of that took where one setting ran.
@@ -157,22 +157,22 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     line(text, "opened", &format!("{} connections{pace}", sum.opening.greeting.count()));
     let stages = sum.opening.stages().into_iter().filter(|(_, took)| is_one_setting && !took.is_empty());
     for (name, took) in stages {
-        let told = |level: Level| Some(format!("{} {}", level.name(), units::latency(level.of(took)?)));
-        line(text, name, &Level::ALL.into_iter().filter_map(told).collect::<Vec<_>>().join("  "));
+        let level_text = |level: Level| Some(format!("{} {}", level.name(), units::latency(level.of(took)?)));
+        line(text, name, &Level::ALL.into_iter().filter_map(level_text).collect::<Vec<_>>().join("  "));
     }
 }
 
 /// How far the load was behind its schedule at most, what it gave up, and what it left unsent.
 fn send_lag(sum: &Summary) -> String {
-    let mut told = format!("at most {}", units::latency(sum.behind_us * 1000));
+    let mut text = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
-        told += &format!(", {} of {} requests that were due were given up (shed)", sum.shed, sum.due);
+        text += &format!(", {} of {} requests that were due were given up (shed)", sum.shed, sum.due);
     }
     if sum.unsent > 0 {
-        told +=
+        text +=
             &format!(", {} of {} were due and not sent when the load ended (unsent)", sum.unsent, sum.due);
     }
-    told
+    text
 }
 
 /// What was wrong, and where several segments are listed in which of them.
@@ -190,8 +190,8 @@ fn line(text: &mut String, name: &str, what: &str) {
 /// `p50 312 µs  p90 …  max 7.70 ms`, without the levels that have too few samples.
 fn levels(row: &Row, of: &[Figure]) -> String {
     let name = |figure: &Figure| figure.heading.trim_start_matches("resp ");
-    let told = of.iter().filter_map(|figure| Some(format!("{} {}", name(figure), figure.written(row)?)));
-    told.collect::<Vec<_>>().join("  ")
+    let figures = of.iter().filter_map(|figure| Some(format!("{} {}", name(figure), figure.written(row)?)));
+    figures.collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_connections_and_attempts_to_connect_are_told_apart() {
+    fn requests_connections_and_attempts_to_connect_are_counted_apart() {
         let mut timeline = Timeline::default();
         begin(&mut timeline, 1, Knobs { load: true, rate: Some(100), ..Knobs::default() });
         let of = |kind: &str, n| [(kind.to_owned(), n)].into();
@@ -255,18 +255,18 @@ mod tests {
             ..Interval::default()
         })));
         let text = summary(&timeline, &[]);
-        for told in [
+        for line in [
             "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and not sent when the load ended (unsent)",
             "errors    reset 40\n",
             "lost      5 connections: reset\n",
             "connects  12 attempts to connect failed: refused\n",
         ] {
-            assert!(text.contains(told), "{told}:\n{text}");
+            assert!(text.contains(line), "{line}:\n{text}");
         }
     }
 
     #[test]
-    fn connections_that_are_not_kept_are_told_by_stage_and_are_no_operations() {
+    fn connections_that_are_not_kept_are_reported_by_stage_and_are_no_operations() {
         let mut timeline = Timeline::default();
         let of = |reconnect| Knobs { load: true, reconnect, ..Knobs::default() };
         let opening = Opening {
@@ -284,12 +284,12 @@ mod tests {
         begin(&mut timeline, 1, of(Some(1)));
         timeline.push(&Record::Interval(Box::new(interval(1))));
         let text = summary(&timeline, &[]);
-        for told in [
+        for line in [
             "10 k keys, reconnect 1\n",
             "opened    2000 connections, 200/s\n  connect   p50 45.0 µs  p90 45.0 µs  p99 45.0 µs  max 45.0 µs\n",
             "  greeting  p50 90.0 µs",
         ] {
-            assert!(text.contains(told), "{told}:\n{text}");
+            assert!(text.contains(line), "{line}:\n{text}");
         }
         let mut kept = Timeline::default();
         begin(&mut kept, 1, of(None));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_was_the_limit_is_told_with_its_segments() {
+    fn a_client_that_was_the_limit_is_reported_with_its_segments() {
         let mut timeline = Timeline::default();
         for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
             let knobs = Knobs { load: true, ..Knobs::default() };
@@ -348,15 +348,15 @@ mod tests {
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
-        let told =
+        let expected =
             "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run it on another machine";
         let text = summary(&timeline, &[]);
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]
-    fn records_are_told_as_a_search_bencher_tells_them() {
-        let told = |commands: &[&str]| {
+    fn records_are_reported_as_a_search_bencher_reports_them() {
+        let dataset_line = |commands: &[&str]| {
             let words: Vec<_> = commands.iter().map(|word| (*word).to_owned()).collect();
             let workload = Workload::of_commands(&words).unwrap().into();
             let mut timeline = Timeline::default();
@@ -366,12 +366,12 @@ mod tests {
             text.lines().find_map(|line| line.strip_prefix("  dataset   ").map(str::to_owned))
         };
         assert_eq!(
-            told(&["SET", "doc:__field:id__", "x"]).as_deref(),
+            dataset_line(&["SET", "doc:__field:id__", "x"]).as_deref(),
             Some("5000 records written in 10.00 s, 500 records/s, mean 0.312 ms")
         );
-        let sent = told(&["GET", "doc:__field:id__"]);
-        assert!(sent.is_some_and(|told| told.starts_with("5000 records sent in ")));
-        assert_eq!(told(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
+        let sent = dataset_line(&["GET", "doc:__field:id__"]);
+        assert!(sent.is_some_and(|records| records.starts_with("5000 records sent in ")));
+        assert_eq!(dataset_line(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
     }
 
     #[test]

@@ -77,23 +77,23 @@ pub struct StreamText {
     outlet: Outlet,
     is_terminal: bool,
     /// What is said of lines that were lost, where they were.
-    tell: fn(u64) -> String,
+    report: fn(u64) -> String,
     /// The line that is being put together.
     line: Vec<u8>,
 }
 
 impl StreamText {
-    /// On standard output. What is lost there is not told there: it may be a table for a program.
+    /// On standard output. What is lost there is not reported there: it may be a table for a program.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
-        Self { outlet: Outlet::stdout(), is_terminal, tell: |_| String::new(), line: Vec::new() }
+        Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }
     }
 
     /// On standard error.
     pub fn stderr() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        let tell = |lines| format!("redyno: {} lost here: nobody read them\n", were(lines));
-        Self { outlet: Outlet::stderr(), is_terminal, tell, line: Vec::new() }
+        let report = |lines| format!("redyno: {} lost here: nobody read them\n", were(lines));
+        Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 
     /// What is said from now on is the last, and has a place in any case.
@@ -122,13 +122,13 @@ impl Write for StreamText {
             // Nothing to say: what became of the lines before?
             return self.outlet.is_written_within(Duration::ZERO).map(drop);
         }
-        self.outlet.offer(plain(line), |lines| (self.tell)(lines).into_bytes())
+        self.outlet.offer(plain(line), |lines| (self.report)(lines).into_bytes())
     }
 }
 
 impl Drop for StreamText {
     fn drop(&mut self) {
-        // A stream that is gone has nobody to tell.
+        // A stream that is gone has no reader.
         let _ = self.flush();
     }
 }

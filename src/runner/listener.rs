@@ -48,7 +48,7 @@ impl Listener for Timeline {
 impl Listener for Said {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
-            self.tell(*node, notice);
+            self.print(*node, notice);
         }
         Vec::new()
     }

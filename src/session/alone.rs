@@ -43,7 +43,7 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// What it told since it was asked last. A warm-up whose time is over ends with that, and a prefill
+    /// Its records since the last call. A warm-up whose time is over ends with that, and a prefill
     /// that is done.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {

@@ -44,7 +44,7 @@ struct Worker {
     connected: u32,
 }
 
-/// What the workers have told of one segment in one tick.
+/// What the workers have reported of one segment in one tick.
 #[derive(Default)]
 struct Pending {
     interval: Interval,
@@ -58,7 +58,7 @@ struct Pending {
 /// What has come of a segment since its end.
 #[derive(Default)]
 struct Drain {
-    told: Pending,
+    pending: Pending,
     /// The tick of its first part.
     tick: u64,
     /// The workers that wait for replies to it.
@@ -83,7 +83,7 @@ impl Assembly {
         let parts = self.ticks.entry(buffer.tick).or_default();
         if buffer.drain {
             let drain = self.drains.entry(buffer.generation).or_default();
-            drain.told.add(worker, buffer);
+            drain.pending.add(worker, buffer);
             drain.tick = if drain.tick == 0 { buffer.tick } else { drain.tick };
             if buffer.in_flight > 0 {
                 drain.awaited_by.insert(worker);
@@ -175,7 +175,7 @@ impl Pending {
 impl Drain {
     /// Its interval, if anything came.
     fn finish(self, tick: u64, segment: u32) -> Option<Interval> {
-        let Pending { mut interval, start_ns, end_ns, connected } = self.told;
+        let Pending { mut interval, start_ns, end_ns, connected } = self.pending;
         if interval.is_blank() {
             return None;
         }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
         let mut assembly = Assembly::new(2);
-        let mut told = Vec::new();
+        let mut taken = Vec::new();
         for tick in 1..=8 {
             assembly.add(0, &closing(tick, tick * 250 - 250, tick * 250, 100));
             match tick {
@@ -265,23 +265,23 @@ mod tests {
                 6 => assembly.add(1, &closing(6, 250, 1500, 7)),
                 _ => {}
             }
-            told.push(std::iter::from_fn(|| assembly.take()).flatten().collect::<Vec<_>>());
+            taken.push(std::iter::from_fn(|| assembly.take()).flatten().collect::<Vec<_>>());
         }
-        let numbers: Vec<Vec<u64>> = told.iter().map(|t| t.iter().map(|i| i.ops).collect()).collect();
+        let numbers: Vec<Vec<u64>> = taken.iter().map(|t| t.iter().map(|i| i.ops).collect()).collect();
         let none: Vec<u64> = vec![];
         let expected = [vec![101], none.clone(), none, vec![100], vec![100], vec![100, 100, 107], vec![101]];
         assert_eq!(numbers[..7], expected);
         assert_eq!(numbers[7], [101]);
-        assert!(told.iter().flatten().all(|i| (i.length_s, i.clients) == (0.25, 10)), "{told:?}");
+        assert!(taken.iter().flatten().all(|i| (i.length_s, i.clients) == (0.25, 10)), "{taken:?}");
     }
 
     #[test]
-    fn what_comes_after_its_tick_was_told_has_no_length_and_is_not_lost() {
+    fn what_comes_after_its_tick_was_reported_has_no_length_and_is_not_lost() {
         let mut assembly = Assembly::new(2);
         assembly.add(1, &closing(1, 0, 250, 1));
         (1..=4).for_each(|tick| assembly.add(0, &closing(tick, tick * 250 - 250, tick * 250, 100)));
-        let told = std::iter::from_fn(|| assembly.take()).count();
-        assert_eq!(told, 2, "the last two wait");
+        let taken = std::iter::from_fn(|| assembly.take()).count();
+        assert_eq!(taken, 2, "the last two wait");
         assembly.add(1, &closing(2, 250, 500, 9));
         let late = assembly.take().unwrap().remove(0);
         assert_eq!(figures(&late), (0.5, 0.0, 9));
@@ -347,9 +347,9 @@ mod tests {
         assembly.add(0, &drain(2, 250, 350, 5, 0));
         assembly.end(0);
         assembly.end(1);
-        let told = assembly.take().unwrap().remove(0);
-        assert_eq!((figures(&told), told.drain, told.drained), ((0.35, 0.25, 10), true, 10));
-        assert_eq!((told.ops_per_s, told.commands["GET"].drained), (40.0, 10));
+        let interval = assembly.take().unwrap().remove(0);
+        assert_eq!((figures(&interval), interval.drain, interval.drained), ((0.35, 0.25, 10), true, 10));
+        assert_eq!((interval.ops_per_s, interval.commands["GET"].drained), (40.0, 10));
         assert_eq!(assembly.take(), None);
     }
 

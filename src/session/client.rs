@@ -17,7 +17,7 @@ pub struct Client {
     /// The share of one core that its busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
     /// The share of the time in which the worker that had to wait most could have run and had no core, 0 to 1;
-    /// `null` where the system does not tell (only Linux does).
+    /// `null` where the system does not report it (only Linux does).
     pub run_delay: Option<f64>,
     /// The same for each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
@@ -35,7 +35,7 @@ pub struct Client {
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
     /// The times of the requests of which at least half, and 100 µs, was the client waiting for a core: response times, in
-    /// closed loop service times. `null` when there was none, or the system does not tell.
+    /// closed loop service times. `null` when there was none, or the system does not report the wait.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -45,7 +45,7 @@ pub struct Client {
 pub struct WorkerCost {
     /// Share of one core, 0 to 1.
     pub cpu: f64,
-    /// Share of the time in which it waited for a core, 0 to 1; `null` where the system does not tell.
+    /// Share of the time in which it waited for a core, 0 to 1; `null` where the system does not report it.
     pub run_delay: Option<f64>,
 }
 

@@ -27,7 +27,7 @@ use crate::{clock::Clock, probe, server};
 /// How long records may wait in the collector's inputs: a fifth of what a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// What the session tells the collector.
+/// What the session sends to the collector.
 #[derive(Debug)]
 pub(super) enum Message {
     /// New knobs hold for this target, counted from 0.
@@ -36,7 +36,7 @@ pub(super) enum Message {
     Record(Record),
     /// Another listener: it gets the first record, those of the current segments, and all from now on.
     Listen(Feed<Arc<Record>>),
-    /// The workers were told to stop: take what is left, then end.
+    /// The workers were asked to stop: take what is left, then end.
     Finish,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// A collector for `inputs` that tells `listeners`.
+    /// A collector that reads `inputs` and sends records to `listeners`.
     pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Feed<Arc<Record>>>) -> Self {
         let targets: Vec<_> =
             inputs.targets.into_iter().map(|inputs| TargetRecords::new(clock, inputs)).collect();
@@ -91,7 +91,7 @@ impl Collector {
         self.start = Some(self.emit(Record::Session(session)));
     }
 
-    /// Emits the first segment of a target, and what its control plane told before it.
+    /// Emits the first segment of a target, and what its control plane reported before it.
     pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
         self.targets[target].turn(first);
         if let Some(message) = heard {
@@ -126,7 +126,7 @@ impl Collector {
     fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
         self.targets.iter_mut().for_each(|target| target.pause(pause));
-        self.targets[0].tell_pause(pause);
+        self.targets[0].report_pause(pause);
         self.take(0);
     }
 
@@ -174,9 +174,9 @@ impl Collector {
 
     fn emit_of(&mut self, target: usize, record: Record) {
         let is_segment = matches!(record, Record::Segment(_));
-        let told = self.emit(record.at_node(target as u16)); // as many as Live::start takes
+        let emitted = self.emit(record.at_node(target as u16)); // as many as Live::start takes
         if is_segment {
-            self.segments[target] = Some(told);
+            self.segments[target] = Some(emitted);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{knobs::Knobs, stats::Latency, units};
 pub enum Unit {
     /// A number by which something is called.
     Number,
-    /// A moment or a length, told as a clock does; the value is in seconds.
+    /// A moment or a length, shown as a clock does; the value is in seconds.
     Clock,
     /// Connections × pipeline; the value is their product.
     Shape,
@@ -267,18 +267,18 @@ mod tests {
         };
         let mut summary = Summary::default();
         summary.add(&interval, true);
-        let told = |row: Row| {
+        let shown_row = |row: Row| {
             let shown =
                 [OPS, OPS_PER_S, ERRORS, SERVICE_P50, SERVICE_P999, RESPONSE_MAX, SEND_LAG, SERVER_CPU];
             shown.map(|figure| figure.written(&row).unwrap_or_default())
         };
         let expected = ["200", "100", "3", "300 µs", "", "500 µs", "1.50 ms", ""];
-        assert_eq!(told(Row::of_interval(&interval)), expected);
-        assert_eq!(told(Row::of_summary(&summary)), expected);
+        assert_eq!(shown_row(Row::of_interval(&interval)), expected);
+        assert_eq!(shown_row(Row::of_summary(&summary)), expected);
     }
 
     #[test]
-    fn of_an_operation_only_what_is_its_own_is_told() {
+    fn of_an_operation_only_what_is_its_own_is_shown() {
         let interval = Interval { length_s: 2.0, response: Some(repeated(9, 50)), ..Interval::default() };
         let part =
             OperationInterval { ops: 50, service: repeated(7_000, 50), ..OperationInterval::default() };

@@ -96,7 +96,7 @@ impl Writer {
     /// # Errors
     /// When it cannot be created.
     pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
-        // Whether it is there now is told with the file.
+        // If that fails, creating the file reports it.
         let _ = std::fs::create_dir_all(folder);
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
@@ -234,7 +234,7 @@ impl Writer {
     }
 }
 
-/// A name that does not tell the time twice, where it is one that was given with it.
+/// A name without its time, if a time was given with it: the file name gets its own.
 fn without_time(stem: &str) -> &str {
     let is_time = |time: &&str| {
         time.len() == 15

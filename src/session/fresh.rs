@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_tells_the_second() {
+    fn the_name_contains_the_second() {
         assert_eq!(stem("redyno", OffsetDateTime::UNIX_EPOCH), "redyno-19700101-000000");
         assert_eq!(file_name("[::1]:6379"), "___1__6379");
         assert_eq!(file_name("../a b"), "_a_b");
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_told_with_the_file() {
+    fn a_folder_that_is_not_there_is_reported_with_the_file() {
         let (path, error) = fresh_file(Path::new("/nowhere"), "redyno", "svg").unwrap_err();
         assert!(path.starts_with("/nowhere/") && error.kind() == io::ErrorKind::NotFound);
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_told() {
+    fn what_is_no_recording_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         std::fs::write(&path, "{}\n").unwrap();

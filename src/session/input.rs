@@ -1,4 +1,4 @@
-//! The bytes of a recording, whether its file holds them as they are or packed by zstd, which its first bytes tell.
+//! The bytes of a recording, whether its file holds them as they are or packed by zstd: its first bytes say which.
 //!
 //! A packed file that was cut ends where its last whole block does, and one that is damaged where the damage begins: what
 //! comes before is read. It may have been made to harm: how much memory it takes, and how much comes of a byte, is bounded.

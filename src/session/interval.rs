@@ -126,7 +126,7 @@ of_the_load! {
         /// The segment that all of its requests belong to.
         pub segment: u32,
         /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written: a
-        /// stall is told before its replies are in. 0 where each connection had a reply in it.
+        /// stall shows before its replies are in. 0 where each connection had a reply in it.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
         /// Connections that carried load at the end of the stretch; a client that is between two of them on purpose counts.

@@ -60,15 +60,15 @@ impl Kept {
         Self(Place::Recording(path))
     }
 
-    /// Those that `peer` is told from now on, in a file in `folder`, which is made if it is not there. What cannot be is told
-    /// when they are asked for.
+    /// The records that `peer` gets from now on, in a file in `folder`, which is made if it is missing. A failure is
+    /// reported when they are asked for.
     pub fn start(folder: &Path, peer: Peer) -> Self {
         let trouble = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {
-            let told = Arc::clone(&trouble);
+            let failure = Arc::clone(&trouble);
             let body = move || {
                 let why = keep(&peer, Limited { file: written, left: MOST_BYTES }).err();
-                *lock(&told) = why.map(|why| why.to_string());
+                *lock(&failure) = why.map(|why| why.to_string());
             };
             std::thread::Builder::new().name("kept".to_owned()).spawn(body)?;
             Ok(file)
@@ -98,12 +98,12 @@ impl Kept {
             Place::Own(own) => (own.reader()?, true),
         };
         // What is still being written has no end, and its last line may be half of one.
-        let is_told = move |record: &Record| {
+        let is_wanted = move |record: &Record| {
             let cut = |event: &Event| matches!(event.what, EventKind::RecordingCut { .. });
             !is_open || !matches!(record, Record::Event(event) if cut(event))
         };
         let records = std::iter::from_fn(move || reader.next_record().transpose());
-        Ok(records.filter(move |record| record.as_ref().map_or(true, &is_told)))
+        Ok(records.filter(move |record| record.as_ref().map_or(true, &is_wanted)))
     }
 }
 
@@ -135,7 +135,7 @@ fn nameless(folder: &Path) -> io::Result<(File, File)> {
     Ok((read?, written))
 }
 
-/// Writes what the peer is told, until the session is over.
+/// Writes the peer's records until the session is over.
 fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
     let (mut coalesce, mut lines) = (Coalesce::default(), Lean);
     for delivery in peer.rest() {
@@ -192,7 +192,7 @@ mod tests {
             all.push(mark(text));
             file.write_all(&all[if text == "a" { 0 } else { 2 }..], &mut lines).unwrap();
             let read: Vec<_> = kept.records().unwrap().map(|record| Arc::new(record.unwrap())).collect();
-            assert_eq!(read, all, "and that it has no end is not told");
+            assert_eq!(read, all, "and that it has no end is not reported");
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let Kept(Place::Own(Own { trouble, .. })) = &kept else { panic!("{kept:?}") };
         *lock(trouble) = Some(why.to_string());
         let mut kept = kept;
-        let told = kept.records().err().unwrap().to_string();
-        assert!(told.contains("they are more than 1.00 GiB") && told.contains("r records"), "{told}");
+        let error = kept.records().err().unwrap().to_string();
+        assert!(error.contains("they are more than 1.00 GiB") && error.contains("r records"), "{error}");
     }
 }

@@ -65,9 +65,9 @@ impl Live {
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
             heard.push(beginning.heard.take());
-            let (target, tells) = Measured::start(n, beginning, warmup, clock, to_collector.clone())?;
+            let (target, input) = Measured::start(n, beginning, warmup, clock, to_collector.clone())?;
             targets.push(target);
-            inputs.push(tells);
+            inputs.push(input);
         }
         let inputs = Inputs { targets: inputs, machine, session };
         let mut collector = Collector::new(clock, inputs, listeners).redacting(redacts);
@@ -123,24 +123,24 @@ impl Live {
 
     /// Lets `listener` have the first record, those of the current segments, and all from now on.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
-        self.tell(Message::Listen(listener));
+        self.send(Message::Listen(listener));
     }
 
     /// Puts a note on the time axis.
     pub fn mark(&self, mark: &Mark) {
         // Its text may be a file's, or have been pasted.
         let text = untrusted::text(&mark.text);
-        self.tell(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
+        self.send(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
     /// Puts an event of target number `n` on the time axis.
     pub fn event(&self, n: u16, what: EventKind) {
         let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
-        self.tell(Message::Record(event.at_node(n)));
+        self.send(Message::Record(event.at_node(n)));
     }
 
-    fn tell(&self, message: Message) {
-        // The collector ends only after it was told to.
+    fn send(&self, message: Message) {
+        // The collector ends only after it was asked to.
         drop(self.to_collector.send(message));
     }
 

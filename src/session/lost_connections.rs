@@ -1,5 +1,5 @@
 //! Lost connections of the load, over all workers: which losses are one outage, when there was no connection at all,
-//! and what of it is told as an event. Pure.
+//! and what of it becomes an event. Pure.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
@@ -16,9 +16,9 @@ use crate::{
     load::LossReport,
 };
 
-/// Outages that follow each other faster than this are told together: a server that closes after each reply brings
+/// Outages that follow each other faster than this are reported together: a server that closes after each reply brings
 /// hundreds a second.
-const TELL_EVERY_NS: u64 = SECOND_NS;
+const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// The stretch from the first loss until every client has a connection again.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ struct Outage {
     cause: String,
     /// Connections that were lost in it, again and again perhaps.
     losses: u64,
-    /// How many were told to be lost at a time; 0 while nothing was told.
-    told: u64,
+    /// The most connections reported as lost at a time; 0 while nothing was reported.
+    reported: u64,
     back_ns: u64,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct LostConnections {
     down: Vec<bool>,
     clients: u64,
     current: Option<Outage>,
-    last_told_ns: Option<u64>,
-    /// Losses that were not told, because they came too fast.
-    untold: u64,
+    last_reported_ns: Option<u64>,
+    /// Losses that were not reported, because they came too fast.
+    unreported: u64,
     /// Since when there is no connection.
     down_since_ns: Option<u64>,
     /// Earlier stretches without one, as far back as intervals can still ask.
@@ -81,7 +81,7 @@ impl LostConnections {
         }
     }
 
-    /// What a worker tells at the end of its tick.
+    /// Takes a worker's report at the end of its tick.
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
@@ -98,36 +98,39 @@ impl LostConnections {
         }
     }
 
-    /// What is to be told when every worker has closed its tick, and when it was.
-    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
-        let mut told = Vec::new();
+    /// The events to report when every worker has closed its tick, and when each was.
+    pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
+        let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
-        let Some(outage) = &mut self.current else { return told };
-        let is_quiet = self.last_told_ns.is_none_or(|last| now_ns >= last + TELL_EVERY_NS);
-        let lost = if outage.told == 0 { outage.losses.max(still_lost) } else { still_lost };
-        // As it spreads, it is told again each time it has doubled.
-        if (outage.told == 0 && is_quiet) || (outage.told > 0 && lost >= 2 * outage.told) {
-            let at_ns = if outage.told == 0 { outage.since_ns } else { now_ns };
-            let untold = std::mem::take(&mut self.untold);
+        let Some(outage) = &mut self.current else { return events };
+        let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
+        let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
+        // As it spreads, it is reported again each time it has doubled.
+        if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
+            let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
+            let unreported = std::mem::take(&mut self.unreported);
             let cause = outage.cause.clone();
-            told.push((at_ns, EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold }));
-            outage.told = lost;
-            self.last_told_ns = Some(now_ns);
+            events.push((
+                at_ns,
+                EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold: unreported },
+            ));
+            outage.reported = lost;
+            self.last_reported_ns = Some(now_ns);
         }
         if still_lost == 0 {
-            if outage.told > 0 {
-                told.push(outage.back(now_ns));
+            if outage.reported > 0 {
+                events.push(outage.back(now_ns));
             } else {
-                self.untold += outage.losses;
+                self.unreported += outage.losses;
             }
             self.current = None;
         }
-        told
+        events
     }
 
-    /// What is left to be told at the end.
+    /// What is left to report at the end.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
-        let times = std::mem::take(&mut self.untold);
+        let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
     }
 
@@ -151,7 +154,7 @@ impl Outage {
         // Clients that are no longer wanted do not come back.
         let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
         let after_s = seconds(at_ns.saturating_sub(self.since_ns));
-        (at_ns, EventKind::ConnectionsBack { connections: self.told, after_s })
+        (at_ns, EventKind::ConnectionsBack { connections: self.reported, after_s })
     }
 }
 
@@ -167,8 +170,9 @@ mod tests {
         LossReport { back_ns: at_ns, ..LossReport::default() }
     }
 
-    fn words(told: Vec<(u64, EventKind)>) -> Vec<String> {
-        told.into_iter()
+    fn words(events: Vec<(u64, EventKind)>) -> Vec<String> {
+        events
+            .into_iter()
             .map(|(at_ns, what)| format!("{:.2} {}: {what}", seconds(at_ns), what.name()))
             .collect()
     }
@@ -181,40 +185,40 @@ mod tests {
         connections.want(1000, 0);
         connections.take(0, &lost(500, 120 * MS));
         connections.take(1, &lost(500, 110 * MS));
-        assert_eq!(words(connections.tell(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
+        assert_eq!(words(connections.report(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
         connections.take(0, &back(1300 * MS));
-        assert_eq!(words(connections.tell(1500 * MS)), [""; 0]);
+        assert_eq!(words(connections.report(1500 * MS)), [""; 0]);
         connections.take(1, &back(1350 * MS));
-        assert_eq!(words(connections.tell(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
+        assert_eq!(words(connections.report(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
         assert_eq!(connections.rest(2000 * MS), None);
     }
 
     #[test]
-    fn an_outage_that_spreads_is_told_again_when_it_has_doubled() {
+    fn an_outage_that_spreads_is_reported_again_when_it_has_doubled() {
         let mut connections = LostConnections::new(1);
         connections.want(50, 0);
         connections.take(0, &lost(1, 0));
-        assert_eq!(connections.tell(250 * MS).len(), 1);
+        assert_eq!(connections.report(250 * MS).len(), 1);
         connections.take(0, &LossReport { still_lost: 50, ..lost(49, 300 * MS) });
-        assert_eq!(words(connections.tell(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
+        assert_eq!(words(connections.report(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
     }
 
     #[test]
     fn a_server_that_closes_after_each_reply_does_not_flood_and_is_counted() {
         let mut connections = LostConnections::new(1);
         connections.want(1, 0);
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for tick in 1..=40 {
             connections.take(
                 0,
                 &LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) },
             );
-            told.extend(connections.tell(tick * 250 * MS));
+            events.extend(connections.report(tick * 250 * MS));
         }
-        let told = words(told);
-        assert_eq!(told.len(), 20, "a pair a second in ten seconds: {told:?}");
+        let events = words(events);
+        assert_eq!(events.len(), 20, "a pair a second in ten seconds: {events:?}");
         assert!(
-            told[2].ends_with("25 times among 1 connections: reset (75 times more since the last was told)")
+            events[2].ends_with("25 times among 1 connections: reset (75 times more since the last report)")
         );
         assert!(connections.rest(0).unwrap().1.to_string().starts_with("75 more"));
     }

@@ -37,9 +37,9 @@ pub struct TargetBeginning {
     pub plan: Plan,
     /// The settings of the first segment.
     pub knobs: Knobs,
-    /// What its control plane told before the session began.
+    /// What its control plane reported before the session began.
     pub heard: Option<server::Message>,
-    /// What it tells.
+    /// What its control plane reports.
     pub server: Receiver<server::Message>,
     /// Whether it carries the load where its knobs have it on.
     pub carries: bool,
@@ -62,7 +62,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Starts load and ping of target number `target`; what tells of it beside.
+    /// Starts load and ping of target number `target`; also returns the receivers of its figures.
     pub(super) fn start(
         target: usize,
         beginning: TargetBeginning,
@@ -134,7 +134,7 @@ impl Measured {
     /// When it begins, in nanoseconds of the session.
     fn begin_segment(&self, turned: Turned, config: Option<ConfigChange>) -> u64 {
         let since_ns = turned.since_ns;
-        // The collector ends only after it was told to.
+        // The collector ends only after it was asked to.
         drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
         since_ns
     }

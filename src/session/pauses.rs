@@ -8,7 +8,7 @@ use crate::{
     signals::Continued,
 };
 
-/// A stop that is shorter is told apart from a busy machine by nobody.
+/// A shorter stop cannot be distinguished from a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
 /// So many are remembered: no record is older than the last few.
 const KEPT: usize = 16;
@@ -35,7 +35,7 @@ impl Pauses {
     }
 }
 
-/// Finds pauses: rounds of a loop that took far too long, when the process was told to go on.
+/// Finds pauses: rounds of a loop that took far too long, when the process got SIGCONT.
 pub(super) struct PauseWatch {
     continued: Continued,
     last_ns: u64,
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_round_is_a_pause_only_where_the_process_was_told_to_go_on() {
+    fn a_long_round_is_a_pause_only_where_the_process_was_continued() {
         let mut watch = PauseWatch::begin(0);
         assert_eq!(watch.look(SECOND_NS), None, "a busy machine");
         signal_hook::low_level::raise(signal_hook::consts::SIGCONT).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
-//!               └── too many wait: measurements are left out, and the listener is told how many, where they are missing
+//!               └── too many wait: measurements are left out; their number is sent where they are missing
 //! ```
 //! Nobody waits for a listener, and one that has stopped to take, as on a disk that hangs, costs no more memory than this.
 //! What happened and which knobs hold is never left out: there is little of it.
@@ -37,8 +37,8 @@ pub struct Feed<T> {
     counts: Arc<Counts>,
     /// Whether there was no room, and the queue has not become half empty since.
     is_full: bool,
-    /// How many were left out that the listener was not told of.
-    untold: u64,
+    /// How many were left out that the listener does not know of yet.
+    unreported: u64,
 }
 
 /// The end that a listener takes them from.
@@ -56,7 +56,7 @@ pub struct Losses(Arc<Counts>);
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
     let (to, from) = channel();
     let counts = Arc::<Counts>::default();
-    (Feed { to, counts: Arc::clone(&counts), is_full: false, untold: 0 }, Queue { from, counts })
+    (Feed { to, counts: Arc::clone(&counts), is_full: false, unreported: 0 }, Queue { from, counts })
 }
 
 impl<T: From<Arc<Record>>> Feed<T> {
@@ -65,24 +65,24 @@ impl<T: From<Arc<Record>>> Feed<T> {
         let waiting = self.counts.waiting.load(Ordering::Relaxed);
         self.is_full = waiting >= if self.is_full { MOST_RECORDS / 2 } else { MOST_RECORDS };
         if self.is_full && is_measurement(record) {
-            self.untold += 1;
+            self.unreported += 1;
             self.counts.lost.fetch_add(1, Ordering::Relaxed);
             // Nobody takes what waits for one that is gone.
             return !self.counts.is_gone.load(Ordering::Relaxed);
         }
         let ends = matches!(**record, Record::End(_));
-        if self.untold > 0 && (ends || !self.is_full) {
-            let records = std::mem::take(&mut self.untold);
+        if self.unreported > 0 && (ends || !self.is_full) {
+            let records = std::mem::take(&mut self.unreported);
             let event = Event::new(record.t_s().unwrap_or_default(), EventKind::RecordsLost { records });
-            self.tell(Arc::new(Record::Event(event)).into());
+            self.send(Arc::new(Record::Event(event)).into());
         }
-        self.tell(Arc::clone(record).into())
+        self.send(Arc::clone(record).into())
     }
 }
 
 impl<T> Feed<T> {
     /// Hands over what is no measurement. Whether there still is a listener.
-    pub fn tell(&self, what: T) -> bool {
+    pub fn send(&self, what: T) -> bool {
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
         self.to.send(what).is_ok()
     }
@@ -168,8 +168,8 @@ mod tests {
         drop(feed);
         let rest: Vec<_> = queue.rest().collect();
         assert_eq!(rest.len(), MOST_RECORDS - 600 + 4);
-        let told = format!("{:?}", rest[rest.len() - 3]);
-        assert!(told.contains(&format!("RecordsLost {{ records: {} }}", lost.count())), "{told}");
+        let event = format!("{:?}", rest[rest.len() - 3]);
+        assert!(event.contains(&format!("RecordsLost {{ records: {} }}", lost.count())), "{event}");
         assert_eq!(*rest[rest.len() - 4], *mark);
     }
 

@@ -1,7 +1,7 @@
 //! Reads a recording line by line, and takes what it finds: a file that kill -9 cut short, a line of garbage in the
 //! middle.
 //!
-//! What is not a record is told as an event at its place on the time axis, with its line number; nothing else is lost
+//! A line that is no record becomes an event at its place on the time axis, with its line number; nothing else is lost
 //! by it. What is one has passed [`validate`](super::validate): a file may have been made to harm.
 //!
 //! It remembers where the moments of the session lie in the file, so that a stretch of it can be read once more.
@@ -26,8 +26,8 @@ use crate::events::EventKind;
 
 /// The longest line that is a record: some hundred times what a second of load takes.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
-/// Lines that are told one by one; the rest is told in sum.
-const TOLD: u64 = 20;
+/// This many lines are reported one by one; the rest as a sum.
+const MOST_REPORTED: u64 = 20;
 
 /// Why a file is not shown.
 #[derive(Debug, Error)]
@@ -67,7 +67,7 @@ pub struct Reader {
     skipped: u64,
     has_end: bool,
     is_over: bool,
-    is_damage_told: bool,
+    is_damage_reported: bool,
 }
 
 /// What the first line has in every schema.
@@ -115,7 +115,7 @@ impl Reader {
             skipped: 0,
             has_end: false,
             is_over: false,
-            is_damage_told: false,
+            is_damage_reported: false,
         };
         let not_one = || ReadError::NotARecording(path.to_owned());
         let line = match reader.next_line()? {
@@ -149,7 +149,7 @@ impl Reader {
             return Ok(Some(first));
         }
         loop {
-            let told = match self.next_line()? {
+            let record = match self.next_line()? {
                 FileLine::None => return Ok(self.close(false)),
                 FileLine::TooLong => self.skip("it is longer than any record"),
                 FileLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
@@ -162,8 +162,8 @@ impl Reader {
                     Err(_) => return Ok(self.close(true)),
                 },
             };
-            if told.is_some() {
-                return Ok(told);
+            if record.is_some() {
+                return Ok(record);
             }
         }
     }
@@ -203,17 +203,17 @@ impl Reader {
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
-        (self.skipped <= TOLD).then(|| self.event(EventKind::LineSkipped { line, why }))
+        (self.skipped <= MOST_REPORTED).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
     /// The last events, one a call.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
-        if self.skipped > TOLD {
-            let lines = std::mem::take(&mut self.skipped) - TOLD;
+        if self.skipped > MOST_REPORTED {
+            let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;
             return Some(self.event(EventKind::MoreLinesSkipped { lines }));
         }
-        if let Some(why) = self.lines.damage().filter(|_| !self.is_damage_told).map(str::to_owned) {
-            self.is_damage_told = true;
+        if let Some(why) = self.lines.damage().filter(|_| !self.is_damage_reported).map(str::to_owned) {
+            self.is_damage_reported = true;
             return Some(self.event(EventKind::LineSkipped { line: self.at.line, why }));
         }
         if self.has_end || std::mem::replace(&mut self.is_over, true) {

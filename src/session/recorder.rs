@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A recording that is under way. It ends when its records do, or when it is told to.
+/// A recording that is under way. It ends when its records do, or when it is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<Shared>,
@@ -122,7 +122,7 @@ struct RecordingFile {
     /// What a file begins with: the first record, and those of each node's segment in force.
     session: Option<SessionStart>,
     segments: BTreeMap<u16, Arc<Record>>,
-    /// The latest moment that was told.
+    /// The latest moment of a record.
     t_s: f64,
 }
 
@@ -323,8 +323,8 @@ mod tests {
             let sizes: u64 = files.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
             let parts: Vec<_> = files.iter().map(|path| Glance::at(path).unwrap()).collect();
             assert_eq!(parts.len(), 4, "{parts:?}");
-            let told = state.written.load(Ordering::Relaxed);
-            assert!(told > sizes / 2 && told <= sizes, "{told} of {sizes}");
+            let written = state.written.load(Ordering::Relaxed);
+            assert!(written > sizes / 2 && written <= sizes, "{written} of {sizes}");
             assert!(parts.iter().all(|part| part.has_end), "{parts:?}");
             let mut from_s: Vec<_> = parts.iter().map(|part| part.session.from_s as u32).collect();
             from_s.sort_unstable();
@@ -370,7 +370,7 @@ mod tests {
         }
         assert!(n < 100_000.0, "what waits for it is bounded");
         drop(sender);
-        let told = recording.finish().unwrap_err().to_string();
-        assert!(told.contains("pipe.jsonl failed: nothing more could be written for 2 s"), "{told}");
+        let error = recording.finish().unwrap_err().to_string();
+        assert!(error.contains("pipe.jsonl failed: nothing more could be written for 2 s"), "{error}");
     }
 }

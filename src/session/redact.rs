@@ -1,5 +1,5 @@
-//! `--redact`: what servers say in words of their own is left out of what a session tells, before anybody hears it, or of what is
-//! made of its recording.
+//! `--redact`: what servers say in words of their own is left out of a session's records before anybody reads them, or of what
+//! is made of its recording.
 //!
 //! | left out | stays |
 //! |---|---|
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn nothing_private_is_in_any_record() {
         for record in records() {
-            let told = line(&record.clone().redacted()).unwrap();
-            assert!(!told.contains("bob") && !told.contains("10.0.0.9") && !told.contains("key:7"), "{told}");
+            let text = line(&record.clone().redacted()).unwrap();
+            assert!(!text.contains("bob") && !text.contains("10.0.0.9") && !text.contains("key:7"), "{text}");
             assert_eq!(record.clone().redacted().redacted(), record.redacted());
         }
     }

@@ -1,4 +1,4 @@
-//! What one target of a session has to tell, as records: its load, its ping probe and its control plane.
+//! One target of a session as records: its load, its ping probe and its control plane.
 //!
 //! ```text
 //! rings of its workers ─┐
@@ -23,7 +23,7 @@ use crate::{
     server,
 };
 
-/// What tells of one target.
+/// The sources of one target's records.
 pub(super) struct TargetInputs {
     pub(super) load: Output,
     pub(super) ping: Receiver<probe::Message>,
@@ -42,7 +42,7 @@ pub(super) struct TargetRecords {
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
     kinds: Kinds,
-    /// Whether it was told that the ping has no connection.
+    /// Whether the lost connection of the ping was reported.
     ping_is_lost: bool,
     tally: Tally,
     pauses: Pauses,
@@ -51,7 +51,7 @@ pub(super) struct TargetRecords {
 }
 
 impl TargetRecords {
-    /// Of what `inputs` tell.
+    /// Records of what `inputs` report.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
         let rings = inputs.load.rings;
         Self {
@@ -71,7 +71,7 @@ impl TargetRecords {
         }
     }
 
-    /// Takes what was told up to now, and gives the records that it makes.
+    /// Takes what was reported up to now, and gives the records that it makes.
     pub(super) fn take(&mut self) -> Vec<Record> {
         self.take_load_events();
         while let Ok(message) = self.ping.try_recv() {
@@ -89,7 +89,7 @@ impl TargetRecords {
         self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
-    /// Counts what the session itself tells of this target.
+    /// Counts what the session itself reports of this target.
     pub(super) fn hear(&mut self, record: &Record) {
         self.tally.push(record);
     }
@@ -99,8 +99,8 @@ impl TargetRecords {
         self.pauses.push(pause);
     }
 
-    /// Says so.
-    pub(super) fn tell_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
+    /// Records a pause as an event.
+    pub(super) fn report_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
         self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
@@ -116,7 +116,7 @@ impl TargetRecords {
         self.tally.summary()
     }
 
-    /// What is left to be told when nothing more comes, the sum of all at last.
+    /// What is left to report when nothing more comes, the sum of all at last.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
@@ -150,9 +150,9 @@ impl TargetRecords {
     }
 
     fn make_intervals(&mut self, intervals: Vec<Interval>) {
-        // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
+        // What a worker reported before it closed the tick comes before the tick: the first message of a kind, a loss.
         self.take_load_events();
-        for (at_ns, what) in self.connections.tell(self.clock.now_ns()) {
+        for (at_ns, what) in self.connections.report(self.clock.now_ns()) {
             self.event(at_ns, what);
         }
         if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.load_s()).reduce(f64::min) {
@@ -180,7 +180,7 @@ impl TargetRecords {
                 self.kinds.limit(counts);
             }
             interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
-            // Without load there is nothing to tell but the last replies of the segment before.
+            // Without load there is nothing to report but the last replies of the segment before.
             if (loaded && !interval.is_late()) || !interval.is_blank() {
                 self.make(Record::Interval(Box::new(interval)));
             }
@@ -214,7 +214,7 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
-                // One outage is told once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
+                // One outage is reported once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });
@@ -227,7 +227,7 @@ impl TargetRecords {
         }
     }
 
-    /// What the control plane told.
+    /// Takes what the control plane reported.
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {

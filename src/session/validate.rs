@@ -1,7 +1,7 @@
 //! A line of a recording as a record that nothing trips over: its text passes the gate, its times lie in a session, its
 //! counts can be added up.
 //!
-//! A file may be damaged, or made to harm who shows it. What is refused here is told with its line, and nothing behind
+//! A file may be damaged, or made to harm who shows it. What is refused here is reported with its line, and nothing behind
 //! the reader has to ask again.
 
 use std::sync::Arc;

@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_told() {
-        for (text, told) in [
+    fn what_is_no_line_is_refused() {
+        for (text, expected) in [
             ("clients 100", "'clients 100' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'"),
             ("at", "'at' is neither"),
             ("at 30s", "'at 30s' is neither"),
@@ -150,7 +150,7 @@ mod tests {
             ("from 30s to 40s rate 5k", "'5k' is no range of rate"),
         ] {
             let error = line(text).unwrap_err().to_string();
-            assert!(error.starts_with(told), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
 }

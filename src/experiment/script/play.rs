@@ -81,13 +81,13 @@ impl Script {
             self.ordered.take_if(|(knobs, _)| *knobs == segment.knobs);
         }
         match Interruption::of(delivery)? {
-            Interruption::Refused(why) => Some(Interruption::Refused(self.told(&why))),
+            Interruption::Refused(why) => Some(Interruption::Refused(self.with_line(&why))),
             why => Some(why),
         }
     }
 
     /// What is said of the line that was played last.
-    fn told(&self, why: &str) -> String {
+    fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
         format!("{}:{line}: {why}", self.name)
@@ -123,7 +123,7 @@ impl Script {
             match turn.what.setting(&now) {
                 Ok(setting) => orders.extend(setting.into_iter().flat_map(|to| self.order(to, &now, now_s))),
                 Err(error) => {
-                    let why = Interruption::Refused(self.told(&error.to_string()));
+                    let why = Interruption::Refused(self.with_line(&error.to_string()));
                     self.ending = Some(Ending::Interrupted(why));
                     return orders;
                 }
@@ -258,7 +258,7 @@ mod tests {
             ]
         );
         let hz = Order::SetConfig { parameter: Parameter::named("hz").unwrap(), to: "20".to_owned() };
-        assert_eq!(session.told, [hz, Order::Mark(Mark { t_s: 3.0, text: "now".to_owned() })]);
+        assert_eq!(session.orders, [hz, Order::Mark(Mark { t_s: 3.0, text: "now".to_owned() })]);
         assert_eq!((script.ending(), script.report()), (Some(&Ending::Done), String::new()));
         assert!((7.0..7.5).contains(&session.now_s()), "{}", session.now_s());
     }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_with_its_line() {
+    fn what_is_refused_is_reported_with_its_line() {
         let mut script = script("at 1s clients 9\nat 5s pipeline 2");
         let orders = script.take(&segment(1.0, on()));
         script.take(&Delivery::Refused(orders[0].clone(), "too many".to_owned()));

@@ -128,7 +128,7 @@ mod tests {
         Text::parse("a.script", text, &Knobs { load: true, ..Knobs::default() })
     }
 
-    fn told(text: &str) -> String {
+    fn error(text: &str) -> String {
         parse(text).unwrap_err().to_string()
     }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_file_and_line() {
+    fn what_is_wrong_is_reported_with_file_and_line() {
         for (text, why) in [
             ("\nat 5s wheels 4", "a.script:2: 'wheels 4' sets nothing; say for example clients 50, "),
             ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is before line 1, at 5 s; "),
@@ -160,7 +160,7 @@ mod tests {
             ("# nothing\n", "a.script has nothing to play"),
             ("at 5s end", "a.script has nothing to play"),
         ] {
-            assert!(told(text).starts_with(why), "{text}: {}", told(text));
+            assert!(error(text).starts_with(why), "{text}: {}", error(text));
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let ramp = "from 1s to 9s rate 1..5\n";
         for second in ["from 5s to 6s rate 1..5", "at 5s rate 3", "at 5s preset gentle", "at 5s end"] {
             assert_eq!(
-                told(&format!("{ramp}{second}")),
+                error(&format!("{ramp}{second}")),
                 "a.script:2: line 1 turns rate until 9 s",
                 "{second}"
             );

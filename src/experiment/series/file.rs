@@ -36,7 +36,7 @@ pub struct Series {
 pub struct Layout {
     /// What is counted, where that is no operations.
     pub counted: Option<String>,
-    /// Of how many ms the share of the requests is told that took no longer.
+    /// For each of these times in ms, the share of the requests that took no longer is shown.
     pub within_ms: Vec<f64>,
 }
 
@@ -267,8 +267,8 @@ operations = ["PING"]
         let all = gets.map(|at| format!("GET, size {at}")).into_iter().chain(["ping".to_owned()]);
         assert_eq!(titles(&[]), all.collect::<Vec<_>>());
         let cells = read(FILE, &[]).unwrap().cells;
-        let told: Vec<_> = cells.iter().map(|cell| (cell.load.data_size, cell.load.clients)).collect();
-        assert_eq!(told[2..], [(Some(4000), Some(10)), (Some(4000), Some(20)), (None, None)]);
+        let loads: Vec<_> = cells.iter().map(|cell| (cell.load.data_size, cell.load.clients)).collect();
+        assert_eq!(loads[2..], [(Some(4000), Some(10)), (Some(4000), Some(20)), (None, None)]);
         assert!(cells.iter().all(|cell| cell.load.requests == Some(1000)), "{cells:?}");
         assert_eq!(cells[4].workload.to_string(), "PING");
     }
@@ -310,10 +310,10 @@ workload = "mine"
 batching = "$batch"
 "#;
         let cells = read(text, &[]).unwrap().cells;
-        let told: Vec<_> = cells.iter().map(Cell::title).collect();
-        let told: Vec<_> = told.iter().map(String::as_str).collect();
+        let titles: Vec<_> = cells.iter().map(Cell::title).collect();
+        let titles: Vec<_> = titles.iter().map(String::as_str).collect();
         let [a, b] = ["x, batch 10, parallel 20, kind a", "x, batch 10, parallel 20, kind b"];
-        assert_eq!((&told[..2], told.len()), (&[a, b][..], 4));
+        assert_eq!((&titles[..2], titles.len()), (&[a, b][..], 4));
         let last = &cells[3];
         assert_eq!(
             (last.load.clients, last.each, last.workload.operations[0].steps.len()),
@@ -330,7 +330,7 @@ batching = "$batch"
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         let with = |lines: &str| format!("[load]\nrequests = 5\n{lines}");
         let run = "[[run]]\nname = \"a\"\n";
         for (text, error) in [
@@ -375,9 +375,9 @@ batching = "$batch"
                 "mine.toml:6: figures are published of the list 'size'",
             ),
         ] {
-            let told = read(&text, &[]).unwrap_err();
-            assert!(told.starts_with(error), "{text}: {told}");
-            assert!(!told.contains('\n'), "{told}");
+            let found = read(&text, &[]).unwrap_err();
+            assert!(found.starts_with(error), "{text}: {found}");
+            assert!(!found.contains('\n'), "{found}");
         }
     }
 
@@ -388,7 +388,7 @@ batching = "$batch"
         };
         let lists: String = ["a", "b", "c", "d", "e", "f"].map(list).concat();
         let run = "[load]\nrequests = 5\n[[run]]\nname = \"x\"\ncommands = [\"ECHO $a$b$c$d$e$f\"]";
-        let told = read(&format!("[parameters]\n{lists}{run}"), &[]).unwrap_err();
-        assert_eq!(told, "mine.toml:10: a series has up to 1000 cells");
+        let found = read(&format!("[parameters]\n{lists}{run}"), &[]).unwrap_err();
+        assert_eq!(found, "mine.toml:10: a series has up to 1000 cells");
     }
 }

@@ -41,7 +41,7 @@ impl Series {
         }
         let none = || {
             WordsError::of(format!(
-                "there is no series '{text}'; there are {}; a file is told by its path, such as ./mine.toml",
+                "there is no series '{text}'; there are {}; name a file by its path, such as ./mine.toml",
                 names()
             ))
         };

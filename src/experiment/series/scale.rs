@@ -50,7 +50,7 @@ impl Scale {
     }
 
     /// What it makes of these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
-    pub fn told(self, loads: &[&Suggested]) -> String {
+    pub fn words(self, loads: &[&Suggested]) -> String {
         let numbers: [(_, Number); 5] = [
             ("requests", |load| load.requests),
             ("seconds", |load| load.duration.map(u64::from)),
@@ -58,7 +58,7 @@ impl Scale {
             ("clients", |load| load.clients.map(u64::from)),
             ("threads", |load| load.threads.map(u64::from)),
         ];
-        let told = |(name, number): (&str, Number)| {
+        let word = |(name, number): (&str, Number)| {
             let mut all: Vec<_> = loads.iter().filter_map(|load| number(load)).collect();
             all.sort_unstable();
             let (first, last) = (*all.first()?, *all.last()?);
@@ -68,7 +68,7 @@ impl Scale {
             };
             Some(format!("{name} {} to {}", range(first, last), range(self.of(first), self.of(last))))
         };
-        numbers.into_iter().filter_map(told).collect::<Vec<_>>().join(", ")
+        numbers.into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_scaled_becomes_less_but_never_nothing_and_is_told() {
+    fn what_is_scaled_becomes_less_but_never_nothing_and_is_reported() {
         let scale: Scale = "0.01".parse().unwrap();
         let load = |requests, clients| Suggested {
             requests: Some(requests),
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(scaled, load(30_000, 3));
         assert_eq!(scale.scaled(&load(7, 20)), load(1, 1));
         let loads = [&load(3_000_000, 256), &load(3_000_000, 20)];
-        assert_eq!(scale.told(&loads), "requests 3 M to 30 k, clients 20..256 to 1..3");
+        assert_eq!(scale.words(&loads), "requests 3 M to 30 k, clients 20..256 to 1..3");
         let whole: Scale = "1".parse().unwrap();
         assert_eq!(whole.scaled(&load(7, 20)), load(7, 20));
         for bad in ["0", "-1", "1.5", "nan", "x"] {

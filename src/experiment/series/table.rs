@@ -58,7 +58,7 @@ impl<'a> Table<'a> {
         units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
-    /// The columns before the figures: what tells cells apart, and their operations. A list that says no more than the
+    /// The columns before the figures: what distinguishes cells, and their operations. A list that says no more than the
     /// operation does is left out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
@@ -109,8 +109,8 @@ impl<'a> Table<'a> {
         for (n, name) in operations.iter().enumerate() {
             let figures = measured.as_ref().and_then(|of| of_operation(of, name, operations.len()));
             let before = if n == 0 { &places } else { &blank };
-            let told = if n == 0 { remark(outcome) } else { String::new() };
-            lines.push(line(before, name.clone(), figures, told));
+            let remarks = if n == 0 { remark(outcome) } else { String::new() };
+            lines.push(line(before, name.clone(), figures, remarks));
             if let Some(figures) = published.as_ref().and_then(|of| of_operation(of, name, operations.len()))
             {
                 lines.push(line(&blank, PUBLISHED.to_owned(), Some(figures), String::new()));
@@ -149,11 +149,11 @@ fn remark(outcome: Option<&Outcome>) -> String {
         Some(Err(why)) => format!("failed: {why}"),
         Some(Ok(measured)) => {
             let errors = Some(measured.errors()).filter(|errors| *errors > 0);
-            let told = [
+            let parts = [
                 errors.map(|errors| units::counted(errors, "error")),
                 measured.our_limit().map(|_| "redyno is the limit".to_owned()),
             ];
-            told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     }
 }

@@ -100,16 +100,16 @@ impl Sweep {
             client_limit: our_limit(measured),
         };
         let next = self.turn(at + 1);
-        [Order::Tell(EventKind::Stepped { step })].into_iter().chain(next).collect()
+        [Order::AddEvent(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
     /// Ends with what was measured, and sets back what was turned.
     fn end(&mut self) -> Vec<Order> {
-        let told = self.conclude(None);
-        told.into_iter().chain(self.in_force.set_back()).collect()
+        let order = self.conclude(None);
+        order.into_iter().chain(self.in_force.set_back()).collect()
     }
 
-    /// Judges what was measured until the end, or an interruption; what is to be told.
+    /// Judges what was measured until the end, or an interruption; the event to report.
     fn conclude(&mut self, interruption: Option<Interruption>) -> Option<Order> {
         self.step = None;
         let limit = self.plan.limit.as_ref();
@@ -143,14 +143,14 @@ impl Sweep {
             None if self.best.is_none() => none(),
             None => Ending::Done,
         });
-        let told = match (&self.best, limit) {
+        let event = match (&self.best, limit) {
             (Some(best), _) => Some(EventKind::BestStep { best: best.clone() }),
             (None, Some(limit)) if matches!(self.ending, Some(Ending::NotHeld(_))) => {
                 Some(EventKind::NothingFound { knob: dimension.word(), limit: limit.to_string() })
             }
             _ => None,
         };
-        told.map(Order::Tell)
+        event.map(Order::AddEvent)
     }
 }
 
@@ -190,8 +190,8 @@ impl Experiment for Sweep {
         if self.is_over() {
             return Vec::new();
         }
-        let told = self.conclude(Some(why.clone()));
-        told.into_iter().chain(self.in_force.set_back_after(&why)).collect()
+        let order = self.conclude(Some(why.clone()));
+        order.into_iter().chain(self.in_force.set_back_after(&why)).collect()
     }
 
     fn ending(&self) -> Option<&Ending> {
@@ -279,9 +279,10 @@ mod tests {
         );
         assert_eq!((sweep.ending(), session.knobs()), (Some(&Ending::Done), &on()));
         assert!(session.now_s() < 9.0 * 3.5 + 1.0, "{}", session.now_s());
-        let steps = session.told.iter().filter(|told| matches!(told, Order::Tell(EventKind::Stepped { .. })));
+        let steps =
+            session.orders.iter().filter(|order| matches!(order, Order::AddEvent(EventKind::Stepped { .. })));
         assert_eq!(steps.count(), 9);
-        assert_eq!(session.told.last(), Some(&Order::Tell(EventKind::BestStep { best: best.clone() })));
+        assert_eq!(session.orders.last(), Some(&Order::AddEvent(EventKind::BestStep { best: best.clone() })));
     }
     #[test]
     fn in_noise_the_step_with_the_most_throughput_is_found_too() {
@@ -339,12 +340,17 @@ mod tests {
             let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
             assert!(why.starts_with("no request succeeded at clients "), "{why}");
             assert_eq!((sweep.best(), sweep.report().contains("best")), (None, false), "{}", sweep.report());
-            assert!(!session.told.iter().any(|told| matches!(told, Order::Tell(EventKind::BestStep { .. }))));
+            assert!(
+                !session
+                    .orders
+                    .iter()
+                    .any(|order| matches!(order, Order::AddEvent(EventKind::BestStep { .. })))
+            );
         }
     }
 
     #[test]
-    fn one_that_is_stopped_tells_the_best_of_what_it_saw_and_sets_back() {
+    fn one_that_is_stopped_reports_the_best_of_what_it_saw_and_sets_back() {
         let mut sweep = Sweep::new("pipeline 1,2,4,8".parse().unwrap(), &on()).unwrap();
         let mut session = Simulated::new(on());
         session.drive_until(&mut sweep, turning, 8.0);

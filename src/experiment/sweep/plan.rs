@@ -144,8 +144,8 @@ mod tests {
             ("rate 1k,2k/s", "1000 2000"),
         ] {
             let plan = plan(text).unwrap();
-            let told: Vec<_> = plan.values.iter().map(ToString::to_string).collect();
-            assert_eq!(told.join(" "), values, "{text}");
+            let found: Vec<_> = plan.values.iter().map(ToString::to_string).collect();
+            assert_eq!(found.join(" "), values, "{text}");
             assert_eq!(plan.limit, None);
         }
     }
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sweep_is_told_with_what_would_be() {
-        for (text, told) in [
+    fn what_is_no_sweep_is_refused_with_what_would_be() {
+        for (text, expected) in [
             ("clients", "'clients' begins with none of clients, "),
             ("wheels 1..4", "'wheels 1..4' begins with none of "),
             (
@@ -176,7 +176,7 @@ mod tests {
             ("config appendfsync no,always", "config 'appendfsync' is none of those that have numbers"),
         ] {
             let error = plan(text).unwrap_err().to_string();
-            assert!(error.starts_with(told), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
         let beyond = plan("clients 1..20000").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
         assert_eq!(beyond, "clients must lie between 1 and 10000, not 20000");

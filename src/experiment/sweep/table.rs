@@ -58,11 +58,11 @@ pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
 fn remarks(point: &Point, best: Option<&Best>) -> Vec<String> {
     let errors: u64 = point.measured().errors.values().sum();
     let is_best = best.is_some_and(|best| best.value == point.value);
-    let told = [
+    let remarks = [
         is_best.then(|| "best".to_owned()),
         (errors > 0).then(|| units::counted(errors, "error")),
         (point.is_steady == Some(false)).then(|| "not steady".to_owned()),
         point.our_limit().map(|_| "redyno is the limit".to_owned()),
     ];
-    told.into_iter().flatten().collect()
+    remarks.into_iter().flatten().collect()
 }

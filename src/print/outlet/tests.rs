@@ -18,7 +18,7 @@ fn stalled(limits: Limits, first: &str) -> (Outlet, Reader) {
 }
 
 #[test]
-fn what_finds_no_room_is_counted_and_told_when_half_of_the_rest_is_gone() {
+fn what_finds_no_room_is_counted_and_reported_when_half_of_the_rest_is_gone() {
     let (outlet, reader) = stalled(Limits { pieces: 100, bytes: 10 }, "aaaaa\n");
     ["bbbbb\n", "c\n", "d\nd\n"].into_iter().for_each(|piece| offer(&outlet, piece));
     assert!(!outlet.has_room_within(Duration::ZERO).unwrap());
@@ -55,7 +55,7 @@ fn a_line_that_is_drawn_again_in_place_takes_no_place_of_its_own() {
 }
 
 #[test]
-fn a_failure_is_told_to_the_next_and_else_at_the_end() {
+fn a_failure_is_reported_to_the_next_and_else_at_the_end() {
     struct Gone;
     impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -72,7 +72,7 @@ fn a_failure_is_told_to_the_next_and_else_at_the_end() {
     };
     let kind = |error: io::Error| error.kind();
     assert_eq!(outlet().end_within(LIMIT).map_err(kind), Err(io::ErrorKind::BrokenPipe));
-    let told = outlet();
-    assert_eq!(told.is_written_within(LIMIT).map_err(kind), Err(io::ErrorKind::BrokenPipe));
-    assert_eq!(told.end_within(LIMIT).map_err(kind), Ok(0), "told once");
+    let failed = outlet();
+    assert_eq!(failed.is_written_within(LIMIT).map_err(kind), Err(io::ErrorKind::BrokenPipe));
+    assert_eq!(failed.end_within(LIMIT).map_err(kind), Ok(0), "reported once");
 }

@@ -14,7 +14,7 @@ use super::line;
 use crate::session::{Summary, Timeline};
 
 /// Every kind of error, with its first message where it is first named.
-pub(super) fn tell(text: &mut String, timeline: &Timeline, sum: &Summary) {
+pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = timeline.errors();
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();
     let mut measured: Vec<_> = sum.errors.iter().filter(|(_, n)| **n > 0).collect();
@@ -90,7 +90,7 @@ mod tests {
             "  errors    OOM 194 in the warm-up",
             "  errors    timeout 25 of PING",
         ];
-        let told = |timeline: &Timeline| {
+        let lines = |timeline: &Timeline| {
             let text = summary(timeline, &[]);
             let lines = text.lines().filter(|line| line.starts_with("  errors "));
             lines.map(str::to_owned).collect::<Vec<_>>()
@@ -99,8 +99,8 @@ mod tests {
             timeline.push(record);
             tally.push(record);
         }
-        assert_eq!(told(&timeline), expected, "of a recording that was cut off");
+        assert_eq!(lines(&timeline), expected, "of a recording that was cut off");
         timeline.push(&Record::End(Box::new(tally.end(4.0))));
-        assert_eq!(told(&timeline), expected);
+        assert_eq!(lines(&timeline), expected);
     }
 }

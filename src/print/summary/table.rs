@@ -79,8 +79,8 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
 pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     let mut lines = vec![heading()];
     if forgotten > 0 {
-        let told = format!("{forgotten} earlier segments are not listed any more");
-        lines.push([String::new(), told].into());
+        let note = format!("{forgotten} earlier segments are not listed any more");
+        lines.push([String::new(), note].into());
     }
     let mut is_limited = false;
     for row in rows {

@@ -27,18 +27,18 @@ fn open(text: &[u8]) -> Result<Reader, ReadError> {
     Reader::open(&path)
 }
 
-/// What is told beside records that can be read, and how many of those there are.
+/// The events beside records that can be read, and how many of those there are.
 fn read(text: &str) -> (usize, Vec<String>) {
     let mut reader = open(text.as_bytes()).unwrap();
-    let (mut n, mut told) = (0, Vec::new());
+    let (mut n, mut events) = (0, Vec::new());
     while let Some(record) = reader.next_record().unwrap() {
         match record {
-            Record::Event(event) if event.what.name() == "recording" => told.push(event.what.to_string()),
+            Record::Event(event) if event.what.name() == "recording" => events.push(event.what.to_string()),
             _ => n += 1,
         }
     }
     assert_eq!(reader.share(), 1.0);
-    (n, told)
+    (n, events)
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn a_recording_that_was_cut_short_is_read_up_to_there() {
         (3, vec!["the recording ends without an end record: redyno was killed, or still records".to_owned()])
     );
     for cut in 1..mark(2.0).len() - 1 {
-        let told = vec!["the recording ends in the middle of a record".to_owned()];
-        assert_eq!(read(&whole[..whole.len() - 1 - cut]), (2, told), "{cut}");
+        let events = vec!["the recording ends in the middle of a record".to_owned()];
+        assert_eq!(read(&whole[..whole.len() - 1 - cut]), (2, events), "{cut}");
     }
 }
 
@@ -73,18 +73,18 @@ fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
     (std::fs::read(&path).unwrap(), lengths)
 }
 
-/// The requests of the first `seconds` that are read of a file, and how many events tell what cannot be.
+/// The requests of the first `seconds` that are read of a file, and how many events report what cannot be.
 fn ops_and_events(bytes: &[u8], seconds: f64) -> (u64, usize) {
     let mut reader = open(bytes).unwrap();
-    let (mut ops, mut told) = (0, 0);
+    let (mut ops, mut events) = (0, 0);
     while let Some(record) = reader.next_record().unwrap() {
         match record {
             Record::Interval(interval) if interval.t_s <= seconds => ops += interval.ops,
-            Record::Event(_) => told += 1,
+            Record::Event(_) => events += 1,
             _ => {}
         }
     }
-    (ops, told)
+    (ops, events)
 }
 
 #[test]
@@ -93,40 +93,40 @@ fn a_file_cut_anywhere_opens_to_the_last_whole_second() {
         let (bytes, lengths) = ten_seconds(name);
         assert_eq!(lengths[9], bytes.len());
         for cut in lengths[7]..bytes.len() {
-            let (ops, told) = ops_and_events(&bytes[..cut], 10.0);
+            let (ops, events) = ops_and_events(&bytes[..cut], 10.0);
             let whole = lengths.iter().filter(|length| **length <= cut).count();
             let of_whole: u64 = (1..=whole).map(|second| 1 << second).sum();
             // The next one may be there already.
             assert!(
-                [of_whole, of_whole + (2 << whole)].contains(&ops) && told == 1,
-                "{name} {cut}: {ops} {told}"
+                [of_whole, of_whole + (2 << whole)].contains(&ops) && events == 1,
+                "{name} {cut}: {ops} {events}"
             );
         }
     }
 }
 
 #[test]
-fn damage_in_a_packed_file_is_told_and_what_was_before_it_is_read() {
+fn damage_in_a_packed_file_is_reported_and_what_was_before_it_is_read() {
     let (bytes, lengths) = ten_seconds("a.jsonl.zst");
     for at in lengths[5]..lengths[6] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0xff;
-        let (ops, told) = ops_and_events(&damaged, 6.0);
+        let (ops, events) = ops_and_events(&damaged, 6.0);
         // What is damaged may be another moment.
-        assert!(ops >= (1..=6).map(|second| 1 << second).sum() && told > 0, "{at}: {ops} {told}");
+        assert!(ops >= (1..=6).map(|second| 1 << second).sum() && events > 0, "{at}: {ops} {events}");
     }
 }
 
 #[test]
-fn garbage_in_the_middle_is_told_with_its_line_and_skipped() {
+fn garbage_in_the_middle_is_reported_with_its_line_and_skipped() {
     let text = session() + &mark(1.0) + "{\"kind\":\n\u{0}\n" + &mark(9e99) + &session() + &mark(2.0);
-    let (n, told) = read(&text);
-    assert_eq!((n, told.len()), (3, 5));
-    assert!(told[0].starts_with("line 3 is no record and is skipped: "), "{told:?}");
-    assert!(told[2].contains("line 5") && told[3].contains("line 6"), "{told:?}");
+    let (n, events) = read(&text);
+    assert_eq!((n, events.len()), (3, 5));
+    assert!(events[0].starts_with("line 3 is no record and is skipped: "), "{events:?}");
+    assert!(events[2].contains("line 5") && events[3].contains("line 6"), "{events:?}");
     let many = session() + &"x\n".repeat(1000);
-    let (_, told) = read(&many);
-    assert_eq!((told.len(), told[20].as_str()), (22, "980 more lines are no records and are skipped"));
+    let (_, events) = read(&many);
+    assert_eq!((events.len(), events[20].as_str()), (22, "980 more lines are no records and are skipped"));
 }
 
 #[test]
@@ -151,16 +151,16 @@ fn a_line_made_to_harm_is_an_event_and_nothing_else() {
         deep,
         format!("\"{}\"\n", "x".repeat(5 << 20)),
     ];
-    let (n, told) = read(&(session() + &harm.concat() + &mark(2.0)));
-    assert_eq!((n, told.len()), (2, harm.len() + 1), "{told:?}");
-    assert!(told.iter().all(|text| text.len() < 700), "{told:?}");
+    let (n, events) = read(&(session() + &harm.concat() + &mark(2.0)));
+    assert_eq!((n, events.len()), (2, harm.len() + 1), "{events:?}");
+    assert!(events.iter().all(|text| text.len() < 700), "{events:?}");
 }
 
 #[test]
 fn counts_that_together_exceed_every_session_are_not_added_up() {
     let many = Record::Interval(Box::new(Interval { ops: (1 << 53) - 1, ..Interval::default() }));
-    let (n, told) = read(&(session() + &line(&many).unwrap().repeat(1030)));
-    assert_eq!((n, told[0].contains("together")), (1 + 1024, true), "{told:?}");
+    let (n, events) = read(&(session() + &line(&many).unwrap().repeat(1030)));
+    assert_eq!((n, events[0].contains("together")), (1 + 1024, true), "{events:?}");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
     while let Some(record) = reader.next_record().unwrap() {
         timeline.push(&record);
     }
-    for (from_s, to_s, told) in
+    for (from_s, to_s, expected) in
         [(500.0, 600.0, 0), (1150.0, 1250.0, 1), (2000.0, 2100.0, 0), (1190.0, 1210.0, 1)]
     {
         let asked = Reread { from_s, to_s, cell_s: 0.25, nodes: 1 };
@@ -255,7 +255,7 @@ fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
         let events: Vec<_> = window.events().filter(|event| event.t_s < 3000.0).collect();
         let words: Vec<_> = events.iter().map(|event| event.what.to_string()).collect();
         let is_line = |word: &String| word.starts_with("line 1202 is no record and is skipped");
-        assert!(words.len() == told && words.iter().all(is_line), "{from_s}: {words:?}");
+        assert!(words.len() == expected && words.iter().all(is_line), "{from_s}: {words:?}");
     }
 }
 

@@ -39,7 +39,7 @@ pub enum Order {
     /// Put a note on the time axis.
     Mark(Mark),
     /// Put on the time axis what an experiment tells.
-    Tell(EventKind),
+    AddEvent(EventKind),
     /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
     StartRecording,
     /// End the recording.

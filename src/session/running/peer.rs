@@ -85,7 +85,7 @@ impl Peers {
     pub(super) fn tell(&mut self, node: u16, notice: Notice) {
         let delivery = Delivery::Notice(node, notice);
         for place in &mut self.listeners {
-            place.take_if(|listener| !listener.tell(delivery.clone()));
+            place.take_if(|listener| !listener.send(delivery.clone()));
         }
     }
 
@@ -93,7 +93,7 @@ impl Peers {
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
             // It is gone: nobody is left who would want to know.
-            listener.tell(Delivery::Refused(order, why));
+            listener.send(Delivery::Refused(order, why));
         }
     }
 }

@@ -113,7 +113,7 @@ impl PingCell {
         }
     }
 
-    /// Whether most answers are in no part, so that the parts of the others tell nothing of them: those of a stall are
+    /// Whether most answers are in no part, so that the parts of the others say nothing of them: those of a stall are
     /// left out, and what is left was fast.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
@@ -151,7 +151,7 @@ pub struct CommandCell {
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {
-    /// What one poll told. A poll that could tell no difference has no command at all, not even one of redyno's own, and
+    /// The commands of one poll. A poll without a difference has no command at all, not even one of redyno's own, and
     /// counts for nothing.
     pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();

@@ -26,7 +26,7 @@ const KEPT_EVENTS: usize = 10_000;
 /// A server figure "since the previous poll" also stands for seconds without a poll, up to this many.
 const POLL_REACH_S: f64 = 5.0;
 
-/// What a timeline is told at its start.
+/// The options of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineOptions {
     /// The length of a ping window (`-i`).
@@ -170,7 +170,7 @@ impl Timeline {
         }
     }
 
-    /// Takes what the kernel's stamps tell of the pings.
+    /// Takes the parts of the pings by the kernel's stamps.
     fn push_ping_parts(&mut self, span: &Span<Ping>) {
         let ping = &span.body;
         let parts = [

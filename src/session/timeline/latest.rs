@@ -4,7 +4,7 @@
 //!   history  ├─ cells: of every moment ────────────────┼───────────► goes on
 //!   held     ├─ segments, ping windows, last figures ──┤ t_s
 //! ```
-//! The history tells how it was at any moment, and about. What is summed up as it comes is known of the latest moment
+//! The history shows how it was at any moment, and about. What is summed up as it comes is known of the latest moment
 //! only, and exactly: of that this keeps a copy. It is small: segments share their memory with the timeline's until
 //! those change.
 

@@ -146,7 +146,7 @@ mod tests {
 
     const GRID: Grid = Grid { step_s: 1.0, first: 10, columns: 4 };
 
-    /// What is asked of a memo that is told `n` for each column it asks for.
+    /// What is asked of a memo that gets `n` for each column it asks for.
     fn asked(memo: &Memo<u64>, grid: Grid) -> (Vec<Option<u64>>, Option<(usize, usize)>) {
         let mut asked = None;
         let columns = memo.columns(grid, |first, n| {

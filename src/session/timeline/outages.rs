@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 /// How many stretches are kept; of older ones the sums know.
 const KEPT: usize = 1000;
-/// Stretches that are no further apart are one: intervals tell their lengths to the nanosecond, and their ends in
+/// Stretches that are no further apart are one: intervals give their lengths to the nanosecond, and their ends in
 /// seconds.
 const JOINED_S: f64 = 0.001;
 
-/// The stretches without a connection, as far as intervals tell: each says how long it had none, not when. So a stretch
+/// The stretches without a connection, from intervals: each says how long it had none, not when. So a stretch
 /// begins where its first interval leaves room for it at the end, and ends where its last has it at the beginning.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
@@ -18,7 +18,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Adds what an interval of `length_s` that ended at `t_s` tells.
+    /// Adds the outage of an interval of `length_s` that ended at `t_s`.
     pub(super) fn push(&mut self, t_s: f64, length_s: f64, outage_s: f64) {
         self.latest_s = self.latest_s.max(t_s);
         if outage_s <= 0.0 {

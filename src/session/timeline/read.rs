@@ -1,4 +1,4 @@
-//! What a timeline tells those who draw and write.
+//! What a timeline offers those who draw and write.
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
@@ -23,7 +23,7 @@ impl Timeline {
         self.session.as_ref()
     }
 
-    /// What its server calls what is told of it.
+    /// The server's own names for its figures.
     pub fn words(&self) -> &'static Words {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }

@@ -127,7 +127,7 @@ impl<'a> Reading<'a> {
         self.timeline.session.as_ref()
     }
 
-    /// What its server calls what is told of it.
+    /// The server's own names for its figures.
     pub fn words(&self) -> &'static Words {
         self.timeline.words()
     }
@@ -246,15 +246,15 @@ impl<'a> Reading<'a> {
         }
         let mut all = CommandCell::default();
         let cells = self.cells.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
-        // What was told later is about this moment too, and was not known at it.
+        // What was reported later is about this moment too, and was not known at it.
         let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
         known.for_each(|cell| all.merge(cell.value.commands.clone()));
         all
     }
 
     /// The segment in force, with all that is known of it, also of its time after this moment. The history is too
-    /// coarse to tell exactly how a part of a segment was, and a live view that is frozen and moved into a segment
-    /// tells of the whole likewise, so a recording does.
+    /// coarse to show exactly how a part of a segment was, and a live view that is frozen and moved into a segment
+    /// shows the whole likewise, so a recording does.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
@@ -300,19 +300,19 @@ impl<'a> Reading<'a> {
     }
 
     /// Up to when events and marks had come: some are of a moment that no record has reached yet.
-    fn told_until_s(&self) -> f64 {
+    fn known_until_s(&self) -> f64 {
         if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
     }
 
     /// What had happened, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
-        let t_s = self.told_until_s();
+        let t_s = self.known_until_s();
         self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
     }
 
     /// A person's notes until then, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
-        let t_s = self.told_until_s();
+        let t_s = self.known_until_s();
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 

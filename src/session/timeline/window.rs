@@ -151,7 +151,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Over how many seconds a percentile of the pings is told: a column, or as many as have enough of them.
+    /// Over how many seconds a percentile of the pings is taken: a column, or as many as have enough of them.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
