@@ -77,7 +77,7 @@ event_kinds! {
     Unreachable { cause: String } "unreachable" cause;
     /// It is reached again, or reports its figures again.
     Reachable "reachable" "it answers again";
-    /// It is there and refuses to report its figures.
+    /// It answers and refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
     /// It refuses another question.
     NotPermitted { cause: String } "not permitted" format!("{cause}; the others are asked on");
@@ -135,7 +135,7 @@ event_kinds! {
     /// It cannot be set.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill nobody will know what this run has to undo");
-    /// Connections of the load were lost; `untold` more losses were not reported since the last one that was.
+    /// Connections of the load were lost; `untold` counts the losses since the last report that had none.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));

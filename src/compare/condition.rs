@@ -152,7 +152,7 @@ impl Condition {
         matches!(self.bound, Bound::Change(_))
     }
 
-    /// Whether what was measured meets it. What was not measured is reported as not sure.
+    /// Whether the measured figure meets it. A figure that was not measured is reported as not sure.
     pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
         let figure = self.what.figure(is_open);
         match figure.value(row) {

@@ -42,8 +42,8 @@ pub(super) struct Evidence {
 /// From which percentile on requests are slow: the first that enough requests were measured for.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// What a stretch says, before it is written to a recording as after, of those kinds whose share reaches `threshold`; the
-/// strongest first.
+/// The evidence of a stretch, the same before and after it is written to a recording: the kinds whose share reaches
+/// `threshold`, the strongest first.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
     let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
@@ -54,7 +54,7 @@ impl Kind {
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
     /// From which share on it is evidence, and below which it is none any more. The distance between the two
-    /// keeps a figure that wavers about the first from being reported over and over.
+    /// keeps a figure that wavers about the first from being reported again and again.
     ///
     /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
     /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// What the stretch says of it; `None` where it was not measured, or too few requests were.
+    /// The evidence of this kind; `None` where it was not measured, or too few requests were.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {

@@ -54,7 +54,7 @@ impl Rule for ClientLimit {
         }
         let is_known = self.is_known();
         if self.probes.is_slow() {
-            // Of a time that the probes have not reported yet, it may be over.
+            // The probes have not reported this time yet: the server may be fast again.
             self.counted = usize::from(self.unjudged.is_some() && !is_known);
             self.unjudged = self.unjudged.filter(|_| !is_known);
             return self.clear();

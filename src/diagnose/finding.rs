@@ -26,7 +26,7 @@ pub struct Finding {
     pub short: String,
     /// As a sentence: `the client is the limit`.
     pub long: String,
-    /// What it is known by, the strongest first; nothing where the sentence has it.
+    /// Its evidence, the strongest first; empty where the sentence contains it.
     pub evidence: Vec<String>,
     /// What to do about it, behind a colon where the reason stands before it. May be nothing.
     pub next: String,

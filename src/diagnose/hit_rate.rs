@@ -11,7 +11,7 @@ use crate::{session::Interval, units, workload::Workload};
 const LOW: f64 = 0.90;
 /// Once said, it stands until the share is above this: it does not waver.
 const GOOD: f64 = 0.92;
-/// Reads that are enough to judge: at 90 % the share is known to 2 points.
+/// The number of reads that is enough to judge: at 90 % the share is known to 2 points.
 const ENOUGH: u64 = 1000;
 /// The stretch that is judged, in seconds.
 const WINDOW_S: f64 = 4.0;

@@ -16,7 +16,7 @@ const WINDOW_S: f64 = 2.0;
 const LATE_US: u64 = 100_000;
 /// Below this it has been caught up with, in µs.
 const CAUGHT_UP_US: u64 = 50_000;
-/// From this share of what was due on, what is shed shows an overload.
+/// The share of the due requests that were shed from which on it is an overload.
 const SHED: f64 = 0.01;
 /// A segment as a whole was overloaded below this share of its rate.
 const REACHED: f64 = 0.98;

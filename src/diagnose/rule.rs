@@ -47,8 +47,8 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
         "no longer"
     }
 
-    /// What it finds now, after an interval of the present segment. `stands` is whether it was found last: between the threshold
-    /// from which on it is and the one below which it is no more it stays as it was, so that a wavering figure is reported once.
+    /// What it finds now, after an interval of the present segment. `stands` is whether it was found last: between the
+    /// threshold where it begins and the one where it ends it stays as it was, so a wavering figure is reported once.
     fn judge(&self, _: &Now, _stands: bool) -> Verdict {
         Verdict::AsBefore
     }

@@ -79,7 +79,7 @@ impl Probes {
             Record::End(_) => *self = Self::default(),
             _ => return,
         }
-        // One probe's report of a stretch says nothing of the other's report of another.
+        // The probes' reports are compared only where they are of the same time.
         let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
         if ping_tick.abs_diff(wake_tick) <= 1 {
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
@@ -100,7 +100,7 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The pings' report up to `t_s`: one was answered after so many milliseconds, and one has waited for so many.
+    /// The pings' report up to `t_s`: one was answered after `answered_ms`, and one has waited for `waiting_ms`.
     pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
         let rtt = latency_of([answered_ms * MS]);
         let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };

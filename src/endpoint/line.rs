@@ -18,7 +18,7 @@ use super::{
 const KEPT_BACK: u32 = 3;
 /// How long a server that closed without a word may take to begin a TLS handshake.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
-/// As many of a stranger's first bytes as identify it.
+/// How many first bytes are enough to identify an unknown server.
 const FIRST_BYTES: usize = 64;
 
 /// The transport of a conversation.

@@ -3,7 +3,7 @@
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
 //!            │     │      └── as far as the target asks for them
-//!            │     └ first, and without a password: a stranger must not get one
+//!            │     └ first, and without a password: an unknown server must not get one
 //!            └ if the target asks for it
 //! ```
 

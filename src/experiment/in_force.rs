@@ -82,9 +82,9 @@ enum SettingState {
     /// It is not in force.
     #[default]
     Awaited,
-    /// It was in force when it was asked for; not reported yet.
+    /// It was in force when it was asked for, and is not reported yet.
     Found,
-    /// It is, and that was reported.
+    /// It is in force and reported.
     Held,
 }
 

@@ -80,7 +80,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// So many latencies are enough for the level.
+    /// The number of latencies that is enough for the level.
     pub fn enough(&self) -> u64 {
         if self.quantile < 1.0 { (11.0 / (1.0 - self.quantile)).ceil() as u64 } else { 1 }
     }

@@ -6,7 +6,7 @@ use crate::session::Interval;
 const LATE_US: u64 = 10_000;
 /// So long the backlog of the setting before may take to be worked off before it counts as this one's own.
 const BACKLOG_S: f64 = 5.0;
-/// So many latencies are enough for a p99.
+/// The number of latencies that is enough for a p99.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
 /// A stretch that is being measured.

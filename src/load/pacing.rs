@@ -110,7 +110,7 @@ impl Pace {
         due
     }
 
-    /// So many of those that were passed over and not counted yet were not due after all: there is a limit.
+    /// Takes back `n` requests that were passed over and not counted yet: there is a limit, so they were not due.
     pub(super) fn were_not_due(&mut self, n: u64) {
         let of_earlier = n.min(self.uncounted);
         self.uncounted -= of_earlier;

@@ -27,7 +27,7 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// The knobs with `is_shown` in which `now` differs from `base`. Of another workload its weights are no difference.
+/// The knobs in which `now` differs from `base` and that `is_shown`. Weights of another workload are no difference.
 fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
     let differs = |knob: &Knob| match knob {

@@ -142,7 +142,7 @@ impl Outlet {
     }
 
     /// Puts `piece`, one or more whole lines, behind those that wait. Where there is no room it is lost; the next
-    /// piece for which there is comes after what `report` says of so many lost lines.
+    /// piece for which there is room comes after `report`'s text on the lost lines.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
@@ -273,7 +273,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Somebody who shares it has set it not to wait.
+                // Another process that shares it has made it non-blocking.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }

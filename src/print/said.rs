@@ -28,12 +28,12 @@ enum Which {
 }
 
 impl Said {
-    /// Prints those of nodes that are called so.
+    /// Prints the notices of nodes with these names.
     pub fn of(nodes: Vec<String>) -> Self {
         Self { of: nodes, ..Self::default() }
     }
 
-    /// The same without the reason why the load stays off, which another place prints.
+    /// The same without the reason why the load stays off, which is printed elsewhere.
     pub fn but_why_it_ends(self) -> Self {
         Self { which: Which::ButWhyItEnds, ..self }
     }
@@ -43,7 +43,7 @@ impl Said {
         Self { which: Which::Undone, ..self }
     }
 
-    /// Prints a notice of a node. If stderr is gone, so is who would read this.
+    /// Prints a notice of a node. If stderr is gone, the notice is lost.
     pub fn print(&mut self, node: u16, notice: &Notice) {
         let of = self.of.get(usize::from(node)).map(|name| format!("{name}: ")).unwrap_or_default();
         let mut out = StreamText::stderr();

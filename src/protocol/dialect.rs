@@ -157,7 +157,7 @@ impl Dialect {
         }
     }
 
-    /// Whether a server that answers before it knows who we are asks nobody for a password, and must not get one.
+    /// Whether a server that answers without authentication needs no password, and must not get one.
     pub fn answers_only_whom_it_knows(self) -> bool {
         self == Self::Memcached
     }

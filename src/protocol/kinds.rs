@@ -1,8 +1,8 @@
-//! The kinds of errors that are counted apart: one bound for whoever counts or reports what servers answer. Pure.
+//! The kinds of errors that are counted apart: one bound for all who count or report the errors of servers. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many kinds of errors that servers answer are counted apart; those beyond them are counted as [`OTHER`].
+/// The most kinds of servers' errors that are counted apart; kinds beyond them are counted as [`OTHER`].
 /// Redis and Valkey have some thirty.
 pub const MAX_KINDS: usize = 64;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
-/// So many commands are counted apart, some times as many as any server has; the others are counted as one more.
+/// The most commands that are counted apart, more than any server has; the others are counted as one.
 const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.

@@ -1,7 +1,7 @@
 //! How long commands took, by the server's own word: LATENCY HISTOGRAM where it has that, else INFO latencystats. Pure.
 //!
 //! Both are counted since the server's start or CONFIG RESETSTAT, and are times of execution: no waiting, no network.
-//! The difference of two histograms is known; that of percentiles is not.
+//! Two histograms can be subtracted; percentiles cannot.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) struct Known {
     /// By command, with the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether those of all commands were read once: a command that is missing had none then.
+    /// Whether the histograms of all commands were read once: a command without one had no calls then.
     is_begun: bool,
 }
 

@@ -26,7 +26,7 @@ struct Identity {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// How many forks, or where that is not reported how long the last one took: another number is another fork.
+    /// The number of forks; where it is not reported, the length of the last one. A change means a new fork.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -38,7 +38,7 @@ struct Child {
     since_ns: Option<u64>,
     /// How many files it wrote. CONFIG RESETSTAT takes it back to 0.
     files: Option<u64>,
-    /// When the last one was finished, in whole seconds: only their count distinguishes two of one second.
+    /// When the last one was finished, in whole seconds: two in one second differ by `files` only.
     finished_at_s: Option<u64>,
     /// How the last one came out.
     outcome: Option<String>,

@@ -140,8 +140,8 @@ impl Poller {
         Ok((at_ns, Polled { status, events }))
     }
 
-    /// The histograms in the reply, and whether they are those of all commands. A command that came up since the question
-    /// went out it is asked now: the calls that it came up by have their times too.
+    /// The histograms in the reply, and whether they are those of all commands. A command that was called first after the
+    /// question went out is asked about now, so that its first calls have their times too.
     async fn histograms(
         &mut self,
         wire: &Wire,
@@ -164,7 +164,7 @@ impl Poller {
     }
 
     /// Adds how long the commands took, which had been called as often as `before` says at the poll before. Where times
-    /// are unknown, something else stands in their place.
+    /// are unknown, the screen shows something else.
     fn add_times(
         &mut self,
         (histograms, before): ((Histograms, bool), Option<CommandCounters>),

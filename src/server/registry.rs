@@ -137,7 +137,7 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     match (listed, marked) {
         (Ok(listed), Ok(marked)) => Ok(listed > 0 && marked > 0),
         (Err(error), _) | (_, Err(error)) if error.ends_connection() => Err(error),
-        // Refused: the write tries it again, and reports that.
+        // Refused: the write tries it again, and reports the refusal.
         _ => Ok(false),
     }
 }

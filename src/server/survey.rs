@@ -82,7 +82,7 @@ pub struct Neighbours {
     pub sessions: Option<u64>,
 }
 
-/// So many kinds of what sessions left are shown, each in a line.
+/// The most kinds of leftovers of sessions that are shown, each in a line.
 const MOST_LEFT: usize = 8;
 
 /// What sessions left to be undone, in words: those that left the same in one line.

@@ -30,7 +30,7 @@ pub(super) struct TuneStep {
 pub struct Turned {
     /// Its value before and after.
     pub change: ConfigChange,
-    /// Why the marker does not contain it, if one was wanted: after a kill nobody will know that it was set.
+    /// Why the marker does not contain it, if one was wanted: after a kill it is unknown that it was set.
     pub unmarked: Option<ServerError>,
 }
 

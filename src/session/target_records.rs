@@ -116,7 +116,7 @@ impl TargetRecords {
         self.tally.summary()
     }
 
-    /// What is left to report when nothing more comes, the sum of all at last.
+    /// The last records when nothing more comes, the sum of all at the end.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {

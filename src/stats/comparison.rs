@@ -60,7 +60,7 @@ pub enum Reason {
     TooFew,
     /// The interval holds zero, and differences that matter.
     Noise,
-    /// The same, and so many more seconds would decide it.
+    /// The same; this many more seconds would decide it.
     MoreSeconds {
         /// Of the first side; none if that has enough.
         first: Option<f64>,

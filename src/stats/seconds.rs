@@ -72,7 +72,7 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// So many values of each would decide it, an estimate, where there are `values`, each of a second.
+/// An estimate of how many values of each would decide it, where there are `values`, each of a second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {

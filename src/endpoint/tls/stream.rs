@@ -18,7 +18,7 @@ const IN_VAIN: usize = 64 * 1024;
 /// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
-/// As many of the first bytes are kept, until hands are shaken, as identify a peer that does not speak TLS.
+/// The first bytes that are kept until the handshake is done: enough to identify a peer that does not speak TLS.
 const FIRST_BYTES: usize = 64;
 
 /// A socket with TLS on it.
@@ -183,7 +183,7 @@ impl<S: Read + Write> Read for TlsStream<S> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        // What was drained before may have filled again, and reported so by now.
+        // A socket that was drained may have filled again, and the event may have come by now.
         self.drained = false;
         let mut in_vain = 0;
         while in_vain <= IN_VAIN {

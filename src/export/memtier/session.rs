@@ -108,7 +108,7 @@ impl MemtierJson {
         row
     }
 
-    /// What is known of it: settings that were one and the same all the time, and whose the figures are.
+    /// Its settings, where they did not change during the session, and which server's figures these are.
     fn configuration(&self) -> Json {
         let target = self.session.as_ref().map(|session| &session.target);
         let address = target.map_or("", |target| &target.address);

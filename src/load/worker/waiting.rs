@@ -1,4 +1,4 @@
-//! What a worker goes on with though no event reports it: sockets that hold more than a turn of reading took, and
+//! Work that no event reports: sockets that hold more than a turn of reading took, and
 //! connections that wait for too long; and how long records were waited for.
 
 use super::Worker;

@@ -21,7 +21,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         db: 0,
         keys,
         total_keys: keys,
-        // Whose they are is unknown: there is no way to list them.
+        // The owner of keys is unknown: there is no way to list them.
         foreign: Foreign::Exactly(keys),
         neighbours: Neighbours {
             clients: neighbours.saturating_sub(own(target)),

@@ -27,7 +27,7 @@ fn open(text: &[u8]) -> Result<Reader, ReadError> {
     Reader::open(&path)
 }
 
-/// The events beside records that can be read, and how many of those there are.
+/// The number of records that can be read, and the events that report the others.
 fn read(text: &str) -> (usize, Vec<String>) {
     let mut reader = open(text.as_bytes()).unwrap();
     let (mut n, mut events) = (0, Vec::new());

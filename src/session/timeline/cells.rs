@@ -113,7 +113,7 @@ impl PingCell {
         }
     }
 
-    /// Whether most answers are in no part, so that the parts of the others say nothing of them: those of a stall are
+    /// Whether most answers are in no part, so that the parts of the others do not describe them: those of a stall are
     /// left out, and what is left was fast.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered

@@ -8,7 +8,7 @@ const KEPT: usize = 1000;
 /// seconds.
 const JOINED_S: f64 = 0.001;
 
-/// The stretches without a connection, from intervals: each says how long it had none, not when. So a stretch
+/// The stretches without a connection, from intervals: each knows how long it had none, not when. So a stretch
 /// begins where its first interval leaves room for it at the end, and ends where its last has it at the beginning.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {

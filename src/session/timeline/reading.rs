@@ -252,9 +252,8 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// The segment in force, with all that is known of it, also of its time after this moment. The history is too
-    /// coarse to show exactly how a part of a segment was, and a live view that is frozen and moved into a segment
-    /// shows the whole likewise, so a recording does.
+    /// The segment in force with all its figures, also those after this moment. The history is too coarse to show a
+    /// part of a segment exactly; a live view that is frozen and moved into a segment shows the whole, and so does a recording.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
