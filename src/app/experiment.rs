@@ -128,7 +128,7 @@ impl Model {
         self.panel.follow(Knobs { load: now.load, ..before });
         self.panel.want(now);
         if let Some(cause) = stopped {
-            self.ask(Order::AddEvent(EventKind::ExperimentStopped { cause }));
+            self.ask(Order::Event(EventKind::ExperimentStopped { cause }));
         }
         self.say(tone, format!("{title}: {text}"));
     }

@@ -156,12 +156,9 @@ fn what_is_not_clear_says_why_and_what_would_decide() {
         let unjudged = Difference::unjudged(None, figures::SERVICE_P99, [None, None]);
         Difference { verdict: Some(Verdict::NotClear(reason)), ..unjudged }.words()
     };
-    let seconds = |first, second| words(Reason::MoreSeconds { first, second });
-    assert_eq!(seconds(None, 90.0), "not clear: about 90 s more would decide");
-    assert_eq!(
-        seconds(Some(70.0), 1.0),
-        "not clear: about 1 s more, and 70 s more of the base, would decide"
-    );
+    let after = |first, second| words(Reason::MoreSeconds { first, second });
+    assert_eq!(after(None, 90.0), "not clear: about 90 s more would decide");
+    assert_eq!(after(Some(70.0), 1.0), "not clear: about 1 s more, and 70 s more of the base, would decide");
     assert_eq!(words(Reason::Drift), "not clear: drift is possible; alternate the sides");
 }
 

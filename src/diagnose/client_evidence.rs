@@ -148,7 +148,7 @@ pub(super) mod tests {
         }
     }
 
-    fn limit_words(stretch: &Interval) -> String {
+    fn text(stretch: &Interval) -> String {
         our_limit(stretch).unwrap_or_default()
     }
 
@@ -166,12 +166,12 @@ pub(super) mod tests {
 
     #[test]
     fn each_rule_names_the_worker_and_the_figure() {
-        assert_eq!(limit_words(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
-        let waits = limit_words(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
+        assert_eq!(text(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
+        let waits = text(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
         assert_eq!(waits, "load-0 waits 41 % of the time for a core");
-        let unread = limit_words(&stretch(&[(0.3, 0.0)], 200_000));
+        let unread = text(&stretch(&[(0.3, 0.0)], 200_000));
         assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
-        let all = limit_words(&stretch(&[(0.95, 0.3)], 200_000));
+        let all = text(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
 
@@ -187,7 +187,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
-        let limit = |slow, held| limit_words(&with_tail(slow, held));
+        let limit = |slow, held| text(&with_tail(slow, held));
         assert_eq!(limit(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
         assert_eq!(limit(20, 9), "", "the server's, or the network's");
         assert_eq!(limit(20, 0), "");
@@ -199,19 +199,16 @@ pub(super) mod tests {
         let mut few = with_tail(20, 16);
         few.response = Some(repeated(6_800_000, 300));
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
-        assert_eq!(
-            limit_words(&few),
-            "p95 is this machine's: 67 % of the slow requests waited for a core here"
-        );
+        assert_eq!(text(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
         few.response = Some(repeated(6_800_000, 50));
-        assert_eq!(limit_words(&few), "", "too few to judge");
+        assert_eq!(text(&few), "", "too few to judge");
     }
 
     #[test]
     fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
         let mut fast = with_tail(20, 0);
         fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
-        assert_eq!(limit_words(&fast), "");
+        assert_eq!(text(&fast), "");
     }
 
     #[test]
@@ -228,11 +225,11 @@ pub(super) mod tests {
             stretch.client.as_mut().unwrap().record_wait = Some(share);
             stretch
         };
-        let limit = limit_words(&waiting(0.97));
+        let limit = text(&waiting(0.97));
         let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
         assert!(limit.starts_with(reader), "{limit}");
         assert!(advice(&waiting(0.97), 8).contains("faster disk"));
-        assert!(!limit_words(&waiting(0.1)).contains("reader"));
+        assert!(!text(&waiting(0.1)).contains("reader"));
         let mut longer = waiting(0.8);
         longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
         assert_eq!(longer.client.unwrap().record_wait, Some(0.4));

@@ -96,18 +96,15 @@ mod tests {
         let next = "no faster answers: more clients".to_owned();
         let finding =
             Finding { evidence, next, ..Finding::new("overload", "overloaded", "too much is asked") };
-        let sentence = |width| finding.sentence(width, true);
+        let text = |width| finding.sentence(width, true);
         assert_eq!(
-            sentence(99),
+            text(99),
             "too much is asked: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
         );
-        assert_eq!(
-            sentence(80),
-            "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients"
-        );
-        assert_eq!(sentence(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
-        assert_eq!(sentence(60), "overloaded: 88 k of 1 M/s, growing; more clients");
-        assert_eq!(sentence(40), "overloaded: 88 k of 1 M/s, growing");
+        assert_eq!(text(80), "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients");
+        assert_eq!(text(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
+        assert_eq!(text(60), "overloaded: 88 k of 1 M/s, growing; more clients");
+        assert_eq!(text(40), "overloaded: 88 k of 1 M/s, growing");
         assert_eq!(
             finding.line(),
             "overload: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"

@@ -232,7 +232,7 @@ mod tests {
         timeline
     }
 
-    fn figures(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
+    fn rows(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
         curve.points().iter().map(|point| (point.value, point.segments.clone(), point.ops_per_s())).collect()
     }
 
@@ -243,10 +243,7 @@ mod tests {
         let segments = [(on(100), 3000), (on(50), 1000), (off, 0), (deep, 9000), (on(50), 2000)];
         let timeline = timeline(segments.map(|(knobs, ops)| (knobs, None, ops)));
         let curve = Curve::of_segments(CLIENTS, timeline.segments().iter());
-        assert_eq!(
-            figures(&curve),
-            [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]
-        );
+        assert_eq!(rows(&curve), [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]);
         assert_eq!(curve.points()[0].latency().count(), 3000, "all of both");
         assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
     }
@@ -257,9 +254,9 @@ mod tests {
         let timeline = timeline(set.into_iter().map(|change| (on(50), change, 500)));
         let (threads, _) = Dimension::in_words("config io-threads 1").unwrap();
         let curve = Curve::of_segments(threads, timeline.segments().iter());
-        assert_eq!(figures(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
+        assert_eq!(rows(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
         let by_clients = Curve::of_segments(CLIENTS, timeline.segments().iter());
-        assert_eq!(figures(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "counted apart");
+        assert_eq!(rows(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "counted apart");
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl Find {
             }
             None => self.next(),
         };
-        [Order::AddEvent(trial)].into_iter().chain(next).collect()
+        [Order::Event(trial)].into_iter().chain(next).collect()
     }
 
     fn next(&mut self) -> Vec<Order> {
@@ -243,7 +243,7 @@ impl Find {
             Next::Nothing => {
                 let limit = self.limit.to_string();
                 self.ending = Some(Ending::NotHeld(format!("{limit} holds for no rate")));
-                vec![Order::AddEvent(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
+                vec![Order::Event(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
             }
         }
     }
@@ -265,7 +265,7 @@ impl Find {
         let found = Found { knob: "rate".to_owned(), value, lower: value, upper, limit };
         self.found = Some(found.clone());
         self.ending = Some(Ending::Done);
-        vec![Order::AddEvent(EventKind::Found { found })]
+        vec![Order::Event(EventKind::Found { found })]
     }
 
     /// Ends undecided.

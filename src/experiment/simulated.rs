@@ -18,13 +18,13 @@ pub(super) struct Simulated {
     segment: u32,
     tick: u64,
     /// Orders that were given, and not carried out.
-    pub(super) orders: Vec<Order>,
+    pub(super) sent: Vec<Order>,
 }
 
 impl Simulated {
     /// One that begins with these knobs.
     pub(super) fn new(knobs: Knobs) -> Self {
-        Self { knobs, segment: 0, tick: 0, orders: Vec::new() }
+        Self { knobs, segment: 0, tick: 0, sent: Vec::new() }
     }
 
     /// The present, in seconds of the session.
@@ -63,7 +63,7 @@ impl Simulated {
                         self.knobs = knobs;
                         waiting.push(self.begin_segment());
                     }
-                    order => self.orders.push(order),
+                    order => self.sent.push(order),
                 }
             }
             let interval = measured(&self.knobs, self.now_s());

@@ -33,7 +33,7 @@ impl Listener for Driver {
                 orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
             }
             let stopped = self.experiment.stopped();
-            orders.extend(stopped.map(|cause| Order::AddEvent(EventKind::ExperimentStopped { cause })));
+            orders.extend(stopped.map(|cause| Order::Event(EventKind::ExperimentStopped { cause })));
             orders.extend(self.ends.then_some(Order::End));
         }
         orders

@@ -188,11 +188,8 @@ mod tests {
         let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
         let mut asked = AskedFor::default();
         asked.learn(&stats(&names));
-        let names_asked: Vec<_> = asked.names().map(str::to_owned).collect();
-        assert_eq!(
-            (names_asked.len(), names_asked[0].as_str(), names_asked[7].as_str()),
-            (ASKED, "c19", "c12")
-        );
+        let got: Vec<_> = asked.names().map(str::to_owned).collect();
+        assert_eq!((got.len(), got[0].as_str(), got[7].as_str()), (ASKED, "c19", "c12"));
         (0..10).for_each(|_| asked.learn(&stats(&[("get", 4)])));
         assert_eq!(asked.names().take(2).collect::<Vec<_>>(), ["get", "c19"]);
         (0..100).for_each(|_| asked.learn(&stats(&[("get", 4)])));

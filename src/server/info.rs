@@ -235,9 +235,8 @@ mod tests {
         let (first, second) = (poll(100, 1.0), poll(130, 1.75));
         let (_, counters) = Info::parse(&first).status(0, None);
         let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
-        let gauges =
-            [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
-        assert_eq!(gauges, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
+        let sums = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
+        assert_eq!(sums, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
         assert_eq!(status.poll_s, Some(1.0));
     }
 

@@ -194,7 +194,7 @@ mod tests {
     use crate::clock::SECOND_NS;
 
     /// The events of one INFO a second.
-    fn events_of(infos: &[&str]) -> Vec<String> {
+    fn news(infos: &[&str]) -> Vec<String> {
         let mut news = News::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));
         let all = infos.iter().enumerate().flat_map(|(s, text)| read((s, text)));
@@ -212,8 +212,8 @@ mod tests {
             "save: a snapshot began",
             "save: a snapshot ended after 2 s: err",
         ];
-        assert_eq!(events_of(&[idle, saving, saving, saved, saved]), expected);
-        assert!(events_of(&[saved]).is_empty(), "what was before the session is no news");
+        assert_eq!(news(&[idle, saving, saving, saved, saved]), expected);
+        assert!(news(&[saved]).is_empty(), "what was before the session is no news");
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
             "save: a snapshot began and ended between two polls: ok",
             "aof rewrite: began and ended between two polls: ok",
         ];
-        assert_eq!(events_of(&[before, after, after]), expected);
+        assert_eq!(news(&[before, after, after]), expected);
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         let infos = [info(0, "ok"), info(1, "ok"), info(1, "err"), info(1, "err"), info(0, "err")];
         let infos: Vec<_> = infos.iter().map(String::as_str).collect();
         let between = "save: a snapshot began and ended between two polls";
-        assert_eq!(events_of(&infos), [format!("{between}: ok"), format!("{between}: err")]);
+        assert_eq!(news(&infos), [format!("{between}: ok"), format!("{between}: err")]);
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
             "eviction: over: 250 keys in 2 s",
             "maxclients: over: 1 connection rejected in 1 s",
         ];
-        assert_eq!(events_of(&infos), expected);
+        assert_eq!(news(&infos), expected);
     }
 
     #[test]
@@ -266,17 +266,14 @@ mod tests {
             "replication: 0 replicas, before 1",
             "replication: the link to the master is down",
         ];
-        assert_eq!(events_of(&[master, replica, cut]), expected);
+        assert_eq!(news(&[master, replica, cut]), expected);
     }
 
     #[test]
     fn a_restart_is_reported_and_its_counters_are_no_bursts() {
         let expected = ["restart: the server was restarted"];
         assert_eq!(
-            events_of(&[
-                "run_id:a\nevicted_keys:1\ntotal_forks:1",
-                "run_id:b\nevicted_keys:9\ntotal_forks:4"
-            ]),
+            news(&["run_id:a\nevicted_keys:1\ntotal_forks:1", "run_id:b\nevicted_keys:9\ntotal_forks:4"]),
             expected
         );
     }
@@ -294,6 +291,6 @@ mod tests {
             "blocked: 2 clients wait in a blocking command",
             "blocked: over: 3 clients at the most, for 1 s",
         ];
-        assert_eq!(events_of(&waiting), expected);
+        assert_eq!(news(&waiting), expected);
     }
 }

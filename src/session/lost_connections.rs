@@ -108,12 +108,9 @@ impl LostConnections {
         // As it spreads, it is reported again each time it has doubled.
         if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
-            let unreported = std::mem::take(&mut self.unreported);
+            let untold = std::mem::take(&mut self.unreported);
             let cause = outage.cause.clone();
-            events.push((
-                at_ns,
-                EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold: unreported },
-            ));
+            events.push((at_ns, EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold }));
             outage.reported = lost;
             self.last_reported_ns = Some(now_ns);
         }
@@ -170,9 +167,8 @@ mod tests {
         LossReport { back_ns: at_ns, ..LossReport::default() }
     }
 
-    fn words(events: Vec<(u64, EventKind)>) -> Vec<String> {
-        events
-            .into_iter()
+    fn words(all: Vec<(u64, EventKind)>) -> Vec<String> {
+        all.into_iter()
             .map(|(at_ns, what)| format!("{:.2} {}: {what}", seconds(at_ns), what.name()))
             .collect()
     }

@@ -170,7 +170,7 @@ impl Source for ReplaySource {
             Order::RunIntrinsic(_) | Order::StopIntrinsic | Order::GentleIntrinsic(_) => {
                 "this is a recording: nothing is measured now"
             }
-            Order::Mark(_) | Order::AddEvent(_) | Order::StartRecording | Order::StopRecording => {
+            Order::Mark(_) | Order::Event(_) | Order::StartRecording | Order::StopRecording => {
                 "this is a recording already: no mark can be added, and nothing is recorded"
             }
             Order::AllowWrites(_) | Order::End => return,

@@ -103,10 +103,7 @@ mod tests {
         some.name_tls13("TLS_CHACHA20_POLY1305_SHA256").unwrap();
         let expected = [SUITES_OF_13[2].1, SUITES_OF_12[4].1, SUITES_OF_12[3].1];
         assert_eq!(suites(&some), expected);
-        let error = some.name_tls13("TLS_AES_128_GCM_SHA256:HIGH").unwrap_err().to_string();
-        assert!(
-            error.starts_with("no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, "),
-            "{error}"
-        );
+        let why = some.name_tls13("TLS_AES_128_GCM_SHA256:HIGH").unwrap_err().to_string();
+        assert!(why.starts_with("no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, "), "{why}");
     }
 }

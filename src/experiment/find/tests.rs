@@ -45,9 +45,8 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
         assert_eq!(session.knobs().rate.map(u64::from), Some(found.value));
         assert!(session.now_s() < 45.0, "{}", session.now_s());
         assert_eq!((find.ending(), find.bounds().0.map(u64::from)), (Some(&Ending::Done), Some(found.lower)));
-        assert_eq!(session.orders.last(), Some(&Order::AddEvent(EventKind::Found { found: found.clone() })));
-        let trials =
-            session.orders.iter().filter(|order| matches!(order, Order::AddEvent(EventKind::Tried { .. })));
+        assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::Found { found: found.clone() })));
+        let trials = session.sent.iter().filter(|sent| matches!(sent, Order::Event(EventKind::Tried { .. })));
         assert_eq!(trials.count(), find.tried().len());
         assert!(find.report().starts_with("p99<1ms holds up to "), "{}", find.report());
     }
@@ -58,7 +57,7 @@ fn a_limit_that_nothing_holds_is_reported_as_such() {
     let (find, session) = find("p50<300us", 10_000.0);
     assert_eq!((find.found(), find.bounds()), (None, (None, find.bounds().1)));
     assert_eq!(find.ending(), Some(&Ending::NotHeld("p50<300us holds for no rate".to_owned())));
-    assert!(matches!(session.orders.last(), Some(Order::AddEvent(EventKind::NothingFound { .. }))));
+    assert!(matches!(session.sent.last(), Some(Order::Event(EventKind::NothingFound { .. }))));
     assert!(session.now_s() < 60.0);
 }
 

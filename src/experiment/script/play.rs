@@ -258,7 +258,7 @@ mod tests {
             ]
         );
         let hz = Order::SetConfig { parameter: Parameter::named("hz").unwrap(), to: "20".to_owned() };
-        assert_eq!(session.orders, [hz, Order::Mark(Mark { t_s: 3.0, text: "now".to_owned() })]);
+        assert_eq!(session.sent, [hz, Order::Mark(Mark { t_s: 3.0, text: "now".to_owned() })]);
         assert_eq!((script.ending(), script.report()), (Some(&Ending::Done), String::new()));
         assert!((7.0..7.5).contains(&session.now_s()), "{}", session.now_s());
     }

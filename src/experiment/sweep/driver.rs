@@ -100,7 +100,7 @@ impl Sweep {
             client_limit: our_limit(measured),
         };
         let next = self.turn(at + 1);
-        [Order::AddEvent(EventKind::Stepped { step })].into_iter().chain(next).collect()
+        [Order::Event(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
     /// Ends with what was measured, and sets back what was turned.
@@ -150,7 +150,7 @@ impl Sweep {
             }
             _ => None,
         };
-        event.map(Order::AddEvent)
+        event.map(Order::Event)
     }
 }
 
@@ -279,10 +279,9 @@ mod tests {
         );
         assert_eq!((sweep.ending(), session.knobs()), (Some(&Ending::Done), &on()));
         assert!(session.now_s() < 9.0 * 3.5 + 1.0, "{}", session.now_s());
-        let steps =
-            session.orders.iter().filter(|order| matches!(order, Order::AddEvent(EventKind::Stepped { .. })));
+        let steps = session.sent.iter().filter(|it| matches!(it, Order::Event(EventKind::Stepped { .. })));
         assert_eq!(steps.count(), 9);
-        assert_eq!(session.orders.last(), Some(&Order::AddEvent(EventKind::BestStep { best: best.clone() })));
+        assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::BestStep { best: best.clone() })));
     }
     #[test]
     fn in_noise_the_step_with_the_most_throughput_is_found_too() {
@@ -340,12 +339,7 @@ mod tests {
             let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
             assert!(why.starts_with("no request succeeded at clients "), "{why}");
             assert_eq!((sweep.best(), sweep.report().contains("best")), (None, false), "{}", sweep.report());
-            assert!(
-                !session
-                    .orders
-                    .iter()
-                    .any(|order| matches!(order, Order::AddEvent(EventKind::BestStep { .. })))
-            );
+            assert!(!session.sent.iter().any(|it| matches!(it, Order::Event(EventKind::BestStep { .. }))));
         }
     }
 

@@ -179,7 +179,7 @@ impl PingLine {
         greeting: &Greeting,
         back_off: &mut BackOff,
         wake_up: WakeUp,
-        report: &mut dyn FnMut(News),
+        emit: &mut dyn FnMut(News),
     ) -> Result<(), Failure> {
         let Some(read) = self.socket.read()? else {
             return Ok(());
@@ -199,7 +199,7 @@ impl PingLine {
                 // All that there is to say was said at the beginning.
                 if greeter.hear(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
-                    report(News::Up);
+                    emit(News::Up);
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
                 back_off.reset();
@@ -209,7 +209,7 @@ impl PingLine {
                     Err(LeftOut::SharedRead)
                 };
                 let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                report(error.as_deref().map_or_else(pong, News::ErrorReply));
+                emit(error.as_deref().map_or_else(pong, News::ErrorReply));
             } else if let Some(text) = error {
                 // Said unasked before a server hangs up: the end of the stream will report it.
                 self.last_error = Some(text);

@@ -106,9 +106,9 @@ impl PingLink {
     }
 
     /// Writes what is queued and does what time demands: the next attempt, the giving up of one.
-    pub(super) fn advance(&mut self, now_ns: u64, report: &mut dyn FnMut(News)) {
+    pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(News)) {
         if let Err(failure) = self.try_advance(now_ns) {
-            self.lose(failure, now_ns, report);
+            self.lose(failure, now_ns, emit);
         }
     }
 
@@ -189,18 +189,13 @@ impl PingLink {
     }
 
     /// Takes up what [`wait`](Self::wait) found; `at_ns` is the moment at which it returned.
-    pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, report: &mut dyn FnMut(News)) {
-        if let Err(failure) = self.try_react(ready, at_ns, report) {
-            self.lose(failure, at_ns, report);
+    pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) {
+        if let Err(failure) = self.try_react(ready, at_ns, emit) {
+            self.lose(failure, at_ns, emit);
         }
     }
 
-    fn try_react(
-        &mut self,
-        ready: Readiness,
-        at_ns: u64,
-        report: &mut dyn FnMut(News),
-    ) -> Result<(), Failure> {
+    fn try_react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
         match &mut self.phase {
             PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
             PingPhase::Connected(line) => {
@@ -208,7 +203,7 @@ impl PingLink {
                 // An error flag without a stamp behind it is a true error, which the read will report.
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
                 if ready.readable || broken {
-                    line.hear(&self.greeting, &mut self.back_off, wake_up(), report)?;
+                    line.hear(&self.greeting, &mut self.back_off, wake_up(), emit)?;
                 }
                 Ok(())
             }
@@ -235,8 +230,8 @@ impl PingLink {
         Ok(())
     }
 
-    fn lose(&mut self, failure: Failure, now_ns: u64, report: &mut dyn FnMut(News)) {
-        let failure = self.last_words(failure, now_ns, report);
+    fn lose(&mut self, failure: Failure, now_ns: u64, emit: &mut dyn FnMut(News)) {
+        let failure = self.last_words(failure, now_ns, emit);
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
@@ -250,16 +245,16 @@ impl PingLink {
             }
             other => other,
         };
-        report(News::Lost { failure, unanswered });
+        emit(News::Lost { failure, unanswered });
     }
 
     /// What the server said before it hung up, where that is not read yet; it is worth more than a failed write.
-    fn last_words(&mut self, failure: Failure, at_ns: u64, report: &mut dyn FnMut(News)) -> Failure {
+    fn last_words(&mut self, failure: Failure, at_ns: u64, emit: &mut dyn FnMut(News)) -> Failure {
         let (PingPhase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else {
             return failure;
         };
         let wake_up = WakeUp { at_ns, wall: Wall::read(&self.clock) };
-        match line.hear(&self.greeting, &mut self.back_off, wake_up, report) {
+        match line.hear(&self.greeting, &mut self.back_off, wake_up, emit) {
             Err(said @ (Failure::TurnedDown(_) | Failure::Closed { after: Some(_) })) => said,
             _ => failure,
         }

@@ -92,7 +92,7 @@ impl Running {
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
             Order::AllowWrites(yes) => self.answer(*yes),
-            Order::AddEvent(what) => self.live.event(0, what.clone()),
+            Order::Event(what) => self.live.event(0, what.clone()),
             Order::Mark(mark) => self.live.mark(mark),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());

@@ -39,7 +39,7 @@ pub enum Order {
     /// Put a note on the time axis.
     Mark(Mark),
     /// Put on the time axis what an experiment tells.
-    AddEvent(EventKind),
+    Event(EventKind),
     /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
     StartRecording,
     /// End the recording.
