@@ -77,10 +77,17 @@ impl Known {
         for (name, now) in now.0 {
             let (poll, before) = self.last.get(&name).unwrap_or(&none);
             let is_as_of_then = poll + 1 == self.polls || calls(&name).unwrap_or(0) == count(before);
-            if let Some(stat) = stats.get_mut(&name).filter(|_| self.is_begun && is_as_of_then) {
-                stat.times = Buckets::between(before, &now).filter(|times| times.count() > 0);
-            }
-            self.last.insert(name, (self.polls, now));
+            let is_between = self.is_begun && is_as_of_then;
+            let known = match stats.get_mut(&name) {
+                // It was called after the calls were counted: its times belong to the next poll, as these calls do.
+                None if is_between && count(before) <= count(&now) => before.clone(),
+                Some(stat) if is_between => {
+                    stat.times = Buckets::between(before, &now).filter(|times| times.count() > 0);
+                    now
+                }
+                None | Some(_) => now,
+            };
+            self.last.insert(name, (self.polls, known));
         }
         self.is_begun |= is_all;
     }
@@ -180,6 +187,17 @@ mod tests {
             [None, None, of_two, None],
             "6 were before"
         );
+    }
+
+    #[test]
+    fn a_call_between_the_counts_and_the_times_has_its_time_with_its_count() {
+        let read = |count: i64| Histograms::read(&reply(&[("get", &[1, count])])).unwrap();
+        let mut known = Known::default();
+        known.take((read(3), true), |_| None, &mut stats(&[]));
+        known.take((read(8), false), |_| Some(3), &mut stats(&[]));
+        let mut counted = stats(&[("get", 5)]);
+        known.take((read(8), false), |_| Some(3), &mut counted);
+        assert_eq!(counted["get"].times, Some(vec![(1, 5)].into()));
     }
 
     #[test]
