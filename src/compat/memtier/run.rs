@@ -62,8 +62,8 @@ struct Memtier {
     /// Where the JSON goes, and what that is called.
     json: Option<(File, String)>,
     err: StreamText,
-    /// The first loss of a connection, where that ends the run.
-    loss: Option<String>,
+    /// The first loss of a connection, where that ends the run, and whether there was none to lose.
+    loss: Option<(String, bool)>,
 }
 
 impl Memtier {
@@ -110,7 +110,7 @@ impl Memtier {
         }
         self.tell(&runs)?;
         match self.loss.take() {
-            Some(loss) => {
+            Some((loss, _)) => {
                 writeln!(self.err, "{loss}")?;
                 Ok(ExitCode::FAILURE)
             }
@@ -155,12 +155,13 @@ impl Memtier {
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
-        let mut has_begun = false;
         let end = to_its_end(alone, "error", |seen| match seen {
-            LoadReport::Error(kind, message) => self.fail(kind, message, has_begun),
+            LoadReport::Error(kind, message) => self.fail(kind, message),
             LoadReport::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
-                has_begun = results.totals.all.ops > 0;
+                if results.totals.all.ops == 0 && self.loss.is_some() {
+                    return Ok(ControlFlow::Continue(()));
+                }
                 let line = progress.add(interval).unwrap_or_default();
                 self.draw(&line)?;
                 if so_far.is_none() || self.interrupts.try_recv().is_err() {
@@ -174,6 +175,11 @@ impl Memtier {
                 Ok(ControlFlow::Break(()))
             }
         })?;
+        if let Some((line, _)) =
+            self.loss.take_if(|(_, is_unreachable)| *is_unreachable && results.totals.all.ops == 0)
+        {
+            return Err(Stop::Told(line));
+        }
         let last = progress.line();
         self.draw(&(last + "\n\n"))?;
         results.length_s = end.summary.length_s;
@@ -220,7 +226,7 @@ impl Memtier {
     }
 
     /// The first error of this kind: one that a request is answered with is told, and what makes a connection useless ends it.
-    fn fail(&mut self, kind: &str, message: &str, has_begun: bool) -> Result<ControlFlow<()>, Stop> {
+    fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
         let place = place(&self.target);
         let line = match without_step(self.target.dialect, message) {
             (Some(Step::Auth), error) => {
@@ -240,10 +246,7 @@ impl Memtier {
             self.draw(&format!("\n{line}, attempting reconnection...\n"))?;
             return Ok(ControlFlow::Continue(()));
         }
-        if !has_begun && UNREACHABLE.contains(&kind) {
-            return Err(Stop::Told(line));
-        }
-        self.loss.get_or_insert(line);
+        self.loss.get_or_insert((line, UNREACHABLE.contains(&kind)));
         Ok(ControlFlow::Break(()))
     }
 }
