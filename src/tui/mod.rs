@@ -12,31 +12,28 @@ mod events;
 #[cfg(test)]
 mod fixture;
 mod layout;
-mod outgoing;
 mod pace;
 mod paint;
 mod run;
-mod scale;
 pub mod screens;
 pub(crate) mod share;
-mod spots;
 pub(crate) mod svg;
 mod terminal;
 pub mod theme;
 mod widgets;
 mod wire;
 
-// What all that draws needs.
+pub use self::run::{Finished, Options, Outcome, run};
+
 use self::{
-    dots::Dots,
+    dots::{Dots, LogScale, linear_top},
+    layout::Plan,
     paint::{Paint, cut, from_column, row, wrapped},
-    scale::{LogScale, linear_top},
     theme::{Glyphs, Ink},
 };
-pub use run::{Finished, Options, Outcome, run};
-
-use self::layout::Plan;
 use crate::{app::Model, session::timeline::Reading};
+
+// What all that draws needs.
 
 /// What a screen draws from.
 pub struct Scene<'a> {

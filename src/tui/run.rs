@@ -1,5 +1,8 @@
 //! The loop of the screen: events and records in, effects and frames out.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     io::Write,
     path::Path,
@@ -12,10 +15,10 @@ use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
     events::{Event, Events, TerminalEvents},
-    outgoing::Files,
     pace::Pace,
-    screens, share,
-    spots::Spots,
+    paint::Spots,
+    screens,
+    share::{self, Files},
     terminal::{self, Canvas, Guard},
     theme::{Theme, choice::THEMES},
     wire::Wire,
@@ -346,6 +349,3 @@ fn tell(model: &mut Model, told: Result<String, String>) {
     };
     update(model, Msg::Say(tone, text));
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,24 +4,23 @@
 //! colour alone. In mono every colour is the terminal's default, so that not one colour command is sent: with
 //! `NO_COLOR` set, crossterm would turn each into a bare reset that wipes bold and underline.
 //!
-//! Which palette is [`choice`]'s to say, how an ink looks [`colours`]', and what stands behind the lines of a chart
-//! [`ground`]'s: `Theme::ground(step)` for `step` in `0..ground::STEPS`. The characters are those of a [`GlyphSet`].
+//! Which palette is [`choice`]'s to say, how an ink looks and what stands behind the lines of a chart [`colours`]':
+//! `Theme::ground(step)` for `step` in `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
 
 pub mod choice;
-mod colours;
+pub(super) mod colours;
 #[cfg(test)]
 mod fixture;
 mod glyphs;
-pub(super) mod ground;
-pub(super) mod paper;
+
+pub use self::glyphs::{GlyphSet, Glyphs};
 
 use ratatui::{
     buffer::Buffer,
     style::{Modifier, Style},
 };
 
-pub use self::glyphs::{GlyphSet, Glyphs};
-use self::{choice::Choice, ground::Ground};
+use self::{choice::Choice, colours::Ground};
 use crate::{print::words::in_ascii, session::timeline::Level};
 
 /// Which colours may be used.
@@ -139,10 +138,10 @@ impl Theme {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// What stands behind the lines of a cell: step 0 where it holds the fewest, step [`ground::STEPS`] − 1 where it
+    /// What stands behind the lines of a cell: step 0 where it holds the fewest, step [`colours::STEPS`] − 1 where it
     /// holds the most; one above that looks like it. A cell that holds nothing has none.
     pub fn ground(&self, step: usize) -> Ground {
-        ground::ground(self.palette, self.glyphs, step)
+        colours::ground(self.palette, self.glyphs, step)
     }
 
     /// Whether a line of a chart is known by its mark alone, having no colour of its own.
@@ -177,8 +176,9 @@ impl Theme {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::*;
     use ratatui::{layout::Rect, style::Color};
+
+    use super::*;
 
     #[test]
     fn mono_names_no_colour() {

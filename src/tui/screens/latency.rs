@@ -25,9 +25,10 @@ use crate::{
         Ink, Paint, Scene, row,
         widgets::{
             command_table,
-            curve::{self, Series},
             figures::{clock, figure, ping_figure},
-            knobs, operations, percentiles, spectrum,
+            knobs,
+            percentiles::{self, Series},
+            results, spectrum,
             table::{Column, Table},
         },
     },
@@ -52,7 +53,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             let below = Rect { y: body.bottom() - rows, width, height: rows, ..body };
             all(paint, Rect { height: body.height - rows, ..body }, model, &series);
             match model.subject() {
-                Subject::Load => operations::draw_from(paint, below, reading, model.first_operation),
+                Subject::Load => results::operations_from(paint, below, reading, model.first_operation),
                 Subject::Server => {
                     command_table::draw(paint, below, &reading.commands_minute(), reading.words(), |_| None);
                 }
@@ -65,10 +66,10 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
 /// The rows of the commands' times, a third at the most; under load none where a column of each operation tells as much.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
-        Subject::Load => operations::count(reading),
+        Subject::Load => results::count(reading),
         Subject::Server => reading.commands_minute().stats.len(),
     };
-    let is_told = model.subject() == Subject::Load && commands <= operations::FEW;
+    let is_told = model.subject() == Subject::Load && commands <= results::FEW;
     if is_told { 0 } else { (commands as u16 + 1).min(area.height / 3) }
 }
 
@@ -94,13 +95,13 @@ fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
 fn lines(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     paint.rule(row(area, 0), &format!("percentiles, {}", model.stretch.name()));
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    curve::draw(paint, below, series);
+    percentiles::draw_curve(paint, below, series);
 }
 
 fn table(paint: &mut Paint, area: Rect, series: &[Series]) {
     paint.rule(row(area, 0), "latency");
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    percentiles::draw(paint, below, series);
+    percentiles::draw_table(paint, below, series);
 }
 
 fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
@@ -173,7 +174,7 @@ fn busiest<'a>(
     segment: &'a SegmentTotal,
 ) -> impl Iterator<Item = Series<'a>> {
     let mut operations = segment.total.busiest();
-    let is_many = operations.len() > operations::FEW;
+    let is_many = operations.len() > results::FEW;
     if is_many {
         operations.truncate(MOST_LINES);
     }

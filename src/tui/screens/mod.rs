@@ -1,7 +1,8 @@
 //! Whole screens, each a composition of widgets.
+//!
+//! What all screens have around them: header, status line, footer; and what stands in for one that has no room.
 
 mod curve;
-mod frame;
 mod latency;
 mod log;
 mod overview;
@@ -12,13 +13,13 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::frame::{Body, Drawing};
 use super::{
-    layout::{self, Plan},
-    paint::Paint,
-    spots::Spots,
+    Paint, Scene,
+    layout::{self, Plan, Tier},
+    paint::Spots,
+    row,
     theme::Theme,
-    widgets::overlay,
+    widgets::{dialog, header, readout, status},
 };
 use crate::app::{Model, Screen};
 
@@ -45,8 +46,8 @@ pub fn plan(area: Rect, model: &Model) -> Plan {
 /// Draws everything `model` shows into `buffer`, by the plan for that; what the mouse finds there.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
-    frame::draw(&mut paint, plan, model, &drawing(model.screen));
-    overlay::draw(&mut paint, plan.area, model);
+    in_frame(&mut paint, plan, model, &drawing(model.screen));
+    dialog::overlay(&mut paint, plan.area, model);
     paint.finish()
 }
 
@@ -55,4 +56,45 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(area);
     draw(&mut buffer, theme, model, &plan(area, model));
     buffer
+}
+
+/// Draws the inside of a screen.
+pub type Body = fn(&mut Paint, Rect, &Scene);
+
+/// How a screen is drawn.
+pub struct Drawing {
+    /// All of it.
+    pub body: Body,
+    /// The most important lines, where there is no room for that; where it has none, the numbers of the Overview.
+    pub few: Option<Body>,
+}
+
+/// Below this a line of the least that each screen has to say would not fit, or only one.
+const FEW_MIN: (u16, u16) = (30, 8);
+/// From this height on what is to be said may take two rows.
+const ROOM_FOR_WORDS: u16 = 10;
+
+/// Draws a screen and what stands around it.
+pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
+    let area = plan.area;
+    let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
+    let reading = model.shown();
+    let scene = Scene { model, reading: &reading, plan };
+    match (plan.tier, drawing.few.filter(|_| is_enough)) {
+        (Tier::Line, _) => readout::line(paint, plan.header, model),
+        (Tier::Numbers, None) => readout::numbers(paint, plan, model),
+        (Tier::Numbers, Some(few)) => {
+            header::draw(paint, row(area, 0), model, &reading);
+            let words = if area.height >= ROOM_FOR_WORDS { 2 } else { 1 };
+            let said = status::wrap(paint, Rect { y: area.y + 1, height: words, ..area }, model);
+            few(paint, Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area }, &scene);
+            header::footer(paint, row(area, area.height - 1), model);
+        }
+        (Tier::Compact | Tier::Panel, _) => {
+            header::draw(paint, plan.header, model, &reading);
+            status::draw(paint, plan.status, model);
+            (drawing.body)(paint, plan.body, &scene);
+            header::footer(paint, plan.footer, model);
+        }
+    }
 }

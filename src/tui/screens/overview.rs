@@ -9,8 +9,8 @@ use crate::{
         Paint, Scene,
         layout::{Plan, Tier},
         widgets::{
-            Lanes, command_chart, command_table, cursor, knobs, latency_chart, panel, probes, server_figures,
-            throughput, time_axis,
+            Lanes, command_table, cursor, knobs, latency_chart, panel, probes, server_figures, throughput,
+            time_axis,
         },
     },
 };
@@ -21,9 +21,9 @@ pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Sce
     match lanes.subject {
         Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
         Subject::Server => {
-            command_chart::draw(paint, plan.throughput, &lanes);
+            command_table::chart(paint, plan.throughput, &lanes);
             command_table::draw(paint, plan.commands, &lanes.commands_minute, reading.words(), |name| {
-                command_chart::ink(&lanes, name)
+                command_table::ink(&lanes, name)
             });
         }
     }

@@ -1,15 +1,34 @@
 //! The Segments screen: every segment with its knobs and results, the column that they are sorted by as a curve where
 //! there is room, and the selected one in full.
+//!
+//! One figure over the values of a knob: the column that the segments are sorted by, drawn as the screen Curve draws.
+//!
+//! ```text
+//! ─ p99 over clients ───────────────
+//!   5 ms┤              ⣀⡠▸
+//!   1 ms┤●⠤⠤⠤●⠤⠤⠒⠒●⠒⠒⠉
+//!       └┴─────┴──────┴─────┴─
+//!        1    10     100   clients
+//! ```
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::Model,
-    tui::{
-        Paint, Scene, row,
-        widgets::{figure_curve, knob_curve, segment_details, segment_table},
+    app::{Model, Spread, ValueAxis},
+    experiment::Point,
+    session::{
+        figures::{self, Figure, Row, Unit},
+        timeline::Level,
     },
-    units::counted,
+    tui::{
+        Dots, Ink, Paint, Scene, linear_top, row,
+        widgets::{
+            figures::{decade, trimmed},
+            knob_curve::{self, GUTTER, Over, Trace},
+            segment_table,
+        },
+    },
+    units::{self, counted},
 };
 
 /// The rule, the heading and so many rows of the table come before the details.
@@ -24,23 +43,115 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         older => format!("the last {n} segments; {older} older ones are in the sums of the session only"),
     };
     paint.rule(row(area, 0), &title);
-    let details = if area.height >= LEAST_TABLE + segment_details::ROWS { segment_details::ROWS } else { 0 };
+    let details =
+        if area.height >= LEAST_TABLE + segment_table::DETAIL_ROWS { segment_table::DETAIL_ROWS } else { 0 };
     let all = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + details), ..area };
     let table = Rect { height: all.height - curve(paint, all, n, model), ..all };
     segment_table::draw(paint, table, model);
     if details > 0 {
-        segment_details::draw(paint, Rect { y: all.bottom(), height: details, ..area }, model);
+        segment_table::draw_details(paint, Rect { y: all.bottom(), height: details, ..area }, model);
     }
 }
 
 /// Draws a curve below the heading and the `rows` of the table, where there are points to join; how many rows it has.
 fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     let room = usize::from(area.height).saturating_sub(1 + rows) as u16;
-    if room < figure_curve::LEAST_ROWS {
+    if room < LEAST_ROWS {
         return 0;
     }
     let Some(curve) = model.curve().filter(|curve| curve.points().len() > 1) else { return 0 };
     let place = Rect { y: area.bottom() - room, height: room, ..area };
-    figure_curve::draw(paint, place, model, &knob_curve::Over::new(model, &curve));
+    figure_curve(paint, place, model, &knob_curve::Over::new(model, &curve));
     room
+}
+
+/// A rule, four rows of a chart, the axis below and its labels, and a row to stand apart.
+pub const LEAST_ROWS: u16 = 8;
+
+/// What is drawn of a table sorted by `sorted_by`: that column if it is a result, else the throughput.
+fn drawn(sorted_by: Figure) -> Figure {
+    match sorted_by.unit {
+        Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
+        _ => figures::OPS_PER_S,
+    }
+}
+
+/// Its value at a point: of all that was measured there.
+fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
+    let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
+    figure.value(&row)
+}
+
+/// The mean over the segments of a point, each as long as it lasted.
+fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
+    let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
+    let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
+    let (sum, length_s) =
+        used.fold((0.0, 0.0), |(sum, all_s), (cpu, s): (f64, f64)| (sum + cpu * s, all_s + s));
+    (length_s > 0.0).then(|| sum / length_s)
+}
+
+/// Draws the column that the segments are sorted by; the point of the selected segment has the pointer of its row.
+pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
+    if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
+        return;
+    }
+    let figure = drawn(model.segment_table.sorted_by());
+    paint.rule(row(area, 0), &format!("{} over {}", figure.heading, over.name()));
+    let plot =
+        Rect { x: area.x + GUTTER, y: area.y + 1, width: area.width - GUTTER - 1, height: area.height - 3 };
+    let value = |point: &Point| value(model, point, figure);
+    let values: Vec<f64> = over.curve.points().iter().filter_map(value).collect();
+    if values.is_empty() {
+        let text = format!("  {}: not measured in these segments, or too few replies", figure.heading);
+        paint.text(row(plot, plot.height / 2), &text, Ink::Faint);
+    } else {
+        let axis = axis(figure, &values);
+        knob_curve::y_axis(paint, plot, &axis, |value| label(figure, value));
+        if figure == figures::OPS_PER_S {
+            knob_curve::law(paint, plot, over, &axis);
+        }
+        let (selected, glyphs, ink) = (model.selected_segment(), paint.glyphs(), ink(figure));
+        let is_selected = |point: &&Point| selected.is_some_and(|number| point.segments.contains(&number));
+        let usual = (glyphs.lines[0], ink);
+        let mark = |point: &Point| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
+        let trace = Trace { axis: &axis, value: &value, ink, mark: &mark };
+        trace.draw(paint, plot, over);
+        // What is selected stands on top of others at its place.
+        let dots = Dots::of(paint, plot);
+        let selected = over.curve.points().iter().filter(is_selected);
+        selected.for_each(|point| trace.dot(paint, over, dots, point));
+    }
+    knob_curve::marks(paint, plot, over);
+    knob_curve::labels(paint, plot, over);
+    knob_curve::x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plot }, over);
+}
+
+fn axis(figure: Figure, values: &[f64]) -> ValueAxis {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let least = values.iter().copied().fold(f64::MAX, f64::min);
+    match figure.unit {
+        // A send lag may be none at all.
+        Unit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
+        _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, spread: Spread::Linear },
+    }
+}
+
+fn label(figure: Figure, value: f64) -> String {
+    match figure.unit {
+        Unit::Latency => decade(value.round() as u64),
+        Unit::Ratio => units::percent(value),
+        _ => trimmed(&units::count(value)),
+    }
+}
+
+/// A percentile looks as in all charts.
+fn ink(figure: Figure) -> Ink {
+    let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
+    match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {
+        Some(level) => Ink::Level(Level::ALL[level]),
+        None if figure.unit == Unit::Trouble => Ink::Bad,
+        None if figure == figures::OPS_PER_S => Ink::Throughput,
+        None => Ink::Text,
+    }
 }

@@ -10,22 +10,32 @@
 //! │ mem  ▄▄▄▄▄▅▅▅▅▆▆▆ 0–64 M  41 MiB                       │
 //! └────────────────────────────────┴───────────────────────┘
 //! ```
+//!
+//! Tables of the server: its slow log, what its latency monitor saw.
+//!
+//! The parameters of the server that can be turned, with their values as of the moment shown.
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::Model,
+    app::{Model, Purpose, View, value_words},
     gauge::Gauge,
-    server::Status,
+    server::{PARAMETERS, Status},
     session::timeline::Reading,
     tui::{
-        Ink, Paint, Scene,
+        Ink, Paint, Scene, from_column,
         layout::Columns,
         row,
         widgets::{
-            Lanes, command_table, config_list, cursor, probes, server_figures, server_tables, time_axis,
+            Lanes, command_table, cursor,
+            dialog::input,
+            figures::{NONE, clock},
+            probes, server_figures,
+            table::around,
+            time_axis,
         },
     },
+    units,
 };
 
 /// From this width on the left half has room for all columns of the commands and more.
@@ -99,24 +109,24 @@ fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
     // The slow log grows into what the others leave.
     let all = reading.commands_minute();
-    let latency = (server_tables::latency_rows(status) + 1).min(area.height / 4);
+    let latency = (latency_rows(status) + 1).min(area.height / 4);
     let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
     let place = Rect { width: area.width - 1, height: commands.min(area.height), ..area };
     command_table::draw(paint, place, &all, reading.words(), |_| None);
     let mut rest = Rect { y: place.bottom(), height: area.height - place.height, ..area };
     let height = rest.height.saturating_sub(latency);
     let place = section(paint, &mut rest, "slow log", height);
-    server_tables::slow_log(paint, place, reading);
+    slow_log(paint, place, reading);
     let place = section(paint, &mut rest, "latency monitor", latency);
-    server_tables::latency(paint, place, status);
+    latency_monitor(paint, place, status);
 }
 
 fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let mut rest = area;
-    let height = (config_list::ROWS + 1).min(area.height * 3 / 5);
+    let height = (CONFIG_ROWS + 1).min(area.height * 3 / 5);
     let title = if status.dialect().has_config() { "CONFIG" } else { "settings, since its start" };
     let place = section(paint, &mut rest, title, height);
-    config_list::draw(paint, place, model, status);
+    config_list(paint, place, model, status);
     let height = rest.height;
     let place = section(paint, &mut rest, "figures", height);
     server_figures::draw(paint, place, status);
@@ -161,7 +171,154 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
     if rest.height > 0 {
         paint.rule(Rect { y: rest.y, ..row(area, 0) }, "slow log");
         let below = Rect { y: rest.y + 1, height: rest.height - 1, ..rest };
-        server_tables::slow_log(paint, below, reading);
+        slow_log(paint, below, reading);
     }
-    config_list::line(paint, row(inside, area.height.saturating_sub(1)), model, status);
+    config_line(paint, row(inside, area.height.saturating_sub(1)), model, status);
+}
+
+/// The entries of the slow log, the newest first.
+pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
+    if reading.status().is_some_and(|status| !status.body.dialect().has_slow_log()) {
+        paint.text(row(area, 0), "memcached has none", Ink::Faint);
+        return;
+    }
+    if entries.peek().is_none() {
+        let threshold = reading.status().and_then(|s| s.body.config.get("slowlog-log-slower-than"));
+        let text = match threshold.and_then(|us| us.parse::<i64>().ok()) {
+            Some(us) if us < 0 => "off (slowlog-log-slower-than -1)".to_owned(),
+            Some(us) => {
+                let longest = units::latency(us.unsigned_abs().saturating_mul(1000));
+                format!("no command took longer than {longest} in the session")
+            }
+            None => "nothing in the session".to_owned(),
+        };
+        paint.text(row(area, 0), &text, Ink::Faint);
+    }
+    for (n, event) in entries.take(area.height.into()).enumerate() {
+        let line = row(area, n as u16);
+        let x = paint.text(line, &format!("{} ", clock(event.t_s)), Ink::Faint);
+        paint.text(from_column(line, x), &event.what.to_string(), Ink::Text);
+    }
+}
+
+/// How many rows [`latency`] needs.
+pub fn latency_rows(status: &Status) -> u16 {
+    status.latency_events.len().clamp(1, 20) as u16
+}
+
+/// What the latency monitor saw last of each kind, the longest first.
+pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
+    let mut events: Vec<_> = status.latency_events.iter().collect();
+    events.sort_by_key(|event| std::cmp::Reverse(event.max_ms));
+    if events.is_empty() {
+        let is_off = status.config.get("latency-monitor-threshold").is_some_and(|ms| ms == "0");
+        let text = match () {
+            () if !status.dialect().has_slow_log() => "memcached has none",
+            () if is_off => "off (latency-monitor-threshold 0)",
+            () => "nothing",
+        };
+        paint.text(row(area, 0), text, Ink::Faint);
+    }
+    for (n, event) in events.into_iter().take(area.height.into()).enumerate() {
+        let age = event.age_s.map_or_else(String::new, |s| {
+            format!("  {} ago", units::elapsed(s.saturating_mul(1_000_000_000)))
+        });
+        let last = format!("{} ms", event.last_ms);
+        let max = format!("{} ms", event.max_ms);
+        let parts = [
+            (event.name.as_str(), Ink::Strong),
+            ("  last ", Ink::Faint),
+            (&last, Ink::Text),
+            ("  max ", Ink::Faint),
+            (&max, Ink::Text),
+            (&age, Ink::Faint),
+        ];
+        paint.parts(row(area, n as u16), &parts);
+    }
+}
+
+/// Columns of the names, the pointer before them and a blank after them included.
+const CONFIG_NAME: u16 = 28;
+
+/// The rows that all parameters need.
+pub const CONFIG_ROWS: u16 = PARAMETERS.len() as u16;
+
+/// Draws the list; where it is too high, the part around the selected parameter.
+pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    if !status.dialect().has_config() {
+        return memcached_settings(paint, area, status);
+    }
+    let glyphs = paint.glyphs();
+    let can_turn = can_turn(model);
+    let selected = model.config.selected();
+    let at = PARAMETERS.iter().position(|parameter| parameter == selected).unwrap_or(0);
+    for (y, n) in around(at, PARAMETERS.len(), area.height).enumerate() {
+        let (line, parameter) = (row(area, y as u16), &PARAMETERS[n]);
+        let is_selected = can_turn && n == at;
+        let ink = if is_selected { Ink::Selected } else { Ink::Text };
+        if is_selected {
+            paint.dot(line.x, line.y, glyphs.pointer, Ink::Selected);
+        }
+        let names = Rect { x: line.x + 2, width: CONFIG_NAME.min(line.width).saturating_sub(2), ..line };
+        paint.text(names, parameter.name, ink);
+        let values = from_column(line, line.x + CONFIG_NAME);
+        match model.entry(Purpose::Parameter).filter(|_| is_selected) {
+            Some(entry) => drop(input(paint, values, entry)),
+            None => {
+                let value = value(status, parameter.name);
+                let ink = if value == NONE { Ink::Faint } else { ink };
+                paint.text(values, &value, ink);
+            }
+        }
+    }
+}
+
+/// Draws what a memcached was started with, which cannot be turned.
+fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
+    if status.config.is_empty() {
+        paint.text(row(area, 0), "stats settings was refused", Ink::Faint);
+    }
+    for (y, (name, value)) in (0..area.height).zip(&status.config) {
+        let line = row(area, y);
+        paint.text(Rect { width: CONFIG_NAME.min(line.width), ..line }, name, Ink::Text);
+        let value = match (name.as_str(), value.parse::<u64>()) {
+            ("maxbytes" | "item_size_max", Ok(bytes)) => units::bytes(bytes),
+            _ => value.clone(),
+        };
+        paint.text(from_column(line, line.x + CONFIG_NAME), &value, Ink::Text);
+    }
+}
+
+/// Draws the selected parameter in one line, of a server that has some: while it can be turned with the signs for that.
+pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    if !status.dialect().has_config() {
+        return;
+    }
+    let glyphs = paint.glyphs();
+    let selected = model.config.selected();
+    let value = value(status, selected.name);
+    if !can_turn(model) {
+        paint.parts(area, &[(selected.name, Ink::Faint), (" ", Ink::Text), (&value, Ink::Text)]);
+        return;
+    }
+    let name = format!("{} {} ", glyphs.pointer, selected.name);
+    let rest = from_column(area, paint.text(area, &name, Ink::Selected));
+    match model.entry(Purpose::Parameter) {
+        Some(entry) => input(paint, rest, entry),
+        None => paint.text(rest, &format!("{value} {} {}", glyphs.less, glyphs.more), Ink::Selected),
+    };
+}
+
+fn can_turn(model: &Model) -> bool {
+    model.has_parameters() && model.view == View::Live
+}
+
+/// A parameter as the server told it, bytes in the units that a person thinks in.
+fn value(status: &Status, name: &str) -> String {
+    let Some(value) = status.config.get(name) else { return NONE.to_owned() };
+    match value.parse::<u64>() {
+        Ok(bytes) if name == "maxmemory" && bytes > 0 => units::bytes(bytes),
+        _ => value_words(value).to_owned(),
+    }
 }

@@ -2,10 +2,22 @@
 //!
 //! Yellow and red say that something needs attention or is wrong, and nothing else. The background is always the
 //! terminal's own: a palette for light ones has darker colours, and paints nothing behind them.
+//!
+//! The ground of a chart: how many requests stand in a cell, as a tone behind the lines.
+//!
+//! ```text
+//!   mono              nothing: a ground that hides no line has no character left
+//!   16                one tone, in cells that no line goes through
+//!   256, dark, light  six tones, each further from the background than the one before
+//! ```
+//! It is quiet, so that every line can be read on its densest tone. Where the background is not known a dark one is
+//! taken for granted, as most are; `--theme light` is for the others.
+//!
+//! The colours of a picture: what a terminal would show, as numbers.
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::{Colours, Ink};
+use super::{Colours, GlyphSet, Ink, Theme};
 use crate::session::timeline::Level;
 
 /// How `ink` looks in `palette`.
@@ -64,6 +76,133 @@ fn mono(ink: Ink) -> Style {
     }
 }
 
+/// How many tones there are.
+pub const STEPS: usize = 6;
+
+/// What stands behind the lines of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// Nothing.
+    None,
+    /// A colour.
+    Tone(Color),
+    /// A character, where nothing else stands.
+    Character(char, Style),
+}
+
+/// The ground of step `step`; one above the last looks like the last.
+pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
+    let step = step.min(STEPS - 1);
+    let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
+    match palette {
+        Colours::Mono => Ground::None,
+        Colours::Ansi16 => {
+            let character = if glyphs == GlyphSet::Unicode { '░' } else { '.' };
+            Ground::Character(character, Style::reset().fg(Color::Blue))
+        }
+        Colours::Ansi256 => Ground::Tone(Color::Indexed(GREYS[step])),
+        Colours::Neutral | Colours::Dark => rgb(DARK[step]),
+        Colours::Light => rgb(PALE[step]),
+    }
+}
+
+/// Of the 24 greys, which are alike on all terminals with 256 colours.
+const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
+/// The hues of viridis, as dark as leaves room for lines.
+const DARK: [(u8, u8, u8); STEPS] =
+    [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
+/// The same, pale.
+const PALE: [(u8, u8, u8); STEPS] =
+    [(240, 241, 248), (230, 235, 245), (219, 230, 241), (208, 225, 235), (197, 220, 227), (187, 215, 215)];
+
+/// Red, green and blue, 0 to 255.
+pub type Rgb = (u8, u8, u8);
+
+/// The paper of a picture: its ground, and what is written without a colour of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Paper {
+    /// The background.
+    pub ground: Rgb,
+    /// The text.
+    pub text: Rgb,
+    sixteen: &'static [u32; 16],
+}
+
+/// A terminal's sixteen colours that can be read on a dark ground, red, green and blue in two hexadecimal digits each.
+const ON_DARK: [u32; 16] = [
+    0x282c34, 0xf07178, 0x7ec680, 0xe5c06b, 0x6ca0e8, 0xc68cde, 0x56bec8, 0xbec4ce, 0x7c8492, 0xff8c8c,
+    0x98dc96, 0xf5d782, 0x8cb4fa, 0xdea5f0, 0x78d7de, 0xf0f3f8,
+];
+
+/// The same for a light one.
+const ON_LIGHT: [u32; 16] = [
+    0x24282e, 0xb21e14, 0x006a32, 0x845800, 0x1e50b4, 0x822896, 0x006478, 0x5a5e64, 0x6e7278, 0xc83228,
+    0x14783c, 0x966400, 0x325fc8, 0x9632a5, 0x007387, 0x14161a,
+];
+
+impl Theme {
+    /// The paper that a picture in this theme is drawn on: a light one for the palette made for that.
+    pub fn paper(&self) -> Paper {
+        match self.palette {
+            Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
+            _ => Paper { ground: (24, 27, 33), text: (214, 219, 227), sixteen: &ON_DARK },
+        }
+    }
+}
+
+impl Paper {
+    /// `colour` as numbers; `None` for one that is not told: the paper's own text or ground.
+    pub fn rgb(&self, colour: Color) -> Option<Rgb> {
+        let index = match colour {
+            Color::Reset => return None,
+            Color::Rgb(red, green, blue) => return Some((red, green, blue)),
+            Color::Indexed(index) => index,
+            Color::Black => 0,
+            Color::Red => 1,
+            Color::Green => 2,
+            Color::Yellow => 3,
+            Color::Blue => 4,
+            Color::Magenta => 5,
+            Color::Cyan => 6,
+            Color::Gray => 7,
+            Color::DarkGray => 8,
+            Color::LightRed => 9,
+            Color::LightGreen => 10,
+            Color::LightYellow => 11,
+            Color::LightBlue => 12,
+            Color::LightMagenta => 13,
+            Color::LightCyan => 14,
+            Color::White => 15,
+        };
+        Some(self.indexed(index))
+    }
+
+    /// One of 256, as xterm counts them: sixteen, a cube of six a side, 24 greys.
+    fn indexed(&self, index: u8) -> Rgb {
+        let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
+        match index {
+            0..=15 => {
+                let [_, red, green, blue] = self.sixteen[usize::from(index)].to_be_bytes();
+                (red, green, blue)
+            }
+            16..=231 => {
+                let cube = index - 16;
+                (level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+            }
+            232.. => {
+                let grey = 8 + 10 * (index - 232);
+                (grey, grey, grey)
+            }
+        }
+    }
+
+    /// `colour` halfway to the ground, as faint text is shown.
+    pub fn faint(&self, colour: Rgb) -> Rgb {
+        let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 2) / 5) as u8;
+        (mix(colour.0, self.ground.0), mix(colour.1, self.ground.1), mix(colour.2, self.ground.2))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +231,64 @@ mod tests {
             assert_ne!(style(palette, Ink::Bad), style(palette, Ink::Good), "{palette:?}");
             assert_ne!(style(palette, Ink::Faint), style(palette, Ink::Text), "{palette:?}");
         }
+    }
+
+    fn tones(palette: Colours) -> Vec<f64> {
+        let tone = |step| match ground(palette, GlyphSet::Unicode, step) {
+            Ground::Tone(colour) => luminance(colour),
+            other => panic!("{other:?}"),
+        };
+        (0..STEPS).map(tone).collect()
+    }
+
+    #[test]
+    fn each_tone_is_further_from_the_background_and_every_line_is_read_on_the_densest() {
+        for (palette, background) in [(Colours::Dark, 0.0), (Colours::Light, 1.0)] {
+            let tones = tones(palette);
+            let from_ground: Vec<f64> = tones.iter().map(|tone| contrast(*tone, background)).collect();
+            assert!(from_ground.is_sorted_by(|a, b| a * 1.04 < *b), "{palette:?}: {from_ground:.2?}");
+            for level in Level::ALL {
+                let line = style(palette, Ink::Level(level)).fg.map_or(1.0 - background, luminance);
+                let worst = tones.iter().map(|tone| contrast(line, *tone)).fold(f64::INFINITY, f64::min);
+                // WCAG 2 asks that of what is drawn and is no text.
+                assert!(worst >= 3.0, "{palette:?} {level:?}: {worst:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_one_tone_in_sixteen_colours_none_without_and_ascii_is_ascii() {
+        let all = |palette, glyphs| (0..=STEPS).map(move |step| ground(palette, glyphs, step));
+        assert!(all(Colours::Mono, GlyphSet::Unicode).all(|ground| ground == Ground::None));
+        for glyphs in [GlyphSet::Unicode, GlyphSet::Ascii] {
+            let first = ground(Colours::Ansi16, glyphs, 0);
+            assert!(all(Colours::Ansi16, glyphs).all(|ground| ground == first));
+        }
+        let is_ascii = |ground| !matches!(ground, Ground::Character(c, _) if !c.is_ascii());
+        for palette in Colours::ALL {
+            assert!(all(palette, GlyphSet::Ascii).all(is_ascii), "{palette:?}");
+        }
+    }
+
+    #[test]
+    fn text_of_every_colour_can_be_read_on_its_paper() {
+        for palette in [Colours::Ansi16, Colours::Light] {
+            let paper = Theme::new(palette, GlyphSet::Unicode).paper();
+            let bright = |(red, green, blue)| luminance(Color::Rgb(red, green, blue));
+            let legible = |colour| contrast(bright(colour), bright(paper.ground));
+            assert!(legible(paper.text) > 10.0);
+            for index in 1..=15 {
+                let colour = paper.rgb(Color::Indexed(index)).unwrap();
+                assert!(legible(colour) >= 4.0, "{palette:?} {index}: {:.1}", legible(colour));
+            }
+        }
+    }
+
+    #[test]
+    fn the_256_are_those_of_all_terminals() {
+        let paper = Theme::new(Colours::Ansi256, GlyphSet::Unicode).paper();
+        assert_eq!(paper.rgb(Color::Indexed(62)), Some((95, 95, 215)));
+        assert_eq!(paper.rgb(Color::Indexed(255)), Some((238, 238, 238)));
+        assert_eq!(paper.rgb(Color::Reset), None);
     }
 }

@@ -10,9 +10,9 @@
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes, event_lane,
+    Lanes,
     figures::{NONE, clock, trimmed},
-    status,
+    status, time_axis,
 };
 use crate::{
     app::{Kind, Occurrence, turned},
@@ -101,7 +101,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         None => paint.parts(row(area, 0), &[heading, ("nothing has happened yet", Ink::Faint)]),
         Some(last) => {
             let at = format!("{}  ", clock(last.t_s));
-            let ink = event_lane::ink(last.kind);
+            let ink = time_axis::ink(last.kind);
             paint.parts(row(area, 0), &[heading, (&at, Ink::Faint), (&last.sentence, ink)])
         }
     };
@@ -121,7 +121,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
         if here.iter().all(|occurrence| occurrence.kind != Kind::Stall) {
             pieces.extend(longest(lanes, cursor));
         }
-        pieces.extend(here.iter().map(|o| (o.sentence.clone(), event_lane::ink(o.kind))));
+        pieces.extend(here.iter().map(|o| (o.sentence.clone(), time_axis::ink(o.kind))));
     }
     if let Some(segment) = reading.segment() {
         let before = reading.segments().rev().nth(1).filter(|_| !begins);

@@ -1,10 +1,24 @@
 //! A box over a screen: how large it is, where it stands, and one with lines of text; and what is typed there, or elsewhere.
+//!
+//! What lies over a screen: the help, the palette, a question, something being asked for.
+//!
+//! The list of commands: what was typed, what answers it, and what the chosen one does.
+//!
+//! ```text
+//! ┌─ commands ──────────────────┐
+//! │ : cl▏                       │
+//! │ ▸ clients …                 │
+//! │   close                 Esc │
+//! │ 50 now; type a count        │
+//! └─────────────────────── 2 ───┘
+//! ```
 
 use ratatui::layout::Rect;
 
+use super::{figures::clock, help, table::around};
 use crate::{
-    app::Entry,
-    tui::{Glyphs, Ink, Paint, row, wrapped},
+    app::{Command, Entry, Mode, Model, Offer, Purpose, Question, Setting, Spot, Typing, value_words},
+    tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
 /// Wide enough to read at ease, narrow enough for 80 columns.
@@ -70,6 +84,144 @@ fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
 pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)
+}
+
+/// Draws what lies over the screen, if anything does.
+pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
+    if model.mode != Mode::Screen {
+        // The mouse finds nothing of what lies below.
+        paint.spot(area, Spot::Elsewhere);
+    }
+    match &model.mode {
+        Mode::Screen => {}
+        Mode::Asking(question) => ask(paint, area, question),
+        Mode::CommandLine(text) => command_line(paint, area, text),
+        Mode::Typing(typing) => type_in(paint, area, model, typing),
+    }
+}
+
+fn ask(paint: &mut Paint, area: Rect, question: &Question) {
+    let (title, text) = match question {
+        Question::FirstWrite(question) => ("write to this server?", question.clone()),
+        Question::Danger(question) => ("this may do harm", question.clone()),
+        Question::Experiment { question, .. } => ("begin this experiment?", question.clone()),
+        Question::SetConfig(setting) => ("change this server?", change(setting)),
+    };
+    let keys = "y yes    n, Enter: no (default)";
+    draw(paint, area, &Dialog { title, text: &text, entry: None, keys });
+}
+
+fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
+    let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
+    format!(
+        "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. At the end of the session the old value comes \
+         back.",
+        parameter.name,
+        value_words(to),
+        parameter.about,
+        value_words(from),
+    )
+}
+
+/// What is typed on the screen itself is drawn there.
+fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
+    let (title, text, keys) = match purpose {
+        Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
+        Purpose::Help { scroll } => return help::draw(paint, area, model, entry, *scroll),
+        Purpose::Command { .. } => return palette(paint, area, model),
+        Purpose::Mark { t_s } => {
+            let text = format!("A note on the time axis at {}:", clock(*t_s));
+            ("mark", text, "Enter set the mark    Esc none")
+        }
+        Purpose::Intrinsic => {
+            let text = "How many seconds? A busy loop takes one core of this machine for as long, so the load has \
+                        less of it.";
+            ("intrinsic latency", text.to_owned(), "Enter start    Esc not now")
+        }
+    };
+    draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
+}
+
+/// What continues a line.
+const CONTINUED: &str = " \\";
+
+/// Draws a command line for a person to take, where the terminal has no clipboard, over the rows above the last: without a frame,
+/// from the first column on, so that what is selected is what a shell reads.
+fn command_line(paint: &mut Paint, area: Rect, text: &str) {
+    let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
+    let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
+    let place = Rect { y: area.bottom().saturating_sub(height + 1), height, ..area };
+    paint.clear(place);
+    paint.rule(row(place, 0), "this segment again");
+    for (n, line) in lines.iter().enumerate().take(usize::from(height.saturating_sub(2))) {
+        let is_last = n + 1 == lines.len();
+        let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
+        paint.text(row(place, n as u16 + 1), &line, Ink::Text);
+    }
+    paint.rule(row(place, height.saturating_sub(1)), "drag with Shift to select it; Esc closes");
+}
+
+/// Lines for what the chosen one does.
+const HELP_ROWS: u16 = 3;
+/// More offers than these are scrolled to.
+const MOST_ROWS: u16 = 14;
+
+/// Draws the list.
+pub fn palette(paint: &mut Paint, area: Rect, model: &Model) {
+    let Some((entry, offers, chosen)) = model.palette() else { return };
+    let place = place(area);
+    // A blank column on either side keeps the box apart from what it lies over.
+    paint.clear(Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place });
+    let inner = paint.frame(place, "commands");
+    let line = padded(row(inner, 0));
+    let x = paint.text(line, ": ", Ink::Faint);
+    input(paint, from_column(line, x), entry);
+    let list = list(inner);
+    for (y, n) in around(chosen, offers.len(), list.height).enumerate() {
+        let line = row(list, y as u16);
+        draw_offer(paint, line, &offers[n], n == chosen);
+        paint.spot(line, Spot::Offer(n));
+    }
+    let (help, ink) = match offers.get(chosen) {
+        Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
+        Some(offer) => (offer.help.as_str(), Ink::Faint),
+        None => ("no match; fewer letters find more", Ink::Warn),
+    };
+    let rest = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
+    for (n, line) in wrapped(help, text_width(area)).iter().enumerate() {
+        paint.text(padded(row(rest, n as u16)), line, ink);
+    }
+    if place.height > 1 {
+        let foot = Rect { width: place.width.saturating_sub(2), ..row(place, place.height - 1) };
+        paint.right(foot, &format!(" {} of {} ", (chosen + 1).min(offers.len()), offers.len()), Ink::Faint);
+    }
+}
+
+fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
+    let line = padded(line);
+    let ink = if is_chosen { Ink::Selected } else { Ink::Text };
+    let pointer = if is_chosen { paint.glyphs().pointer } else { ' ' };
+    let keys = offer.keys.chars().count() as u16;
+    let keys = if keys + 20 <= line.width { keys } else { 0 };
+    let title = Rect { width: line.width.saturating_sub(keys + 1), ..line };
+    paint.text(title, &format!("{pointer} {}", offer.title), ink);
+    if keys > 0 {
+        paint.right(from_column(line, line.right() - keys), &offer.keys, Ink::Faint);
+    }
+}
+
+/// The box: below header and status, where there is room, so that what they say stays to be seen.
+fn place(area: Rect) -> Rect {
+    let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
+    let place = centred(area, text_width(area) as u16 + 4, height);
+    let below = area.y + 2;
+    if area.bottom() >= below + height { Rect { y: below, ..place } } else { place }
+}
+
+fn list(inner: Rect) -> Rect {
+    let height = inner.height.saturating_sub(1);
+    let help = if height > 4 { HELP_ROWS } else { 0 };
+    Rect { y: inner.y + (inner.height - height), height: height - help, ..inner }
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
 /// `100 µs` and the line.
-pub(super) const GUTTER: u16 = 8;
+pub const GUTTER: u16 = 8;
 
 /// Draws both charts and the axis below.
 pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
@@ -178,13 +178,13 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
 }
 
 /// The vertical axis left of `plot`.
-pub(super) fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
+pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
 
 /// A quantity at the points of a curve, and how it is drawn.
-pub(super) struct Trace<'a> {
+pub struct Trace<'a> {
     /// Its axis.
     pub axis: &'a ValueAxis,
     /// Its value at a point, if it has one there.
@@ -197,7 +197,7 @@ pub(super) struct Trace<'a> {
 
 impl Trace<'_> {
     /// Draws the lines, and the points over them.
-    pub(super) fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
+    pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
         let dots = Dots::of(paint, plot);
         for series in series(over.curve) {
             series.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
@@ -226,7 +226,7 @@ impl Trace<'_> {
     }
 
     /// Draws one point.
-    pub(super) fn dot(&self, paint: &mut Paint, over: &Over, dots: Dots, point: &Point) {
+    pub fn dot(&self, paint: &mut Paint, over: &Over, dots: Dots, point: &Point) {
         let Some((x, up)) = self.place(over, dots, point) else { return };
         let ((x, y), (mark, ink)) = (dots.cell(x, up), (self.mark)(point));
         paint.dot(x, y, mark, ink);
@@ -234,7 +234,7 @@ impl Trace<'_> {
 }
 
 /// The model, where it is one, as a dashed line behind what was measured.
-pub(super) fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
+pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
     let mark = paint.glyphs().target_line;
@@ -265,7 +265,7 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
 }
 
 /// From one round value to another, so that it stands still while the last point wavers.
-pub(super) fn log_axis(low: f64, high: f64) -> ValueAxis {
+pub fn log_axis(low: f64, high: f64) -> ValueAxis {
     ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
 }
 
@@ -292,7 +292,7 @@ fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
         .collect()
 }
 
-pub(super) fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
+pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     let glyph = paint.glyphs().event_line;
     for (value, _, ink) in lines(over) {
@@ -302,7 +302,7 @@ pub(super) fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
 }
 
 /// The names of the vertical lines, below each other: what holds stands before its line, the others behind theirs.
-pub(super) fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
+pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
@@ -321,7 +321,7 @@ pub(super) fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
 const LABEL: u16 = 6;
 
 /// The line below, a mark for each round value, and its label; the name in the gutter, where there is room for it.
-pub(super) fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
+pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
     (area.x..area.right()).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Faint));

@@ -4,19 +4,26 @@
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
+//!
+//! Waits that have no end yet: while a server hangs they grow in the charts, instead of a gap that is filled afterwards.
+//!
+//! The legend of a chart: the name and the figures of each line, right of its end.
+//!
+//! ```text
+//!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
+//!           p99   1.94 ms
+//!  ⠤⠤⠤⠤⠤⠤⠤  p50    583 µs
+//! ```
 
 use ratatui::layout::Rect;
 
-use super::{
-    figures::{NONE, clock},
-    waits,
-};
+use super::figures::{NONE, clock};
 use crate::{
     app::{Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
     session::timeline::{
         CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
     },
-    tui::{Ink, Paint, layout::Columns},
+    tui::{Ink, Paint, layout::Columns, row},
 };
 
 /// What all lanes of a screen share.
@@ -75,14 +82,14 @@ impl<'a> Lanes<'a> {
         let timed = model.charts.timed;
         let mut levels = Measure::ALL.map(|measure| window.levels(measure));
         let pings = window.pings();
-        waits::of_pings(&mut levels[Measure::Ping as usize], &pings);
-        waits::without_parts(&mut levels, &pings);
+        waits_of_pings(&mut levels[Measure::Ping as usize], &pings);
+        without_parts(&mut levels, &pings);
         let subject = model.subject();
         let (latency, heat) = match subject {
             Subject::Load => (window.latency(timed), window.heat(timed)),
             Subject::Server => {
                 let mut round_trips = window.levels_of_pings();
-                waits::of_pings(&mut round_trips, &pings);
+                waits_of_pings(&mut round_trips, &pings);
                 (round_trips, window.heat_of_pings())
             }
         };
@@ -137,7 +144,7 @@ impl<'a> Lanes<'a> {
             let segment = segments.holding_at(axis.start_s(column) + axis.step_s / 2.0);
             timed == Timed::FromDue && segment.is_some_and(|segment| segment.start.knobs.rate.is_some())
         };
-        waits::of_load(&mut self.latency, &self.load, counts_lag);
+        waits_of_load(&mut self.latency, &self.load, counts_lag);
     }
 
     /// The levels of `measure` in each column.
@@ -258,5 +265,108 @@ impl<'a> Lanes<'a> {
         for (n, name) in names.into_iter().enumerate() {
             paint.right(self.value(area, n as u16), name, Ink::Faint);
         }
+    }
+}
+
+/// Shows in round trips what PINGs have been waiting so far.
+pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
+    for (rtt, pings) in round_trips.iter_mut().zip(pings) {
+        let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
+        match pings.wait_beyond(rtt.get(Level::Max)) {
+            Some(wait_ns) if pings.answered == 0 => *rtt = Quantiles::of_wait(wait_ns),
+            Some(wait_ns) => rtt.lift_max(wait_ns),
+            None => {}
+        }
+    }
+}
+
+/// Leaves the parts of pings out where most answers have none.
+pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
+    for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
+        for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
+            if part.is_some() && pings.is_some_and(|pings| pings.lacks_parts()) {
+                *part = Some(Quantiles::default());
+            }
+        }
+    }
+}
+
+/// Shows in the latencies of the load what requests have been waiting so far, where `counts_lag` says so of a column also
+/// those that were due and could not be sent.
+pub fn waits_of_load(
+    latency: &mut [Option<Quantiles>],
+    load: &[Option<LoadCell>],
+    counts_lag: impl Fn(u16) -> bool,
+) {
+    for ((n, latency), load) in (0..).zip(latency).zip(load) {
+        let Some(load) = load else { continue };
+        let longest_ns = latency.and_then(|latency| latency.get(Level::Max));
+        match (latency, load.wait_beyond(longest_ns)) {
+            (_, None) => {}
+            (Some(latency), Some(wait_ns)) if longest_ns.is_some() => latency.lift_max(wait_ns),
+            (latency, Some(wait_ns)) => {
+                let lag_ns = if counts_lag(n) { load.behind_us.saturating_mul(1_000) } else { 0 };
+                *latency = Some(Quantiles::of_wait(wait_ns.max(lag_ns)));
+            }
+        }
+    }
+}
+
+/// A line's place in the legend.
+pub struct Entry<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it draws with, where colours do not tell.
+    pub mark: Option<char>,
+    /// How it looks.
+    pub ink: Ink,
+    /// The row in which it ends, from the top; none for one that is not drawn.
+    pub row: Option<u16>,
+    /// Its figures: now, 60 s, segment.
+    pub values: [String; 3],
+}
+
+/// Draws the entries, given from top to bottom, beside a chart of the height of `area`.
+pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
+    let wanted: Vec<_> = entries.iter().map(|entry| entry.row).collect();
+    for (entry, n) in entries.iter().zip(places(area.height, &wanted)) {
+        let line = row(area, n);
+        if let Some(mark) = entry.mark {
+            paint.dot(lanes.names(line).x, line.y, mark, entry.ink);
+        }
+        lanes.name(paint, line, entry.name, entry.ink);
+        lanes.figures(paint, line, &entry.values);
+    }
+}
+
+/// A row for each entry, as near as can be to the one it wants, in their order. What has no wish stands below the one
+/// before it. Of more entries than rows the last share the last.
+fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
+    let mut places: Vec<u16> = Vec::new();
+    for wish in wanted {
+        let least = places.last().map_or(0, |above| above + 1);
+        places.push(wish.map_or(least, |wish| wish.max(least)));
+    }
+    // What was pushed below the last row pushes back.
+    let mut most = rows.saturating_sub(1);
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(most);
+        most = place.saturating_sub(1);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stands_where_its_line_ends_or_as_near_as_the_others_let_it() {
+        let of = |rows, wanted: &[u16]| places(rows, &wanted.iter().map(|n| Some(*n)).collect::<Vec<_>>());
+        assert_eq!(of(11, &[0, 2, 4, 6, 9]), [0, 2, 4, 6, 9]);
+        assert_eq!(of(11, &[0, 0, 0, 6, 6]), [0, 1, 2, 6, 7]);
+        assert_eq!(of(7, &[5, 5, 6, 6, 6]), [2, 3, 4, 5, 6]);
+        assert_eq!(of(2, &[0, 0, 0]), [0, 0, 1]);
+        assert_eq!(places(9, &[Some(0), None, Some(3)]), [0, 1, 3]);
     }
 }

@@ -6,15 +6,42 @@
 //!  ├─ ping, 15 s, ms ─
 //!  │ …
 //! ```
+//!
+//! What the connections of the current segment took to open.
+//!
+//! ```text
+//!  1.21 k/s      p50     p99     max
+//!  connect   45.0 µs  102 µs 1.20 ms
+//!  greeting  88.0 µs  190 µs 1.90 ms
+//! ```
+//!
+//! The parts of a ping: what the kernel says was network and server, and what was this machine's own lateness.
+//!
+//! ```text
+//!  kernel 71.0 µs  receive delay 17.0 µs
+//!  send   2.10 µs  tcp           52.0 µs
+//! ```
 
 use ratatui::layout::Rect;
 
-use super::{knobs, openings, operations, ping_parts, results, spectrum, tables};
+use super::{
+    figures::{NONE, figure, part_figure, written},
+    knobs, results, spectrum,
+    table::{Column, Table, fitting},
+    tables,
+};
 use crate::{
     app::{Model, Subject},
     experiment::Experiment,
-    session::timeline::Reading,
+    probe::Timing,
+    session::{
+        Interval,
+        figures::{self, Row},
+        timeline::{Level, Measure, Reading},
+    },
+    stats::Latency,
     tui::{Ink, Paint, row, wrapped},
+    units,
 };
 
 /// Draws the sections from the top down, as many as there is room for.
@@ -32,8 +59,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         && let Some(after) = segment.start.knobs.reconnect
     {
         let title = format!("reconnect after {after}");
-        let place = section(paint, &mut rest, &title, openings::rows(&segment.total));
-        openings::draw(paint, roomy(place), &segment.total);
+        let place = section(paint, &mut rest, &title, opening_rows(&segment.total));
+        draw_openings(paint, roomy(place), &segment.total);
     }
     if let Some(experiment) = model.experiment() {
         draw_experiment(paint, &mut rest, experiment);
@@ -41,13 +68,13 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let error_rows = tables::error_rows(reading).min(6);
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
-    let parts = ping_parts::rows(reading, area.width.saturating_sub(2));
+    let parts = part_rows(reading, area.width.saturating_sub(2));
     let windows = (parts + 1 + tables::ping_rows(reading).clamp(2, (rest.height / 4).max(5)))
         .min(rest.height.saturating_sub(below + 1));
     let title = format!("ping by {} s, ms", reading.ping_window_s());
     let pings = section(paint, &mut rest, &title, windows);
     let parts = parts.min(pings.height);
-    ping_parts::draw(paint, Rect { height: parts, ..pings }, reading);
+    draw_parts(paint, Rect { height: parts, ..pings }, reading);
     let pings = Rect { y: pings.y + parts, height: pings.height - parts, ..pings };
     tables::pings(paint, pings, reading);
     let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
@@ -102,9 +129,9 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
         // A third of it, and the rest for the distribution, the segments and the events.
-        let rows = (operations::count(reading) as u16).min(rest.height / 3);
+        let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
-        operations::draw(paint, roomy(commands), reading);
+        results::operations(paint, roomy(commands), reading);
         let bars = reading.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
         let title = "service time up to, this segment";
@@ -146,4 +173,102 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
     };
     paint.dot(area.x, area.y, joint, Ink::Faint);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
+}
+
+/// `handshake`, and a blank behind it.
+const NAME: u16 = 10;
+/// `8.85 ms`, and a blank before it.
+const FIGURE: u16 = 8;
+/// The figures of a stage, the most needed first.
+const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::Max];
+
+/// How many rows there are.
+pub fn opening_rows(total: &Interval) -> u16 {
+    1 + stages(total).count() as u16
+}
+
+fn stages(total: &Interval) -> impl Iterator<Item = (&'static str, &Latency)> {
+    total.opening.stages().into_iter().filter(|(_, took)| !took.is_empty())
+}
+
+/// Draws how many open a second, and a row for each stage.
+pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
+    let fit = fitting(area.width.saturating_sub(NAME), LEVELS.map(|_| FIGURE));
+    let levels = (1..=fit).map(|n| Column::right(n, FIGURE));
+    let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(levels));
+    let pace = written(figures::OPENED_PER_S, &Row::of_interval(total)) + "/s";
+    table.write(paint, 0, |key, _| match key {
+        0 => (pace.clone(), Ink::Strong),
+        n => (LEVELS[n - 1].name().to_owned(), Ink::Faint),
+    });
+    for (n, (name, took)) in stages(total).enumerate() {
+        table.write(paint, n as u16 + 1, |key, _| match key {
+            0 => (name.to_owned(), Ink::Text),
+            n => (figure(LEVELS[n - 1].of(took)), Ink::Text),
+        });
+    }
+}
+
+/// From this width on, two figures with their names fit beside each other.
+const WIDE: u16 = 32;
+
+/// From this width on, their names fit in full.
+const ROOM_FOR_NAMES: u16 = 37;
+
+/// How many rows the parts need in this width.
+pub fn part_rows(reading: &Reading, width: u16) -> u16 {
+    match reading.ping_timing() {
+        None => 0,
+        Some(Timing::Kernel) if width >= WIDE => 2,
+        Some(_) => 1,
+    }
+}
+
+/// The medians of the last second, or why there are none: answers that a stalled server gave all at once have no parts,
+/// and those that have some do not stand for them.
+pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
+    if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
+        paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);
+        return;
+    }
+    let pings = reading.pings_now();
+    let median = |measure| part_figure(reading.recent(measure).now(), pings);
+    let (send, kernel, receive) =
+        (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
+    if area.width < WIDE {
+        if pings.lacks_parts() {
+            let left_out = format!("{} of {} left out", pings.left_out, pings.answered);
+            paint.text(row(area, 0), &left_out, Ink::Faint);
+        } else {
+            // The kernel's part has a lane.
+            figures(paint, row(area, 0), &[("receive delay", &receive)]);
+        }
+        return;
+    }
+    let tcp = reading
+        .ping_tcp()
+        .map_or_else(|| NONE.to_owned(), |tcp| units::latency(u64::from(tcp.rtt_us) * 1_000));
+    let (receive_name, tcp_name) = if area.width >= ROOM_FOR_NAMES {
+        ("receive delay", "tcp          ")
+    } else {
+        ("receive", "tcp    ")
+    };
+    figures(paint, row(area, 0), &[("kernel", &kernel), (receive_name, &receive)]);
+    if area.height >= 2 && pings.lacks_parts() {
+        let left_out = format!("{} of {} answers left out", pings.left_out, pings.answered);
+        paint.text(row(area, 1), &left_out, Ink::Faint);
+    } else if area.height >= 2 {
+        figures(paint, row(area, 1), &[("send  ", &send), (tcp_name, &tcp)]);
+    }
+}
+
+/// Each with its name, in columns.
+fn figures(paint: &mut Paint, line: Rect, named: &[(&str, &str)]) {
+    let mut parts = Vec::new();
+    for (name, value) in named {
+        let gap = if parts.is_empty() { "" } else { "  " };
+        parts.push((format!("{gap}{name} "), Ink::Faint));
+        parts.push((format!("{value:>7}"), Ink::Text));
+    }
+    paint.parts(line, &parts);
 }

@@ -6,17 +6,29 @@
 //!  p99.9     1.90 ms  2.40 ms  1.88 ms        –
 //! ```
 //! A percentile with fewer than ten samples above it is `–`, never a guess.
+//!
+//! The percentile curve: latency over the percentile, the tail stretched, a line for each distribution.
+//!
+//! ```text
+//!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
+//!         │          ┊        ⣀⡠┊⠤⠤⠒⠒⠊⠉    GET
+//!    1 ms ┤      ⣀⣀⡠⠤┊⠤⠒⠒⠉⠉⠉   ┊
+//!         ┼──────────┊──────────┊──────────
+//!         0 %       90 %       99 %     99.9 %
+//! ```
+//! A line ends where fewer than ten samples lie above: what follows would be single requests.
+
+use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
 use super::{
-    curve::Series,
-    figures::{NONE, figure},
+    figures::{NONE, decade, figure},
     table::{Column, Table, fitting},
 };
 use crate::{
-    stats::{Latency, PERCENTILES},
-    tui::{Ink, Paint, cut},
+    stats::{Latency, PERCENTILES, curve},
+    tui::{Dots, Ink, LogScale, Paint, cut, row},
     units,
 };
 
@@ -33,7 +45,7 @@ pub fn width(columns: usize) -> u16 {
 }
 
 /// Draws the columns that fit, the first of them first.
-pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
+pub fn draw_table(paint: &mut Paint, area: Rect, series: &[Series]) {
     let fit = fitting(area.width.saturating_sub(NAME), series.iter().map(|_| COLUMN));
     let figures: Vec<_> = series.iter().map(|one| figures(&one.latency)).collect();
     // The names in the first column, then a distribution in each.
@@ -71,6 +83,177 @@ fn figures(latency: &Latency) -> Vec<String> {
     [known(latency.min_ns())].into_iter().chain(percentiles).chain(rest).collect()
 }
 
+/// A distribution with its name.
+pub struct Series<'a> {
+    /// Its name, `service` or `GET`.
+    pub name: String,
+    /// What it draws with where there is no braille.
+    pub letter: char,
+    /// How it looks.
+    pub ink: Ink,
+    /// Whether it is only there to be compared with.
+    pub is_ghost: bool,
+    /// What was measured.
+    pub latency: Cow<'a, Latency>,
+}
+
+/// `100 µs` and a blank, then the axis.
+const GUTTER: u16 = 8;
+
+/// Draws the axes and the lines, the first of them on top.
+pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
+    if area.height < 4 || area.width < GUTTER + 8 {
+        return;
+    }
+    let plot = Rect { x: area.x + GUTTER, y: area.y, width: area.width - GUTTER, height: area.height - 2 };
+    let most = series.iter().map(|one| one.latency.count()).max().unwrap_or(0);
+    if most == 0 {
+        paint.text(row(plot, plot.height / 2), "nothing measured in this stretch", Ink::Faint);
+        return;
+    }
+    let nines = curve::nines_for(most);
+    let dots = Dots::of(paint, plot);
+    let steps = dots.columns().into();
+    let curves: Vec<_> = series.iter().map(|one| one.latency.curve(nines, steps)).collect();
+    let scale = scale(curves.iter().flatten().flatten().copied());
+    latency_axis(paint, plot, scale);
+    let ends: Vec<_> = series
+        .iter()
+        .zip(&curves)
+        .rev()
+        .map(|(one, curve)| (one, line(paint, dots, one, &heights(dots, scale, curve))))
+        .collect();
+    percentile_axis(paint, plot, nines);
+    for (one, end) in ends.into_iter().rev() {
+        if let Some((x, y)) = end {
+            label(paint, plot, one, x, y);
+        }
+    }
+}
+
+/// The height of each step from the bottom, in dots.
+fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
+    curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
+}
+
+/// Draws one line; the cell in which it ends.
+fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
+    let mut before = None;
+    let mut end = None;
+    for (n, height) in (0..).zip(heights) {
+        let Some(height) = *height else { break };
+        // A ghost is dashed: two dots of four.
+        let is_gap = series.is_ghost && n % 4 > 1;
+        let low = before.map_or(height, |before: u16| (before + 1).min(height));
+        for up in low..=height {
+            if !is_gap {
+                dots.draw(paint, (n, up), series.letter, series.ink);
+            }
+            end = Some(dots.cell(n, up));
+        }
+        before = Some(height);
+    }
+    end
+}
+
+/// Its name behind the end of a line; where there is no room for that, above or below it.
+fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
+    let length = series.name.chars().count() as u16;
+    let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
+    let is_free = |(from, y): &(u16, u16)| {
+        let inside = (plot.top()..plot.bottom()).contains(y);
+        inside && (from - 1..from + length).all(|x| is_blank(paint, x, *y))
+    };
+    let rows = [y, y + 1, y.saturating_sub(1), y + 2, y.saturating_sub(2)];
+    if let Some((x, y)) = rows.map(|y| ((x + 2).min(last), y)).into_iter().find(is_free) {
+        paint.text(Rect { x, y, width: length, height: 1 }, &series.name, series.ink);
+    }
+}
+
+/// Nothing but the grid stands there.
+fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
+    let grid = paint.glyphs().border_line;
+    paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
+}
+
+/// From this height on, what lies between the decades has labels, too.
+const LABELLED_STEPS: u16 = 20;
+
+/// 1, 2 and 5 of each decade, ascending, to a hundred hours.
+fn round_steps() -> impl Iterator<Item = u64> {
+    (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
+}
+
+/// The scale between round steps that holds all values, at least a decade.
+fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
+    let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
+        return LogScale::covering(std::iter::empty());
+    };
+    let lowest_ns = round_steps().take_while(|ns| *ns <= lowest.max(1)).last().unwrap_or(1);
+    let needed = highest.max(lowest_ns.saturating_mul(10));
+    LogScale { lowest_ns, highest_ns: round_steps().find(|ns| *ns >= needed).unwrap_or(needed) }
+}
+
+fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
+    let glyphs = paint.glyphs();
+    let x = plot.x - 1;
+    for y in plot.top()..plot.bottom() {
+        paint.dot(x, y, glyphs.vertical, Ink::Faint);
+    }
+    let mut free_below = plot.bottom();
+    for ns in round_steps().filter(|ns| (scale.lowest_ns..=scale.highest_ns).contains(ns)) {
+        let y = plot.bottom() - (scale.step(ns, plot.height.into()) as u16).min(plot.height);
+        // A blank row between two labels, and decades before what lies between.
+        let is_decade = 10_u64.pow(ns.ilog10()) == ns;
+        if y >= free_below || !is_decade && plot.height < LABELLED_STEPS {
+            continue;
+        }
+        free_below = y.saturating_sub(1);
+        let place = Rect { x: x.saturating_sub(GUTTER - 1), y, width: GUTTER - 1, height: 1 };
+        paint.right(place, &decade(ns), Ink::Faint);
+        paint.dot(x, y, glyphs.tick, Ink::Faint);
+    }
+}
+
+/// The line below, a mark for each nine, and its percentile.
+fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
+    let glyphs = paint.glyphs();
+    let y = plot.bottom();
+    for x in plot.x - 1..plot.right() {
+        paint.dot(x, y, glyphs.horizontal, Ink::Faint);
+    }
+    paint.dot(plot.x - 1, y, glyphs.origin, Ink::Faint);
+    let labels = Rect { y: y + 1, height: 1, ..plot };
+    let mut free_from = plot.x - 1;
+    let half = curve::nines_of(0.5);
+    let whole = (0..=nines).map(f64::from);
+    let marks = whole.flat_map(|n| if n == 0.0 { vec![n, half] } else { vec![n] });
+    for mark in marks {
+        let share = mark / f64::from(nines);
+        let x = (plot.x + (share * f64::from(plot.width)).round() as u16).min(plot.right() - 1);
+        if mark > 0.0 && x + 1 < plot.right() {
+            (plot.top()..=y).for_each(|y| {
+                paint.behind(x, y, glyphs.border_line, Ink::Faint);
+            });
+            paint.dot(x, y, glyphs.border, Ink::Faint);
+        }
+        let text = percentile(mark);
+        let length = text.chars().count() as u16;
+        let from = if mark == 0.0 { plot.x } else { x.saturating_sub(length / 2) };
+        let from = from.min(labels.right().saturating_sub(length));
+        if from > free_from || mark == 0.0 {
+            paint.text(Rect { x: from, width: length, ..labels }, &text, Ink::Faint);
+            free_from = from + length;
+        }
+    }
+}
+
+/// `50 %`, `99.9 %`: as many digits as the nines need.
+fn percentile(nines: f64) -> String {
+    let digits = (nines as usize).saturating_sub(2);
+    format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +272,22 @@ mod tests {
             ("1.00 ms", NONE, "1.00 ms")
         );
         assert_eq!(of("samples"), "500");
+    }
+
+    #[test]
+    fn the_scale_ends_at_round_steps_and_holds_a_decade() {
+        let ends = |values: &[u64]| {
+            let LogScale { lowest_ns, highest_ns } = scale(values.iter().copied());
+            (lowest_ns, highest_ns)
+        };
+        assert_eq!(ends(&[11_900, 24_000_000]), (10_000, 50_000_000));
+        assert_eq!(ends(&[300_000, 310_000]), (200_000, 2_000_000));
+        assert_eq!(ends(&[0]), (1, 10));
+    }
+
+    #[test]
+    fn a_percentile_is_written_with_its_nines() {
+        let texts = [0.0, curve::nines_of(0.5), 1.0, 2.0, 3.0, 4.0, 6.0].map(percentile);
+        assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.9999 %"]);
     }
 }

@@ -5,20 +5,32 @@
 //!    2 clients 200      119 k 1.39 ms 3.51 ms
 //!    1 50×1            74.2 k  508 µs 2.50 ms
 //! ```
+//!
+//! The operations of the current segment, the most asked for first; of more than there is room for the others in one line.
+//!
+//! ```text
+//! ─ operations 3 to 6 of 20 by ops/s; J, K   ops/s     p50     p99
+//!     user-read                             11.9 k  139 µs  351 µs
+//!     …
+//!     16 others                             74.2 k  150 µs  350 µs
+//! ```
+
+use std::ops::Range;
 
 use ratatui::layout::Rect;
 
 use super::{
     figures::{NONE, written},
-    table::{Column, Table, fitting},
+    table::{Column, Table, fitting, from},
 };
 use crate::{
     print::segment_words,
     session::{
+        OperationInterval,
         figures::{self, Figure, Row, Unit},
         timeline::Reading,
     },
-    tui::{Ink, Paint},
+    tui::{Ink, Paint, row},
 };
 
 /// The figures of a row with their widths, a blank before each, the most needed first: `99.9 k`, `8.85 ms`.
@@ -105,6 +117,79 @@ pub(super) fn table(area: Rect) -> Table<Key> {
     Table::new(area, first.into_iter().chain(figures))
 }
 
+/// So many are told by a column each where latency is told by columns; more have a table.
+pub const FEW: usize = 4;
+/// Their names have so much at the most, so that the eye finds their figures: three times that of a segment.
+const WIDEST: u16 = 80;
+
+/// Draws the headings and the operations, as many as there is room for.
+pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let table = table(area);
+    table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
+    operation_rows(paint, area, reading, 0);
+}
+
+/// The same under a rule that says which are shown, from the one at place `first` on, as far as there are so many.
+pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
+    if area.height == 0 {
+        return;
+    }
+    let area = Rect { width: area.width.min(WIDEST), ..area };
+    let all = count(reading);
+    let shown = shown(first, all, area.height);
+    let title = match shown.len() {
+        whole if whole == all => format!("{all} operations by ops/s"),
+        _ => format!("operations {} to {} of {all} by ops/s; J, K", shown.start + 1, shown.end),
+    };
+    let table = table(area);
+    let names = table.cell(0, Key::What).area;
+    paint.rule(Rect { width: names.right().saturating_sub(area.x), ..row(area, 0) }, &title);
+    table.write(paint, 0, |key, _| match key {
+        Key::Figure(_) => (key.heading("", ""), Ink::Faint),
+        _ => (String::new(), Ink::Faint),
+    });
+    operation_rows(paint, area, reading, first);
+}
+
+fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
+    let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
+    let all = total.busiest();
+    let shown = shown(first, all.len(), area.height);
+    let table = table(area);
+    let mut write = |n: u16, name: &str, part: &OperationInterval, ink: Ink| {
+        let figures = Row::of_interval(total).of_operation(part);
+        table.write(paint, n, |key, _| match key {
+            Key::Number => (String::new(), ink),
+            Key::What => (name.to_owned(), ink),
+            Key::Figure(n) => cell(n, &figures, ink),
+        });
+    };
+    for (n, (label, part)) in (1..).zip(&all[shown.clone()]) {
+        write(n, label, part, Ink::Text);
+    }
+    let hidden = all.len() - shown.len();
+    if hidden > 0 {
+        let others = all.iter().enumerate().filter(|(n, _)| !shown.contains(n)).map(|(_, (_, part))| *part);
+        write(
+            shown.len() as u16 + 1,
+            &format!("{hidden} others"),
+            &OperationInterval::sum(others),
+            Ink::Faint,
+        );
+    }
+}
+
+/// Those of `all` that have a row of their own below the heading; the last row is that of the others where not all have.
+fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
+    let room = height.saturating_sub(1);
+    if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }
+}
+
+/// How many operations the current segment has sent.
+pub fn count(reading: &Reading) -> usize {
+    reading.segment().map_or(0, |segment| segment.total.commands.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +212,12 @@ mod tests {
         assert_eq!(of(MIN_WIDTH), (1, WHAT));
         assert_eq!((of(40).0, of(60).0), (3, 5));
         assert_eq!(of(10), (0, 6));
+    }
+
+    #[test]
+    fn what_has_no_row_of_its_own_leaves_one_for_the_others() {
+        assert_eq!((shown(0, 5, 6), shown(3, 5, 6)), (0..5, 0..5));
+        assert_eq!((shown(0, 20, 6), shown(3, 20, 6), shown(99, 20, 6)), (0..4, 3..7, 16..20));
+        assert_eq!((shown(0, 20, 0), shown(0, 20, 2)), (0..0, 0..0));
     }
 }

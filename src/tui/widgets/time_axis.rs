@@ -1,11 +1,26 @@
 //! The time axis below the lanes: segments, events and marks, and below them moments of the session.
+//!
+//! What happened, below the charts: a sign for each occurrence at its moment, and its word where there is room.
+//!
+//! ```text
+//!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
+//!      ◆slow 14 ms    ▲fork   ✕load lost  ●back
+//! ```
+//! Where two want one place, the more pressing one has it: its sign first, then its word, then a shorter word.
+//!
+//! What happened in the stretch that the charts show: its columns, its lines through them, and what made the longest
+//! request of a column so long.
+
+use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, event_lane, figures::clock};
+use super::{Lanes, figures::clock};
 use crate::{
-    app::Kind,
-    tui::{Ink, Paint, row},
+    app::{Kind, Occurrence},
+    diagnose::{Cause, Delay},
+    session::timeline::{Level, Measure, Timed, Worst},
+    tui::{Glyphs, Ink, Paint, row},
 };
 
 /// The least columns between the beginnings of two labels.
@@ -24,20 +39,20 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     paint.rule(row(area, 0), "");
     let plot = |n| lanes.plot(row(area, n));
     if area.height < 3 {
-        event_lane::draw(paint, plot(0), lanes, |_| true);
+        event_lane(paint, plot(0), lanes, |_| true);
     } else {
-        event_lane::draw(paint, plot(0), lanes, |kind| kind == Kind::Segment);
+        event_lane(paint, plot(0), lanes, |kind| kind == Kind::Segment);
         paint.text(Rect { x: area.x + 1, ..row(area, 1) }, "events", Ink::Text);
-        event_lane::draw(paint, plot(1), lanes, |kind| kind != Kind::Segment);
+        event_lane(paint, plot(1), lanes, |kind| kind != Kind::Segment);
     }
     if area.height > 1 {
-        moments(paint, plot(area.height - 1), lanes);
+        times(paint, plot(area.height - 1), lanes);
     }
 }
 
 /// Moments of the session, as the header, the events and the ping windows write them; each begins in the column
 /// of its second.
-fn moments(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
     let every_s = usual.unwrap_or_else(|| (axis.step_s * LABEL_EVERY / 86_400.0).ceil() * 86_400.0);
@@ -50,5 +65,221 @@ fn moments(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         if text.len() <= room.width.into() {
             paint.text(room, &text, Ink::Faint);
         }
+    }
+}
+
+/// Draws those of the lanes' occurrences that `shown` lets pass into one row.
+pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
+    let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
+    let row = laid(plot.width.into(), &placed, paint.glyphs());
+    for (x, cell) in (plot.left()..plot.right()).zip(row) {
+        if let Some((character, ink)) = cell {
+            paint.dot(x, plot.y, character, ink);
+        }
+    }
+}
+
+/// How an occurrence looks.
+pub fn ink(kind: Kind) -> Ink {
+    match kind {
+        Kind::Lost | Kind::Error => Ink::Bad,
+        Kind::Stall | Kind::Slow | Kind::Eviction => Ink::Warn,
+        Kind::Back => Ink::Good,
+        Kind::Mark | Kind::Segment => Ink::Strong,
+        Kind::Fork | Kind::Other => Ink::Text,
+    }
+}
+
+/// Its sign.
+pub fn sign(kind: Kind, glyphs: &Glyphs) -> char {
+    match kind {
+        Kind::Lost | Kind::Error => glyphs.lost,
+        Kind::Stall | Kind::Slow => glyphs.slow,
+        Kind::Mark => glyphs.mark,
+        Kind::Fork => glyphs.fork,
+        Kind::Eviction => glyphs.eviction,
+        Kind::Back => glyphs.back,
+        Kind::Segment => glyphs.border,
+        Kind::Other => glyphs.event,
+    }
+}
+
+type LaneRow = Vec<Option<(char, Ink)>>;
+
+fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow {
+    let mut row: LaneRow = vec![None; width];
+    let mut order: Vec<_> = placed.to_vec();
+    order.sort_by_key(|(_, occurrence)| occurrence.kind);
+    let mut signed = Vec::new();
+    for (column, occurrence) in order {
+        let Some(cell) = row.get_mut(usize::from(*column)) else { continue };
+        if cell.is_none() {
+            *cell = Some((sign(occurrence.kind, glyphs), ink(occurrence.kind)));
+            signed.push((usize::from(*column), occurrence));
+        }
+    }
+    for (column, occurrence) in signed {
+        let ink = if occurrence.kind == Kind::Segment { Ink::Text } else { ink(occurrence.kind) };
+        let place = words(occurrence.kind, &occurrence.word)
+            .into_iter()
+            .find_map(|word| Some((room(&row, column, &word)?, word)));
+        if let Some((first, word)) = place {
+            word.chars().zip(first..).for_each(|(character, at)| row[at] = Some((character, ink)));
+        }
+    }
+    row
+}
+
+/// Longer words say no more at a glance.
+const LONGEST: usize = 24;
+
+/// `word` whole, and shorter: without what stands behind a comma, and at last its first word; of a segment its number.
+fn words(kind: Kind, word: &str) -> Vec<String> {
+    let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
+    let blanks = word.match_indices(' ').map(|(at, _)| at);
+    let last = blanks.take(if kind == Kind::Segment { 2 } else { 1 }).last();
+    let words = std::iter::once(word).chain(commas).chain(last.map(|at| &word[..at]));
+    words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
+}
+
+/// Where `word` fits beside the sign at `column`: behind it, or else before it. A blank parts it
+/// from what stands next.
+fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
+    let length = word.chars().count();
+    let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
+    let behind = column + 1;
+    if behind + length <= row.len() && is_free(behind, (behind + length + 1).min(row.len())) {
+        return Some(behind);
+    }
+    let before = column.checked_sub(length)?;
+    is_free(before.saturating_sub(1), column).then_some(before)
+}
+
+/// One column in so many may have the line of an event.
+const FEW_LINES: u16 = 5;
+
+impl Lanes<'_> {
+    /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
+    /// column that ends with it, and so does an event; a segment begins with its column.
+    pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
+        let axis = self.axis;
+        let known_s = self.reading.known_s();
+        let mut occurred = Vec::new();
+        for event in self.window.events().filter(|event| event.t_s <= known_s) {
+            occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
+        }
+        for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
+            occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
+        }
+        for segment in Occurrence::segments(self.reading) {
+            occurred.extend(axis.column(segment.t_s).map(|column| (column, segment)));
+        }
+        for stall in self.window.stalls(self.levels(Measure::Service)) {
+            let column = stall.column as u16;
+            let cause = self.longest(column).map(|(_, cause)| cause);
+            occurred.push((column, Occurrence::stall(axis.start_s(column) + axis.step_s, stall.ns, cause)));
+        }
+        occurred
+    }
+
+    /// What made the longest request of a column so long, or the longest ping where there was no load; and that.
+    pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
+        let measure = match self.timed {
+            Timed::FromDue => Measure::Response,
+            Timed::FromWrite => Measure::Service,
+        };
+        let worst = |measure| self.window.worst(measure, column.into());
+        let of_load = [measure, Measure::Service].into_iter().find_map(worst);
+        let (delay, worst) = match of_load {
+            Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
+            None => {
+                let worst = worst(Measure::Ping)?;
+                let usual_ns = Level::P50.of(self.reading.ping().minute());
+                (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
+            }
+        };
+        self.cause(delay).map(|cause| (worst, cause))
+    }
+
+    /// What made something take long, as far as is known.
+    fn cause(&self, delay: Delay) -> Option<Cause> {
+        let known_s = self.reading.known_s();
+        let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
+        Cause::of(delay, events)
+    }
+
+    /// Draws the moments of the event lane as lines through what `plot` leaves blank. So many events that their lines
+    /// would hide the picture have none.
+    pub fn lines(&self, paint: &mut Paint, plot: Rect) {
+        let glyphs = paint.glyphs();
+        let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
+        let lined = |occurrence: &Occurrence| !matches!(occurrence.kind, Kind::Segment | Kind::Stall);
+        let events: BTreeSet<u16> =
+            self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
+        let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
+        let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
+        if events.len() <= usize::from(plot.width / FEW_LINES) {
+            lines.extend(events.into_iter().map(|column| (column, glyphs.event_line)));
+        }
+        for (column, glyph) in lines {
+            let x = plot.x + column;
+            for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {
+                paint.behind(x, y, glyph, Ink::Faint);
+            }
+        }
+    }
+
+    /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.
+    pub fn outages(&self, paint: &mut Paint, plot: Rect) {
+        let (outages, glyph) = (self.reading.timeline().outages(), paint.glyphs().outage);
+        for column in 0..plot.width.min(self.axis.columns) {
+            if outages.touch(self.axis.start_s(column), self.axis.start_s(column + 1)) {
+                (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::{Colours, GlyphSet, Theme};
+
+    fn text(width: usize, placed: &[(u16, Kind, &str)]) -> String {
+        let placed: Vec<_> = placed
+            .iter()
+            .map(|(column, kind, word)| {
+                let (word, sentence) = ((*word).to_owned(), String::new());
+                (*column, Occurrence { t_s: 0.0, kind: *kind, word, sentence })
+            })
+            .collect();
+        let glyphs = Theme::new(Colours::Mono, GlyphSet::Ascii).glyphs();
+        let row = laid(width, &placed.iter().collect::<Vec<_>>(), glyphs);
+        row.into_iter().map(|cell| cell.map_or(' ', |(c, _)| c)).collect::<String>().trim_end().to_owned()
+    }
+
+    #[test]
+    fn words_give_way_by_what_presses_most() {
+        let (slow, fork) = ((2, Kind::Slow, "slow 14.2 ms"), (9, Kind::Fork, "fork"));
+        assert_eq!(text(30, &[slow]), "  !slow 14.2 ms");
+        assert_eq!(text(30, &[fork, slow]), "  !slow  ^fork");
+        assert_eq!(text(30, &[(2, Kind::Back, "back"), (2, Kind::Lost, "lost")]), "  Xlost");
+        assert_eq!(text(30, &[slow, (4, Kind::Lost, "lost")]), "  ! Xlost");
+    }
+
+    #[test]
+    fn where_there_is_no_room_behind_its_sign_the_word_stands_before_it() {
+        let (stall, fork) = ((10, Kind::Stall, "stall 1.00 s"), (16, Kind::Fork, "fork"));
+        assert_eq!(text(30, &[stall, fork]), "     stall!     ^fork");
+        assert_eq!(text(20, &[(18, Kind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
+        assert_eq!(text(4, &[(3, Kind::Fork, "fork")]), "   ^");
+    }
+
+    #[test]
+    fn a_segment_is_told_by_its_number_at_least() {
+        let segments =
+            [(0, Kind::Segment, "seg 2 50×1"), (7, Kind::Segment, "seg 3 clients 200, reads 50 %")];
+        assert_eq!(text(32, &segments), "|seg 2 |seg 3 clients 200");
+        assert_eq!(text(14, &segments), "|seg 2 |seg 3");
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     app::{Pane, Screen},
     session::Segment,
     stats::{Latency, Recorder, fixture::latency_of},
-    tui::theme::{Ink, ground::Ground},
+    tui::theme::{Ink, colours::Ground},
 };
 
 /// 25 000 requests around `median_us`, of which some take up to eight times as long, and so many a second.
