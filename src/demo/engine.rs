@@ -3,16 +3,16 @@
 //! It knows no sockets. The time that a command took is from the end of the one before it (or the wake-up of the
 //! event loop) to its own end, so one reading of the clock a command is enough.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, find};
-use super::failure::Failure;
-use super::faults::{Occasion, Script, Treatment};
-use super::reply::{Protocol, Reply};
-use super::request::Arguments;
-use super::state::{Config, Session, State};
-use super::stop::Stop;
+use super::{
+    commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, find},
+    faults::{Occasion, Script, Treatment},
+    reply::{Failure, Protocol, Reply},
+    request::Arguments,
+    state::{Config, Session, State},
+    stop::Stop,
+};
 
 /// The state, the commands on it, and the script of faults.
 pub struct Engine {
@@ -144,8 +144,10 @@ impl Engine {
 mod tests {
     use std::time::Duration;
 
-    use crate::demo::commands::testing::TestServer;
-    use crate::demo::faults::{Damage, Script};
+    use crate::demo::{
+        commands::testing::TestServer,
+        faults::{Damage, Script},
+    };
 
     fn with_faults(faults: &[&str]) -> TestServer {
         TestServer::with("", Script::new(faults.iter().map(|fault| fault.parse().unwrap()).collect(), 1))

@@ -17,10 +17,7 @@ mod commands;
 mod connection;
 mod engine;
 mod event_loop;
-mod failure;
 mod faults;
-mod glob;
-mod outbox;
 mod reply;
 mod request;
 mod server;
@@ -28,8 +25,8 @@ mod state;
 mod stop;
 mod store;
 
-pub(crate) use faults::Fault;
-pub use server::{Error, Handle, Options, Server};
+pub(crate) use self::faults::Fault;
+pub use self::server::{Error, Handle, Options, Server};
 
 /// The Redis whose commands and words it follows.
 const REDIS_VERSION: &str = "7.0.15";

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::failure::Failure;
+use super::reply::Failure;
 
 /// The most arguments of one request.
 const MAX_ARGUMENTS: i64 = 1 << 20;

@@ -3,11 +3,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::call::{float, index_range};
-use super::{Call, Outcome};
-use crate::demo::failure::Failure;
-use crate::demo::reply::{Protocol, Reply};
-use crate::demo::store::{Hash, Kind, List, Set, SortedSet, Stream};
+use super::{Call, Outcome, float, index_range};
+use crate::demo::{
+    reply::{Failure, Protocol, Reply},
+    store::{Hash, Kind, List, Set, SortedSet, Stream},
+};
 
 pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
     let items = call.arguments.from(2);

@@ -1,12 +1,19 @@
 //! INFO, with the field names of Redis: those that redyno reads, and what a person looks for.
+//!
+//! What the server's thread and process cost the machine.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
+
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
 
 use super::{COMMANDS, Call, Outcome};
-use crate::clock::SECOND_NS;
-use crate::demo::REDIS_VERSION;
-use crate::demo::state::system;
-use crate::demo::store::Database;
+use crate::{
+    clock::SECOND_NS,
+    demo::{REDIS_VERSION, store::Database},
+};
 
 /// What gives a section's lines.
 type Lines = fn(&Call<'_>) -> String;
@@ -59,7 +66,7 @@ fn clients(call: &Call<'_>) -> String {
 /// `used_memory` is the data alone, as the built-in server counts it; it may live in the load's own process.
 fn memory(call: &Call<'_>) -> String {
     let used = call.state.used_bytes();
-    let resident = system::resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
+    let resident = resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
     format!(
         "used_memory:{used}\n{}used_memory_peak:{}\nmaxmemory:{}\nmaxmemory_policy:{}\n",
         resident.unwrap_or_default(),
@@ -106,7 +113,7 @@ fn stats(call: &Call<'_>) -> String {
 
 /// The server is one thread, which may live in the load's process: its own time is given, not the process's.
 fn cpu(_: &Call<'_>) -> String {
-    let [system, user] = system::thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
+    let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
         "used_cpu_sys:{system}\nused_cpu_user:{user}\nused_cpu_sys_main_thread:{system}\n\
          used_cpu_user_main_thread:{user}\n"
@@ -145,8 +152,28 @@ fn keyspace(call: &Call<'_>) -> String {
     databases.map(line).collect()
 }
 
+/// CPU time of the calling thread in the kernel and outside it; where the system cannot tell (macOS), of the process.
+/// Zero if it tells neither.
+pub fn thread_cpu() -> [Duration; 2] {
+    #[cfg(target_os = "linux")]
+    const WHO: UsageWho = UsageWho::RUSAGE_THREAD;
+    #[cfg(not(target_os = "linux"))]
+    const WHO: UsageWho = UsageWho::RUSAGE_SELF;
+    let duration = |time: TimeVal| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000);
+    getrusage(WHO).map_or([Duration::ZERO; 2], |usage| [usage.system_time(), usage.user_time()].map(duration))
+}
+
+/// Bytes of this process in memory, as `/proc` tells; `None` where there is none.
+pub fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kb: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kb * 1024)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::demo::commands::testing::TestServer;
 
     #[test]
@@ -207,5 +234,20 @@ mod tests {
         assert!(stats.contains("keyspace_hits:2\nkeyspace_misses:1\n"), "{stats}");
         let keyspace = server.ask("INFO keyspace");
         assert!(keyspace.contains("db0:keys=1,expires=1\n"), "{keyspace}");
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work() {
+        let total = |times: [Duration; 2]| times.iter().sum::<Duration>();
+        let before = total(thread_cpu());
+        let mut sum = 0_u64;
+        // Bounded by work and not by time: one turn is far below a microsecond.
+        for n in 0..500_000_000_u64 {
+            sum = std::hint::black_box(sum.wrapping_add(n));
+            if n % 1_000_000 == 0 && total(thread_cpu()) > before {
+                return;
+            }
+        }
+        panic!("no CPU time was counted");
     }
 }

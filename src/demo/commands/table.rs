@@ -2,10 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::{Call, Outcome, collections, config, connection, info, keys, logs, strings, transactions};
-use crate::demo::failure::Failure;
-use crate::demo::request::Arguments;
-use crate::demo::store::{Hash, List, Map, Set};
+use super::{Call, Outcome, collections, connection, info, keys, logs};
+use crate::demo::{
+    reply::Failure,
+    request::Arguments,
+    store::{Hash, List, Map, Set},
+};
 
 /// A load sends it; faults without a command's name strike these.
 pub const LOAD: u8 = 1;
@@ -63,12 +65,12 @@ const fn row(
 
 /// All commands. The order gives them their ids.
 pub static COMMANDS: &[Command] = &[
-    row("get", (2, 2), LOAD, strings::get),
-    row("set", (3, ANY), GROW, strings::set),
-    row("setex", (4, 4), GROW, strings::setex),
-    row("mset", (3, ANY), GROW, strings::mset),
-    row("mget", (2, ANY), LOAD, strings::mget),
-    row("incr", (2, 2), GROW, strings::increment),
+    row("get", (2, 2), LOAD, keys::get),
+    row("set", (3, ANY), GROW, keys::set),
+    row("setex", (4, 4), GROW, keys::setex),
+    row("mset", (3, ANY), GROW, keys::mset),
+    row("mget", (2, ANY), LOAD, keys::mget),
+    row("incr", (2, 2), GROW, keys::increment),
     row("del", (2, ANY), LOAD, keys::remove),
     row("unlink", (2, ANY), LOAD, keys::remove),
     row("exists", (2, ANY), LOAD, keys::exists),
@@ -99,8 +101,8 @@ pub static COMMANDS: &[Command] = &[
     row("zpopmin", (2, 3), LOAD, collections::pop_lowest),
     row("zrange", (4, ANY), LOAD, collections::score_range),
     row("xadd", (5, ANY), GROW, collections::add_entry),
-    row("multi", (1, 1), LOAD | AT_ONCE, transactions::multi),
-    row("exec", (1, 1), LOAD | AT_ONCE, transactions::exec),
+    row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
+    row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
     row("ping", (1, 2), LOAD, connection::ping),
     row("echo", (2, 2), LOAD, connection::echo),
     row("select", (2, 2), 0, connection::select),
@@ -111,9 +113,9 @@ pub static COMMANDS: &[Command] = &[
     row("client|list", (2, 2), 0, connection::client_list),
     row("client|setname", (3, 3), 0, connection::client_setname),
     row("client|setinfo", (4, 4), 0, connection::client_setinfo),
-    row("config|get", (3, ANY), 0, config::get),
-    row("config|set", (4, ANY), SECRET, config::set),
-    row("config|resetstat", (2, 2), 0, config::reset_statistics),
+    row("config|get", (3, ANY), 0, logs::config_get),
+    row("config|set", (4, ANY), SECRET, logs::config_set),
+    row("config|resetstat", (2, 2), 0, logs::reset_statistics),
     row("info", (1, ANY), 0, info::info),
     row("debug|sleep", (3, 3), 0, logs::sleep),
     row("slowlog|get", (2, 3), 0, logs::slowlog_get),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::fault::{Damage, Fault, Kind, Scope, When};
+use super::{Damage, Fault, Kind, Scope, When};
 
 /// One request, as far as faults look at it.
 #[derive(Debug, Clone, Copy)]

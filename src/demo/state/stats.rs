@@ -1,9 +1,12 @@
 //! Counters: calls by command, errors by prefix, bytes.
+//!
+//! How long the runs of a command took, as `LATENCY HISTOGRAM` tells it.
+//!
+//! The slow log.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::durations::DurationCounts;
-use crate::clock::SECOND_NS;
+use crate::{clock::SECOND_NS, demo::request::Arguments};
 
 /// What one command did since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,9 +104,98 @@ impl Stats {
     }
 }
 
+/// Durations counted in buckets that double, with the borders of `LATENCY HISTOGRAM`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DurationCounts {
+    counts: [u64; BUCKETS],
+}
+
+/// From 1 µs to above an hour.
+const BUCKETS: usize = 32;
+
+/// The highest duration in ns that falls into bucket `index`. Redis lists its HDR histogram of two digits at
+/// 1024 ns × 2^n; there a value stands for all up to 1032 × 2^n − 1.
+fn border_ns(index: usize) -> u64 {
+    (1032 << index) - 1
+}
+
+impl DurationCounts {
+    /// Counts one.
+    pub fn add(&mut self, ns: u64) {
+        // 1032 is a little above 2^10: the bit length gives the bucket or the one above it.
+        let guess = (u64::BITS - (ns >> 10).leading_zeros()) as usize;
+        let index = if guess > 0 && ns <= border_ns(guess - 1) { guess - 1 } else { guess };
+        self.counts[index.min(BUCKETS - 1)] += 1;
+    }
+
+    /// The borders in µs of the buckets that hold something, each with how many lie at or below it.
+    pub fn cumulative(&self) -> Vec<(u64, u64)> {
+        let mut total = 0;
+        let mut listed = Vec::new();
+        for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            total += count;
+            listed.push((border_ns(index) / 1000, total));
+        }
+        listed
+    }
+}
+
+/// Arguments kept of a command, and bytes of an argument, as in Redis.
+const KEPT_ARGUMENTS: usize = 32;
+const KEPT_BYTES: usize = 128;
+
+/// A command that took long.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SlowEntry {
+    /// Counts up from 0 and never back.
+    pub id: u64,
+    /// Unix time in seconds.
+    pub at_s: u64,
+    /// How long it took, in µs.
+    pub us: u64,
+    /// What was asked, shortened.
+    pub arguments: Vec<Vec<u8>>,
+    /// Who asked.
+    pub address: String,
+    /// The name that the client gave itself.
+    pub name: String,
+}
+
+/// The slow commands.
+#[derive(Debug, Default)]
+pub struct Slowlog {
+    /// The newest first.
+    pub entries: VecDeque<SlowEntry>,
+    next_id: u64,
+}
+
+impl Slowlog {
+    /// Adds an entry, whose id is given here, and drops the oldest beyond `max_len`.
+    pub fn add(&mut self, entry: SlowEntry, max_len: usize) {
+        self.entries.push_front(SlowEntry { id: self.next_id, ..entry });
+        self.next_id += 1;
+        self.entries.truncate(max_len);
+    }
+}
+
+/// A request as the slow log keeps it: cut where it is long.
+pub fn shortened(arguments: Arguments<'_>) -> Vec<Vec<u8>> {
+    let all = arguments.len();
+    let kept = if all > KEPT_ARGUMENTS { KEPT_ARGUMENTS - 1 } else { all };
+    let cut = |argument: &[u8]| match argument.split_at_checked(KEPT_BYTES) {
+        Some((kept, more)) if !more.is_empty() => {
+            [kept, format!("... ({} more bytes)", more.len()).as_bytes()].concat()
+        }
+        _ => argument.to_vec(),
+    };
+    let more = (kept < all).then(|| format!("... ({} more arguments)", all - kept).into_bytes());
+    arguments.from(0).take(kept).map(cut).chain(more).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo::request::parse;
 
     #[test]
     fn the_rate_is_that_of_the_last_sixteen_samples() {
@@ -116,5 +208,48 @@ mod tests {
         stats.count_error("ERR");
         stats.reset();
         assert_eq!((stats.commands.len(), stats.errors.len(), stats.ops_per_s()), (1, 0, 0.0));
+    }
+
+    #[test]
+    fn durations_fall_into_the_buckets_of_redis() {
+        let borders: Vec<u64> = (0..10).map(|index| border_ns(index) / 1000).collect();
+        assert_eq!(borders, [1, 2, 4, 8, 16, 33, 66, 132, 264, 528]);
+        let mut counts = DurationCounts::default();
+        for ns in [0, 1031, 1032, 2063, 2064, 4127] {
+            counts.add(ns);
+        }
+        assert_eq!(counts.cumulative(), [(1, 2), (2, 4), (4, 6)]);
+        counts.add(u64::MAX);
+        assert_eq!(counts.cumulative().last().map(|(_, total)| *total), Some(7));
+    }
+
+    fn short(request: &str) -> Vec<String> {
+        let line = format!("{request}\n");
+        let mut spans = Vec::new();
+        parse(line.as_bytes(), &mut spans).unwrap();
+        let short = shortened(Arguments { bytes: line.as_bytes(), spans: &spans });
+        short.into_iter().map(|word| String::from_utf8(word).unwrap()).collect()
+    }
+
+    #[test]
+    fn long_requests_are_cut_and_say_so() {
+        assert_eq!(short("GET a"), ["GET", "a"]);
+        assert_eq!(short(&"x".repeat(128)), ["x".repeat(128)]);
+        assert_eq!(short(&"x".repeat(130)), [format!("{}... (2 more bytes)", "x".repeat(128))]);
+        let many = short(&"a ".repeat(40));
+        assert_eq!((many.len(), many[31].as_str()), (32, "... (9 more arguments)"));
+    }
+
+    #[test]
+    fn ids_go_on_when_old_entries_go() {
+        let entry = SlowEntry { at_s: 1, us: 2, ..SlowEntry::default() };
+        let mut log = Slowlog::default();
+        for _ in 0..3 {
+            log.add(entry.clone(), 2);
+        }
+        assert!(log.entries.iter().map(|entry| entry.id).eq([2, 1]));
+        log.entries.clear();
+        log.add(entry, 2);
+        assert_eq!(log.entries[0].id, 3);
     }
 }

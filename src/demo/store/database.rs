@@ -8,7 +8,7 @@
 //! moves was looked at before, or is looked at in its new place.
 
 use super::{Kind, Map, Value};
-use crate::demo::failure::Failure;
+use crate::demo::reply::Failure;
 
 /// What a key costs beside its own and its value's bytes: the entry and its share of the table.
 const OVERHEAD: usize = 72;

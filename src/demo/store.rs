@@ -1,11 +1,22 @@
+//! The data: databases of keys and typed values, with expiry and a count of their bytes.
+//!
+//! Pure: no sockets, no clock of its own (the time is given), no protocol.
+//!
 //! The types of value. Each knows about how many bytes it holds without walking over its members.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+mod database;
+
+pub use self::database::Database;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use indexmap::IndexSet;
 
-use super::Map;
+/// A map whose entries have places, from 0 on without gaps.
+pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
 
 /// What one member costs beside its own bytes; a rough figure, pointers and table share.
 const MEMBER: usize = 32;

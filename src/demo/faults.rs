@@ -1,3 +1,18 @@
+//! What goes wrong on purpose: a script of faults as data, its text form, and the state of a running script.
+//!
+//! ```text
+//! stall 500ms every 5s            the whole server stands still, as in a fork or a slow command
+//! slow GET 2ms                    the command itself takes that long: everyone waits, the slow log sees it; with
+//!                                 `slow load 100us` the server does 10 k/s, whatever the machine
+//! delay GET 2ms nth 10            only that reply, and those behind it on its connection, are held back
+//! error LOADING 1%                an error instead of running the command
+//! cut every 10000                 half a reply, and then nothing more on that connection
+//! reset every 20s                 the connection is reset (RST) instead of the reply
+//! garbage every 30s               bytes that are no reply, instead of the reply
+//! ```
+//!
+//! One fault: what happens, to which commands, and when.
+//!
 //! The text form of a fault, as `redyno demo --fault` takes it.
 //!
 //! ```text
@@ -9,14 +24,85 @@
 //! reset, garbage: as cut, without close
 //! ```
 
-use std::str::FromStr;
-use std::time::Duration;
+mod script;
+
+pub use self::script::{Occasion, Script, Treatment};
+
+use std::{str::FromStr, time::Duration};
 
 use thiserror::Error;
 
-use super::fault::{Damage, Fault, Kind, Scope, When};
-use crate::demo::commands;
+use super::commands;
 use crate::units::parse_duration;
+
+/// One line of a script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// What happens.
+    pub kind: Kind,
+    /// To which commands; a stall has none.
+    pub scope: Scope,
+    /// When.
+    pub when: When,
+    /// Only to the request at this position, from 1, among those that arrived together in one read.
+    pub nth: Option<u64>,
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// The whole server stands still for this long.
+    Stall(Duration),
+    /// The command takes this much longer, and the server with it.
+    Slow(Duration),
+    /// The reply is held back this long after the command has run; other connections are served meanwhile.
+    Delay(Duration),
+    /// An error with this prefix is the reply, and the command does not run.
+    Error(String),
+    /// The reply's bytes do not go as they are.
+    Damage(Damage),
+}
+
+/// What happens to the bytes of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// Half of them are written, and nothing more on that connection.
+    Cut {
+        /// Whether the connection is closed then; else it stays open and silent.
+        close: bool,
+    },
+    /// The connection is reset instead.
+    Reset,
+    /// Others are written instead, which are no reply.
+    Garbage,
+}
+
+/// Which commands a fault strikes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Those that a load sends: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and their like go
+    /// untouched, so that one can still look at the server.
+    Load,
+    /// Every command.
+    Any,
+    /// The command of this name, in lower case.
+    Command(String),
+}
+
+/// When a fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum When {
+    /// Each time.
+    Always,
+    /// Once, at the first occasion after this time has passed.
+    Once(Duration),
+    /// With this probability, 0 to 1.
+    Share(f64),
+    /// At every n-th request that it could strike, over all connections.
+    EveryNth(u64),
+    /// At the first occasion after each such period; a stall at its end.
+    Every(Duration),
+}
 
 /// Why a text is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,13 +1,29 @@
+//! The commands: one table, and a file a family of what they do.
+//!
+//! A command gets a [`Call`] and writes its reply, or fails; what it wrote before it failed is taken back.
+//!
 //! What a command gets: its arguments, the state, and where to write its reply.
+
+mod collections;
+mod connection;
+mod info;
+mod keys;
+mod logs;
+mod table;
+#[cfg(test)]
+pub mod testing;
+
+pub use self::table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, find, is_known};
 
 use std::time::Duration;
 
-use super::table::{COMMANDS, CommandId, SECRET};
-use crate::demo::failure::Failure;
-use crate::demo::reply::Reply;
-use crate::demo::request::{Arguments, number};
-use crate::demo::state::{Session, State};
-use crate::demo::store::{Database, Kind};
+use self::table::SECRET;
+use super::{
+    reply::{Failure, Reply},
+    request::{Arguments, number},
+    state::{Session, State},
+    store::{Database, Kind},
+};
 
 /// Done, or why not.
 pub type Outcome = Result<(), Failure>;
