@@ -1,8 +1,15 @@
 //! How the charts of the Overview are drawn: what they show, and on which vertical axes.
+//!
+//! Which throughput the chart shows: that of one segment closely, and what can be shown of others beside it.
+//!
+//! That is the last one in view, or in a frozen view that of the cursor.
 
 use std::collections::BTreeMap;
 
-use super::{Spread, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
+use super::{
+    Spread, TimeAxis, ValueAxis,
+    value_axis::{Wanted, at},
+};
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
 /// What the charts show, and the axes that they had in the last picture.
@@ -54,8 +61,8 @@ impl Charts {
         segments: &Segments,
         cursor_s: Option<f64>,
     ) -> Option<ValueAxis> {
-        let segments = throughput_axis::by_segment(columns, axis, segments, cursor_s);
-        throughput_axis::of(self.throughput, self.spread, &segments)
+        let segments = by_segment(columns, axis, segments, cursor_s);
+        of(self.throughput, self.spread, &segments)
     }
 
     /// Lets the next picture have axes that fit it, whatever the last one had.
@@ -75,6 +82,82 @@ fn tail(columns: &[&Quantiles]) -> Option<u64> {
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
+}
+
+/// What the columns of a segment hold, in good replies per second.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Rates {
+    /// The mean of each column.
+    means: Vec<f64>,
+    /// The slowest and the fastest tick.
+    extremes: Option<(f64, f64)>,
+    /// What was asked for.
+    asked: Option<f64>,
+}
+
+/// This share of the columns of a segment lies below what has to be seen of it, and as many above: neither its first
+/// moments nor a stall decide alone.
+const OUTLIERS: f64 = 0.05;
+
+/// What each segment in view did; the last one, or that of the moment `cursor_s` if it is in view, last.
+pub(super) fn by_segment(
+    columns: &[Option<LoadCell>],
+    axis: &TimeAxis,
+    segments: &Segments,
+    cursor_s: Option<f64>,
+) -> Vec<Rates> {
+    let mut by_segment: BTreeMap<u32, Rates> = BTreeMap::new();
+    for (n, column) in (0..).zip(columns) {
+        let Some((cell, mean)) = column.as_ref().and_then(|cell| Some((cell, cell.ops_per_s()?))) else {
+            continue;
+        };
+        let segment = segments.holding_at(axis.start_s(n) + axis.step_s / 2.0);
+        let rates = by_segment.entry(segment.map_or(0, |segment| segment.start.segment)).or_default();
+        rates.means.push(mean);
+        rates.extremes = [rates.extremes, cell.extremes()].into_iter().flatten().reduce(around);
+        rates.asked = segment.and_then(|segment| segment.start.knobs.rate).map(f64::from);
+    }
+    let at_cursor = cursor_s.and_then(|cursor_s| segments.holding_at(cursor_s));
+    let last = at_cursor.and_then(|segment| by_segment.remove(&segment.start.segment));
+    by_segment.into_values().chain(last).collect()
+}
+
+/// The axis for what `segments` did; `kept` as long as it will do. None where nothing was measured.
+pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) -> Option<ValueAxis> {
+    let last = segments.last()?;
+    let most = |rates: &Rates| {
+        let of_all = |share| at(share, rates.means.clone(), f64::total_cmp);
+        Some((of_all(OUTLIERS)?, of_all(1.0 - OUTLIERS)?))
+    };
+    let asked = |rates: &Rates| rates.asked.map(|rate| (rate, rate));
+    let all = |of: &dyn Fn(&Rates) -> Option<(f64, f64)>| segments.iter().filter_map(of).reduce(around);
+    let core = most(last)?;
+    let means = all(&most).map_or(core, |means| around(means, core));
+    let extremes = all(&|rates| rates.extremes).map_or(means, |extremes| around(means, extremes));
+    if spread == Spread::Log {
+        // A stall to next to nothing would make it very long.
+        let high = all(&asked).map_or(extremes.1, |asked| extremes.1.max(asked.1));
+        return Some(ValueAxis::log(kept, means.0.max(1.0), high.max(means.0).max(1.0)));
+    }
+    let of_last = last.extremes.map_or(core, |extremes| around(core, extremes));
+    let with = |range, asked: Option<(f64, f64)>| asked.map_or(range, |asked| around(range, asked));
+    let ranges = vec![
+        with(extremes, all(&asked)),
+        extremes,
+        with(around(means, of_last), asked(last)),
+        around(means, of_last),
+        with(of_last, asked(last)),
+        of_last,
+        with(core, asked(last)),
+        core,
+    ];
+    let usual = at(0.5, last.means.clone(), f64::total_cmp)?;
+    ValueAxis::linear(kept, &Wanted { usual, ranges })
+}
+
+/// The range that holds both.
+fn around(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
 }
 
 #[cfg(test)]
@@ -135,5 +218,39 @@ mod tests {
         axes.dedup();
         throughputs.dedup();
         assert!(axes.len() <= 3 && throughputs.len() <= 3, "{axes:?} {throughputs:?}");
+    }
+
+    fn rates(means: &[f64], extremes: (f64, f64)) -> Rates {
+        Rates { means: means.to_vec(), extremes: Some(extremes), asked: None }
+    }
+
+    fn shows(axis: ValueAxis, value: f64) -> bool {
+        (0.0..=1.0).contains(&axis.share(value))
+    }
+
+    #[test]
+    fn the_last_segment_is_seen_closely_and_others_where_they_are_near() {
+        let near = rates(&[120e3; 10], (110e3, 130e3));
+        let far = rates(&[900e3; 10], (880e3, 910e3));
+        let last = rates(&[160e3; 10], (150e3, 170e3));
+        let axis = of(None, Spread::Linear, &[near.clone(), last.clone()]).unwrap();
+        assert!(shows(axis, 110e3) && shows(axis, 170e3), "{axis:?}");
+        let axis = of(None, Spread::Linear, &[near, far.clone(), last.clone()]).unwrap();
+        assert!(shows(axis, 150e3) && shows(axis, 176e3) && !shows(axis, 880e3), "{axis:?}");
+        assert!(axis.share(176e3) - axis.share(160e3) > 0.1, "{axis:?}");
+        let log = of(None, Spread::Log, &[far, last]).unwrap();
+        assert!(shows(log, 160e3) && shows(log, 910e3), "{log:?}");
+    }
+
+    #[test]
+    fn an_asked_rate_is_seen_where_it_is_near_and_a_stall_down_to_nothing_too() {
+        let last = Rates { asked: Some(100e3), ..rates(&[88e3; 30], (80e3, 90e3)) };
+        assert!(shows(of(None, Spread::Linear, &[last]).unwrap(), 100e3));
+        let overloaded = Rates { asked: Some(1e6), ..rates(&[88e3; 30], (80e3, 90e3)) };
+        let axis = of(None, Spread::Linear, &[overloaded]).unwrap();
+        assert!(!shows(axis, 1e6) && shows(axis, 88e3));
+        let stalled = rates(&[88e3; 30], (0.0, 90e3));
+        assert_eq!(of(None, Spread::Linear, &[stalled]).unwrap().low, 0.0);
+        assert_eq!(of(None, Spread::Linear, &[]), None);
     }
 }

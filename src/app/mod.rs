@@ -34,38 +34,36 @@ mod sharing;
 mod source;
 mod subject;
 mod tables;
-mod throughput_axis;
 mod track;
 mod update;
 mod value_axis;
 mod view;
 mod zoom;
 
-pub use axis::TimeAxis;
-pub use charts::Charts;
-pub use command_line::quoted;
-pub use curve_view::Bounds;
-pub use entry::Entry;
-pub use keys::{
+pub use self::axis::TimeAxis;
+pub use self::charts::Charts;
+pub use self::command_line::quoted;
+pub use self::curve_view::Bounds;
+pub use self::entry::Entry;
+pub use self::keys::{
     Action, Binding, Context, Key, KeyCode, Landmark, Pane, Pattern, Screen, action, bindings, footer,
 };
-pub use mode::{Mode, Purpose, Question, Typing};
-pub use model::{Course, LoadState, Message, Model, Program, Tone};
-pub use moment::{Lookback, View, Zoom};
-pub use occurrence::{Kind, Occurrence, turned};
-pub use outgoing::{Destination, Form, Outgoing, Picture, Written};
-pub use palette::{Command, Offer};
-pub use panel::{ConfigPanel, Panel, Setting};
-pub use playback::Playback;
-pub use source::{Effect, Source};
-pub use subject::Subject;
-pub use tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
-
+pub use self::mode::{Mode, Purpose, Question, Typing};
+pub use self::model::{Course, LoadState, Message, Model, Program, Tone};
+pub use self::moment::{Lookback, View, Zoom};
+pub use self::occurrence::{Kind, Occurrence, turned};
+pub use self::outgoing::{Destination, Form, Outgoing, Picture, Written};
+pub use self::palette::{Command, Offer};
+pub use self::panel::{ConfigPanel, Panel, Setting};
+pub use self::playback::Playback;
+pub use self::source::{Effect, Source};
+pub use self::subject::Subject;
+pub use self::tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
+pub use self::track::{Reachability, Track};
+pub use self::update::{Gesture, Mouse, Msg, Spot, update};
+pub use self::value_axis::{Spread, ValueAxis};
 pub use crate::{
     knobs::{Direction, Knob, PRESETS, Preset, TurnError},
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };
-pub use track::{Reachability, Track};
-pub use update::{Gesture, Mouse, Msg, Spot, update};
-pub use value_axis::{Spread, ValueAxis};

@@ -1,7 +1,13 @@
 //! What keys do where a screen does not have them to itself: in time that is travelled, while something is typed, in what
 //! lies over the screen, and everywhere.
+//!
+//! What keys do on every screen, with nothing over it.
 
-use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, ZOOM, key, on};
+use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
+use crate::app::{
+    Direction::{Down, Up},
+    Picture,
+};
 
 /// All bindings of these places.
 pub(super) const KEYS: &[Binding] = key_table! {
@@ -99,4 +105,93 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Quit.";
     &[(Pattern::Ctrl('z'), Action::Suspend)], "Ctrl-Z", None,
         "Suspend; fg brings the screen back. The measurement stops with the process.";
+};
+
+/// To leave, to look and to turn: screens, load, knobs, time, the intrinsic probe.
+pub(super) const STEER: &[Binding] = key_table! {
+    in Context::Main;
+    &[(on('q'), Action::Quit)], "q", Some(("q", "quit", 0)),
+        "Quit. The keys that the load wrote are removed, and a summary stays in the scrollback.";
+    &[(on('?'), Action::Help), (key(KeyCode::F1), Action::Help)], "?, F1", Some(("?", "help", 0)),
+        "Open this help.";
+    SHOW, "its number", None,
+        "Show a screen. The last line has them all.";
+    &[(key(KeyCode::Tab), Action::TurnScreen(1)),
+        (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1))], "Tab", None,
+        "Show the next screen; Shift-Tab the one before.";
+    &[(on('z'), Action::Maximise)], "z", Some(("z", "maximise", 9)),
+        "Show one part of the screen alone: on the Overview a chart or the panel, on Latency the curve, the \
+         table or the distribution. Again: the next part, and after the last all of them.";
+    &[(on('l'), Action::ToggleLoad)], "l", Some(("l", "load", 1)),
+        "Turn the load on or off.";
+    &[(key(KeyCode::Up), Action::Select(Up)), (key(KeyCode::Down), Action::Select(Down)),
+        (on('k'), Action::Select(Up)), (on('j'), Action::Select(Down))],
+        "↑, ↓, k, j", Some(("↑↓", "knob", 2)),
+        "Select a knob.";
+    &[(key(KeyCode::Left), Action::Turn(Down)), (key(KeyCode::Right), Action::Turn(Up))],
+        "←, →", Some(("←→", "turn", 2)),
+        "Turn the selected knob down or up. The load follows at once and a new segment begins.";
+    &[(key(KeyCode::Enter), Action::BeginEntry)], "Enter", Some(("Enter", "type", 4)),
+        "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max, for a distribution zipfian 1.1.";
+    &[(on('u'), Action::Undo)], "u", Some(("u", "undo", 5)),
+        "Take the last change back, of a knob or of a parameter of the server.";
+    &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
+        "Freeze the view to read it and to travel in time. The measurement goes on.";
+    ZOOM, "+, -", Some(("+-", "zoom", 8)),
+        "Show a shorter or a longer stretch of time, from 10 s to the whole session.";
+    &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 9)),
+        "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
+    &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
+        "Measure the intrinsic latency of this machine: a busy loop that takes a whole core for as long as \
+         you say. Again: stop it.";
+    &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
+        "The same in a gentle form, a tenth of the time, that can stay on. Again: off.";
+};
+
+/// To name, find and keep: commands, presets, marks, recordings, pictures.
+pub(super) const KEEP: &[Binding] = key_table! {
+    in Context::Main;
+    &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
+        ":, Ctrl-P", Some((":", "commands", 5)),
+        "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, backlog \
+         shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
+    &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
+        "Choose a preset, a named setting of all knobs, or a workload: which operations, how often. u takes it back.";
+    &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
+        "Put a note of yours on the time axis, at the moment of the key.";
+    &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
+        "Record all that is measured from now on to a new file, of which the place is shown (redyno sessions lists them). Again: stop.";
+    &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
+        "Export the figures of the segment that is shown, or of the session, to a new file in this directory: choose a \
+         form, and add to and a name for another file. Its path is copied (OSC 52).";
+    &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
+        "Make the report of the session so far, one page with charts for any browser, in a new file in this directory. \
+         Its path is copied (OSC 52).";
+    &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
+        "e, E", Some(("e", "picture", 9)),
+        "Save a picture of the screen to a new file in this directory, as SVG or as text.";
+    &[(on('y'), Action::CopySummary)], "y", None,
+        "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).";
+    &[(on('Y'), Action::CopyCommandLine)], "Y", None,
+        "Copy the command line that would run this segment again, and show it. A password is never in it.";
+};
+
+/// Each screen by its key.
+const SHOW: &[(Pattern, Action)] = &{
+    let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
+    let mut n = 0;
+    while n < keys.len() {
+        keys[n] = (on(Screen::ALL[n].key()), Action::Show(Screen::ALL[n]));
+        n += 1;
+    }
+    keys
+};
+
+/// While one pane of a screen is shown alone.
+pub(super) const ALONE: &[Binding] = key_table! {
+    in Context::Maximised;
+    &[(on('z'), Action::Maximise)], "z", Some(("z", "next part", 1)),
+        "Show the next part alone, and after the last all of them.";
+    &[(key(KeyCode::Esc), Action::Minimise)], "Esc", Some(("Esc", "all parts", 1)),
+        "Show all parts of the screen again.";
 };

@@ -1,6 +1,6 @@
 //! What the palette offers: the actions of the key table, settings, parameters, presets, themes.
 
-use super::fuzzy::score;
+use super::score;
 use crate::{
     app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
     experiment::ExperimentSpec,
