@@ -1,4 +1,6 @@
 //! `redyno series`: published runs and series of one's own, a session a cell, and one table.
+//!
+//! `--plan` of a series: what each of its cells would be.
 
 use std::path::PathBuf;
 
@@ -7,7 +9,7 @@ use clap::Args;
 use super::{
     command::{Arguments, Invocation, Planned},
     load_args::LoadArgs,
-    series_plan,
+    preview::preview,
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -16,8 +18,11 @@ use super::{
 use crate::{
     endpoint::Target,
     experiment::series::{Cell, Scale, Series},
+    load::Requests,
     print::series::Lines,
     runner::{SeriesRun, SessionPlan, Text, UsageError},
+    units::{counted, percent},
+    untrusted,
     workload::Setting,
 };
 
@@ -96,7 +101,7 @@ impl Arguments for SeriesArgs {
         self.check(&series, &cells, &target)?;
         let lines = Lines { scale: self.scale, is_published: self.published, is_json: self.json };
         if self.plan {
-            return Ok(Box::new(Text(series_plan::text(&series, &cells, lines)?)));
+            return Ok(Box::new(Text(text(&series, &cells, lines)?)));
         }
         Ok(Box::new(SeriesRun { series, cells, target, lines, record: self.record }))
     }
@@ -155,4 +160,43 @@ impl SeriesArgs {
         plan.check_dialect()?;
         Ok(plan)
     }
+}
+
+/// The cells, in their order.
+pub(super) fn text(
+    series: &Series,
+    planned: &[(usize, SessionPlan)],
+    lines: Lines,
+) -> Result<String, UsageError> {
+    let cells: Vec<_> = planned.iter().map(|(place, _)| &series.cells[*place]).collect();
+    let mut text = lines.head(series, &cells, None);
+    for (cell, (_, plan)) in cells.iter().zip(planned) {
+        text += "\n";
+        text += &of_cell(cell, plan)?;
+    }
+    Ok(text)
+}
+
+fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
+    let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
+    if knobs.workload.dataset.is_some() {
+        // Of a dataset's records nothing is told.
+        let told = untrusted::text(&format!("{}: {knobs}", cell.title()));
+        return Ok(format!("{told}\n  the records of the dataset\n"));
+    }
+    let preview = preview(plan)?;
+    let ends = [
+        load.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| counted(n, "request")),
+        load.length.map(|length| format!("{} s", length.as_secs_f64())),
+        preview.prefill.map(|prefill| format!("{} before", counted(prefill.requests, "request"))),
+    ];
+    let ends = ends.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let mut text =
+        untrusted::text(&cell.title()) + &format!("\n  {}\n  {ends}\n", untrusted::text(&knobs.to_string()));
+    for operation in &preview.operations {
+        let commands = untrusted::text(&operation.commands);
+        text +=
+            &format!("  {:>5} {}: {commands}\n", percent(operation.share), untrusted::text(&operation.name));
+    }
+    Ok(text)
 }

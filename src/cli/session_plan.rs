@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::{
-    load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
+    load_args::LoadArgs,
+    recordings,
+    session_args::SessionArgs,
+    target_args::{TargetArgs, TlsArgs},
 };
 use crate::{
     app::quoted,

@@ -9,8 +9,7 @@ use super::{
     load_args::LoadArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
-    target_args::TargetArgs,
-    tls_args::TlsArgs,
+    target_args::{TargetArgs, TlsArgs},
     values::seconds,
 };
 use crate::{

@@ -2,10 +2,7 @@
 
 use clap::CommandFactory;
 
-use super::{
-    page::{EXIT, all, page},
-    roff::{ascii, notes},
-};
+use super::{EXIT, all, ascii, notes, page};
 use crate::{app::bindings, cli::args::CommandLine};
 
 /// A page without what troff marks it up with.

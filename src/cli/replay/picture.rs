@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{args::ReplayArgs, source::again};
+use super::{ReplayArgs, source::again};
 use crate::{
     app::{Delivery, Effect, Model, Msg, Notice, Order, Picture, Playback, update},
     runner::{Failure, UsageError},

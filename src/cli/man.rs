@@ -1,19 +1,100 @@
+//! `redyno man`: the manual, a page for redyno and one for each of its commands, made of the command line and the table of
+//! keys, so that none says what the program does not.
+//!
+//! The arguments of `redyno man`, and where the pages go.
+//!
 //! A page: what the command line says of a command, and around it what it does not.
+//!
+//! Parts of a page in troff's language.
 
-use clap::Command;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::{Args, Command};
 use clap_mangen::{
     Man,
     roff::{Roff, bold, roman},
 };
 
-use super::roff::{ascii, lines, list, notes, paragraphs};
+use super::command::{Arguments, Invocation, Planned};
 use crate::{
     app::{Context, bindings},
     compat::{
         memtier,
         redis_benchmark::{self, Flavour},
     },
+    runner::{Failure, Plan as _, Text, UsageError},
+    session::today,
 };
+
+const AFTER: &str = "\
+Examples:
+  redyno man | man -l -
+  redyno man replay | man -l -
+  redyno man -o ~/.local/share/man/man1";
+
+/// The arguments of `redyno man`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct ManArgs {
+    /// The command that it is about [default: redyno and all that it is started with]
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// Write all pages into this directory: redyno.1, and one a command, such as redyno-replay.1
+    #[arg(long, short, value_name = "DIRECTORY", conflicts_with = "command")]
+    pub output: Option<PathBuf>,
+}
+
+impl Arguments for ManArgs {
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+        match self.output {
+            None => Ok(Box::new(Text(page(&self.of(given.line)?, &today())))),
+            Some(directory) => Ok(Box::new(move || write_pages(given.line, &directory))),
+        }
+    }
+}
+
+impl ManArgs {
+    /// The command that is asked for.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    fn of(&self, line: fn() -> Command) -> Result<Command, UsageError> {
+        let mut pages = all(line());
+        let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };
+        let found = pages.iter().position(|command| command.get_name() == name);
+        let names = || pages[1..].iter().map(Command::get_name).collect::<Vec<_>>().join(", ");
+        match found {
+            Some(place) => Ok(pages.swap_remove(place)),
+            None => Err(UsageError::Line(format!("there is no command '{name}'; there are {}", names()))),
+        }
+    }
+}
+
+/// Writes all pages, and says where they are.
+fn write_pages(line: fn() -> Command, directory: &Path) -> Result<(), Failure> {
+    let pages = all(line());
+    let written = write_all(&pages, &today(), directory);
+    written.with_context(|| format!("cannot write to {}", directory.display()))?;
+    let told = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());
+    Box::new(Text(told)).run()
+}
+
+fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    for command in pages {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        fs::write(directory.join(format!("{name}.1")), page(command, date))?;
+    }
+    Ok(())
+}
 
 const DESCRIPTION: [&str; 3] = [
     "redyno shows the latency of a Redis or Valkey server and puts load on it. On a terminal it is a screen: throughput, \
@@ -146,4 +227,77 @@ fn keys() -> Roff {
         }
     }
     section
+}
+
+/// A section of paragraphs.
+pub(super) fn paragraphs<'a>(title: &str, texts: impl IntoIterator<Item = &'a str>) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [title]);
+    for (n, text) in texts.into_iter().enumerate() {
+        if n > 0 {
+            section.control("PP", []);
+        }
+        section.text([roman(text)]);
+    }
+    section
+}
+
+/// A section of names with what is said of each.
+pub(super) fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'a str)>) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [title]);
+    for (name, text) in items {
+        section.control("TP", []).text([bold(name)]).text([roman(text)]);
+    }
+    section
+}
+
+/// A section of lines that stay as they are, but for the space before all of them.
+pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [title]).control("nf", []);
+    for line in lines {
+        section.text([roman(line)]);
+    }
+    section.control("fi", []);
+    section
+}
+
+/// A section of a help's text: paragraphs, and as they stand lines that are indented.
+pub(super) fn notes(title: &str, text: &str) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [title]);
+    let (mut is_first, mut is_verbatim) = (true, false);
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let indented = line.starts_with("  ");
+        if is_verbatim && !indented {
+            section.control("fi", []).control("RE", []);
+        }
+        if !is_first && !indented {
+            section.control("PP", []);
+        }
+        if indented && !is_verbatim {
+            section.control("RS", ["4"]).control("nf", []);
+        }
+        section.text([roman(line.trim_start())]);
+        (is_first, is_verbatim) = (false, indented);
+    }
+    if is_verbatim {
+        section.control("fi", []).control("RE", []);
+    }
+    section
+}
+
+/// The text of a page, in ASCII: whatever else is there by its number, which no troff takes for something else.
+pub(super) fn ascii(page: &str) -> String {
+    let mut text = String::with_capacity(page.len());
+    for c in page.chars() {
+        if c.is_ascii() {
+            text.push(c);
+        } else {
+            // A string takes all that is written.
+            let _ = write!(text, "\\[u{:04X}]", u32::from(c));
+        }
+    }
+    text
 }
