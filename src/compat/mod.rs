@@ -11,7 +11,6 @@
 //! and runs by itself: the server is asked for nothing beside the load.
 
 mod called;
-mod help;
 pub mod memtier;
 mod numbers;
 mod options;
@@ -21,4 +20,4 @@ mod run;
 mod server;
 mod words;
 
-pub use called::{BenchArgs, MemtierArgs, stand_in};
+pub use self::called::{BenchArgs, MemtierArgs, stand_in};

@@ -10,7 +10,6 @@
 
 mod asked;
 mod command;
-mod help;
 mod layout;
 mod options;
 mod parse;
@@ -18,5 +17,5 @@ mod requests;
 mod run;
 mod take;
 
-pub use help::{DEVIATIONS, options};
-pub(super) use run::run;
+pub use self::options::{DEVIATIONS, options};
+pub(super) use self::run::run;

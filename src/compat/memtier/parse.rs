@@ -4,8 +4,7 @@ use std::ffi::OsString;
 
 use super::{
     asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
-    help,
-    options::known,
+    options::{self, known},
     take::told,
 };
 use crate::compat::{
@@ -25,7 +24,7 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
     let read = Reader::new(Habit::Getopt, known(), words).read(|given| asked.take(given));
     match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
         Ok(()) => Ok(asked),
-        Err(Refusal::Help) => Err(Answer::of(help::usage(program))),
+        Err(Refusal::Help) => Err(Answer::of(options::usage(program))),
         Err(Refusal::Version) => Err(Answer::of(format!("{program} {}\n", env!("CARGO_PKG_VERSION")))),
         Err(Refusal::Told(line)) => Err(Answer::refusal(&line, REFUSED)),
         Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),

@@ -8,21 +8,15 @@
 //! ```
 //! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
 
-mod asked;
 mod catalogue;
-mod custom;
-mod flavour;
-mod help;
 mod idle;
 mod layout;
 mod options;
 mod parse;
-mod payload;
 mod run;
 mod server_config;
-mod suite;
 mod words;
 
-pub use flavour::Flavour;
-pub use help::{DEVIATIONS, options};
-pub(super) use run::run;
+pub use self::options::{DEVIATIONS, options};
+pub use self::parse::Flavour;
+pub(super) use self::run::run;

@@ -1,11 +1,20 @@
 //! From the words of a command line to what is asked for, word by word as the benchmarks themselves read it.
+//!
+//! What is asked for by the options.
+//!
+//! Whose benchmark it is.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 
-use super::{Flavour, asked::BenchOptions, help};
-use crate::compat::{
-    options::{Habit, Reader, Refusal},
-    run::Answer,
+use super::options;
+use crate::{
+    compat::{
+        options::{Habit, Reader, Refusal, Who},
+        run::Answer,
+        server::Server,
+    },
+    load::LatencyTo,
+    protocol::Dialect,
 };
 
 /// Reads the words behind the name of the program.
@@ -15,29 +24,153 @@ use crate::compat::{
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, Answer> {
     let mut asked = BenchOptions::usual();
     let habit = Habit::Command { ends_with_dashes: flavour != Flavour::Redis };
-    let read = Reader::new(habit, help::options(flavour), words)
+    let read = Reader::new(habit, options::options(flavour), words)
         .read(|given| asked.take(given.choice.name(), &given.value));
     let (out, last, code) = match read {
         Ok(command) => {
             asked.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
             return Ok(asked);
         }
-        Err(Refusal::Help) => (help::usage(flavour), None, 0),
+        Err(Refusal::Help) => (options::usage(flavour), None, 0),
         Err(Refusal::Version) => (flavour.version(), None, 0),
         Err(Refusal::Told(line)) => (String::new(), Some(line), 1),
         Err(Refusal::Wrong(option, _)) => {
             let invalid = format!("Invalid option \"{option}\" or option argument missing\n\n");
-            (invalid + &help::usage(flavour), None, 1)
+            (invalid + &options::usage(flavour), None, 1)
         }
     };
     let err = asked.warnings.into_iter().chain(last).map(|line| line + "\n").collect();
     Err(Answer { out, err, code })
 }
 
+/// The form of the output: of several that are asked for the last of these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// A page a test.
+    #[default]
+    Normal,
+    /// A line a test.
+    Quiet,
+    /// A row a test.
+    Csv,
+    /// A record a test.
+    Json,
+}
+
+/// What the options say. Numbers are as they were given, within what their own benchmark does to them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BenchOptions {
+    pub(super) server: Server,
+    pub(super) resp3: bool,
+    /// Whether `CLIENT TRACKING on` is said.
+    pub(super) tracks: bool,
+    pub(super) clients: i64,
+    pub(super) requests: Option<i64>,
+    pub(super) data_size: usize,
+    pub(super) pipeline: u32,
+    pub(super) threads: i64,
+    pub(super) keep_alive: i64,
+    /// How many numbers `__rand_int__` has; `None` is that it is sent as it is.
+    pub(super) keyspace: Option<u64>,
+    pub(super) seed: Option<u64>,
+    /// The list of `-t` in lower case, between commas.
+    pub(super) tests: Option<String>,
+    pub(super) form: Form,
+    pub(super) loops: bool,
+    /// Whether connections are only held.
+    pub(super) is_idle: bool,
+    /// Whether the numbers of placeholders come one after the other.
+    pub(super) is_sequential: bool,
+    /// How many requests are sent a second.
+    pub(super) rps: Option<u32>,
+    /// How long is measured, in place of a number of requests, and how long before that is not; none is no time at all.
+    pub(super) duration: Option<Duration>,
+    pub(super) warmup: Option<Duration>,
+    /// Whether the last argument of the command is read from standard input.
+    pub(super) reads_stdin: bool,
+    pub(super) latency_to: LatencyTo,
+    /// Where records come from, and how many of them are taken at the most.
+    pub(super) dataset: Option<PathBuf>,
+    pub(super) maxdocs: Option<u64>,
+    pub(super) num_functions: i64,
+    pub(super) num_keys_in_fcall: i64,
+    /// What is said on standard error before anything else.
+    pub(super) warnings: Vec<String>,
+    /// The command and its arguments; empty is the suite.
+    pub(super) command: Vec<Vec<u8>>,
+}
+
+impl BenchOptions {
+    /// The benchmarks' defaults.
+    pub(super) fn usual() -> Self {
+        Self {
+            clients: 50,
+            data_size: 3,
+            pipeline: 1,
+            keep_alive: 1,
+            num_functions: 10,
+            num_keys_in_fcall: 1,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
+    }
+
+    /// How many requests are sent; `None` is as many as there is time for.
+    pub(super) fn requests(&self) -> Option<u64> {
+        let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
+        self.duration.is_none().then_some(requests)
+    }
+}
+
+/// Whose options, tests and lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Flavour {
+    /// `redyno bench`: the options of both, and redis-benchmark's tests and lines.
+    #[default]
+    Redyno,
+    /// Through a link named redis-benchmark: as that of Redis 8.
+    Redis,
+    /// Through a link named valkey-benchmark: as that of Valkey 9.1.
+    Valkey,
+}
+
+impl Flavour {
+    /// What it is called in its help.
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::Redyno => "redyno bench",
+            Self::Redis => "redis-benchmark",
+            Self::Valkey => "valkey-benchmark",
+        }
+    }
+
+    /// The answer to `--version`: a script may read the version that is stood in for.
+    pub(super) fn version(self) -> String {
+        let own = env!("CARGO_PKG_VERSION");
+        match self {
+            Self::Redyno => format!("redyno bench {own}\n"),
+            Self::Redis => format!("redis-benchmark 8.0.0 (redyno {own})\n"),
+            Self::Valkey => format!("valkey-benchmark 9.1.0 (redyno {own})\n"),
+        }
+    }
+
+    /// What a server is called that cannot be reached.
+    pub(super) fn server(self) -> &'static str {
+        if self == Self::Valkey { "server" } else { "Redis" }
+    }
+
+    /// Whether it has an option of `who`.
+    pub(super) fn takes(self, who: Who) -> bool {
+        who != Who::Valkey || self != Self::Redis
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::redis_benchmark::asked::Form;
 
     fn parsed(flavour: Flavour, line: &str) -> Result<BenchOptions, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();

@@ -11,13 +11,12 @@ use std::{
 
 use super::{
     Flavour,
-    asked::{BenchOptions, Form},
-    catalogue, custom, idle,
+    catalogue::{self, Test},
+    idle,
     layout::{Behind, CSV_HEADER, Progress, Report},
-    parse::parse,
-    payload::Payload,
+    parse::{BenchOptions, Form, parse},
     server_config::{Asking, ServerConfig, unreachable},
-    suite::Test,
+    words::Payload,
 };
 use crate::{
     clock::Clock,
@@ -89,7 +88,7 @@ impl Bench {
         if !asked.command.is_empty() && asked.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
         }
-        let title = custom::title(&asked);
+        let title = catalogue::title(&asked);
         if asked.reads_stdin && !asked.command.is_empty() {
             let mut last = Vec::new();
             io::stdin().read_to_end(&mut last).map_err(|error| Stop::Told(format!("Error: {error}")))?;
@@ -117,7 +116,7 @@ impl Bench {
                     self.print("\n")?;
                 }
             } else if let Some(mut test) =
-                custom::test(self.flavour, &self.title, &self.asked, &mut self.payload)
+                catalogue::test(self.flavour, &self.title, &self.asked, &mut self.payload)
             {
                 if let Some(file) = &self.asked.dataset {
                     let told = |error: DatasetError| Stop::Told(format!("--dataset: {error}"));

@@ -1,8 +1,10 @@
 //! The words of a command as a step of the workload model, in which they are sent byte for byte but for the placeholders.
+//!
+//! The bytes of values, the same as theirs: printable, and one sequence for the whole run.
 
 use std::collections::BTreeMap;
 
-use super::asked::BenchOptions;
+use super::parse::BenchOptions;
 use crate::{
     compat::words::escaped,
     workload::{Distribution, Keyset, numbers},
@@ -55,6 +57,27 @@ impl Steps {
         let plain = if self.has_fields { WITH_FIELDS } else { PLAIN };
         let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word, plain))).collect();
         self.steps.push(words.join(" "));
+    }
+}
+
+/// The generator of redis-benchmark.
+#[derive(Debug)]
+pub(super) struct Payload {
+    state: u32,
+}
+
+impl Payload {
+    pub(super) fn new() -> Self {
+        Self { state: 1234 }
+    }
+
+    /// The next so many bytes.
+    pub(super) fn take(&mut self, bytes: usize) -> Vec<u8> {
+        let mut next = || {
+            self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            b'0' + ((self.state >> 16) & 63) as u8
+        };
+        (0..bytes).map(|_| next()).collect()
     }
 }
 
@@ -124,5 +147,13 @@ mod tests {
         assert_ne!(pair[2..14], pair[15..]);
         assert_ne!(first, second);
         assert_eq!(sent(Some(0), &[&[b"GET", b"key:__rand_int__"]]), ["GET", "key:000000000000"]);
+    }
+
+    /// As `redis-benchmark -t set` leaves them on a server.
+    #[test]
+    fn the_bytes_are_those_of_redis_benchmark() {
+        let mut payload = Payload::new();
+        assert_eq!(payload.take(3), b"VXK");
+        assert_ne!(payload.take(3), b"VXK");
     }
 }

@@ -1,6 +1,14 @@
 //! `--latency` and `--latency-history`.
+//!
+//! `--intrinsic-latency SEC`: the longest gap in the life of a busy loop on this machine. It needs no server.
 
-use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
+use std::{
+    ops::ControlFlow,
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use anyhow::Context as _;
 
 use super::{
     line::{line, window_end},
@@ -8,7 +16,13 @@ use super::{
     plan::{Format, Mode, Plan},
     run::Streams,
 };
-use crate::{print::outlet::CLEAR, signals::Signal};
+use crate::{
+    clock::Clock,
+    print::outlet::CLEAR,
+    probe::{IntrinsicProbe, Message},
+    signals::Signal,
+    stats::Latency,
+};
 
 /// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
 const ONE_LINE: Duration = Duration::from_secs(1);
@@ -66,6 +80,54 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
     }
 }
 
+/// How often a new maximum is told: often enough for a person, seldom enough not to disturb the loop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs the mode for `length`.
+///
+/// # Errors
+/// When the stream cannot be written, or the system gives no thread.
+pub(super) fn run_intrinsic(
+    length: Duration,
+    stop: &Receiver<Signal>,
+    streams: &mut Streams,
+) -> anyhow::Result<()> {
+    let (messages, inbox) = channel();
+    let probe = IntrinsicProbe::start(TICK, Clock::start(), messages)
+        .context("cannot start the intrinsic latency thread")?;
+    probe.run(length);
+    let mut gaps = Latency::default();
+    let mut told_us = 0;
+    // It reports every tick, so this waits no longer than one; its last report ends the loop.
+    while let Ok(message) = inbox.recv() {
+        let Message::Intrinsic(report) = message else { continue };
+        gaps.merge(&report.body.gaps);
+        let longest_us = gaps.max_ns() / 1_000;
+        if longest_us > told_us {
+            told_us = longest_us;
+            streams.print(&format!("Max latency so far: {longest_us} microseconds.\n"))?;
+        }
+        if report.body.remaining_s == Some(0.0) {
+            break;
+        }
+        if stop.try_recv().is_ok() {
+            probe.stop();
+        }
+    }
+    Ok(streams.print(&summary(&gaps))?)
+}
+
+/// The end of the output. The average is over the time that the loop really ran.
+fn summary(gaps: &Latency) -> String {
+    let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
+    let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };
+    format!(
+        "\n{runs} total runs (avg latency: {:.4} microseconds / {mean_ns:.2} nanoseconds per run).\n\
+         Worst run took {worst:.0}x longer than the average latency.\n",
+        mean_ns / 1e3,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +160,19 @@ mod tests {
         assert_eq!(written(&history, &window(), Moment::Cut, Format::Csv), "0.104,0.104,0.104,1\n");
         assert_eq!(written(&history, &Window::default(), Moment::Full, Format::Csv), ",,,0\n");
         assert_eq!(written(&history, &Window::default(), Moment::Cut, Format::Csv), "");
+    }
+
+    #[test]
+    fn the_summary_is_that_of_redis_cli() {
+        assert_eq!(
+            summary(&latency_of([600, 600, 600, 738_200])),
+            "\n4 total runs (avg latency: 185.0000 microseconds / 185000.00 nanoseconds per run).\n\
+             Worst run took 4x longer than the average latency.\n"
+        );
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_at_once_divides_by_nothing() {
+        assert!(summary(&Latency::default()).starts_with("\n0 total runs (avg latency: 0.0000 "));
     }
 }

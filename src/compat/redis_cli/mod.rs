@@ -16,7 +16,6 @@
 //! | options that have no meaning in a mode are ignored | they are refused |
 
 mod dist;
-mod intrinsic;
 mod latency;
 mod line;
 mod pinging;
@@ -24,5 +23,5 @@ mod plan;
 mod run;
 mod trouble;
 
-pub use plan::{Format, Mode, OneshotArgs, Percentile, Plan, PlanError};
-pub use run::{Streams, run, run_on};
+pub use self::plan::{Format, Mode, OneshotArgs, Percentile, Plan, PlanError};
+pub use self::run::{Streams, run, run_on};

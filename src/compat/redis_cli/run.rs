@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    dist, intrinsic, latency,
+    dist, latency,
     plan::{Mode, Plan},
 };
 use crate::{
@@ -67,7 +67,7 @@ pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> an
     let done = match plan.mode {
         Mode::Latency | Mode::LatencyHistory => latency::run(plan, stop, streams),
         Mode::LatencyDist => dist::run(plan, stop, streams),
-        Mode::IntrinsicLatency(length) => intrinsic::run(length, stop, streams),
+        Mode::IntrinsicLatency(length) => latency::run_intrinsic(length, stop, streams),
     };
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(()),

@@ -1,0 +1,214 @@
+//! The lines of the benchmarks, byte for byte.
+//!
+//! A page a test: what was asked, two tables of the distribution, and a summary.
+//!
+//! The line that is drawn again four times a second while a test runs, also where nobody looks.
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use crate::export::benchmark_csv::HEADER as CSV_HEADER;
+
+use serde::Serialize;
+
+use super::{
+    catalogue::Test,
+    parse::{BenchOptions, Form},
+    server_config::ServerConfig,
+};
+use crate::{
+    export::benchmark_csv::{self, figures_ms},
+    session::{End, Interval, Summary},
+    stats::{
+        Latency,
+        walks::{self, Level},
+    },
+};
+
+/// What a test came to.
+pub(super) struct Report<'a> {
+    pub(super) test: &'a Test,
+    pub(super) asked: &'a BenchOptions,
+    pub(super) config: Option<&'a ServerConfig>,
+    /// The sum of the load.
+    pub(super) end: &'a End,
+    /// Requests a second in each stretch of the run.
+    pub(super) rates: &'a [f64],
+}
+
+impl Report<'_> {
+    /// Requests, of which several may be one operation.
+    fn requests(&self) -> u64 {
+        self.end.summary.ops * self.test.commands
+    }
+
+    fn requests_per_s(&self) -> f64 {
+        self.end.summary.ops_per_s * self.test.commands as f64
+    }
+
+    fn latency(&self) -> &Latency {
+        &self.end.summary.service
+    }
+
+    /// Mean, least, p50, p95, p99 and greatest latency.
+    fn figures_ms(&self) -> [f64; 6] {
+        figures_ms(self.latency())
+    }
+
+    /// All lines in the form that is asked for.
+    pub(super) fn lines(&self) -> String {
+        let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
+        match self.asked.form {
+            Form::Normal => page(self),
+            Form::Quiet => {
+                let [_, _, p50, ..] = self.figures_ms();
+                format!("{title}: {per_s:.2} requests per second, p50={p50:.3} msec\n")
+            }
+            Form::Csv => benchmark_csv::row(title, per_s, self.latency()),
+            Form::Json => {
+                let (requests, end) = (self.requests(), self.end);
+                let line = TestObject { kind: "end", test: title, requests, requests_per_s: per_s, end };
+                // Strings and numbers can always be encoded.
+                serde_json::to_string(&line).unwrap_or_default() + "\n"
+            }
+        }
+    }
+}
+
+/// A JSON object a test: its title, requests and how many a second, and the last record of a session.
+#[derive(Serialize)]
+struct TestObject<'a> {
+    kind: &'a str,
+    test: &'a str,
+    requests: u64,
+    requests_per_s: f64,
+    #[serde(flatten)]
+    end: &'a End,
+}
+
+/// Nanoseconds as milliseconds.
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+pub(super) fn page(report: &Report) -> String {
+    let mut page = head(report) + &rates(report);
+    page += "\nLatency by percentile distribution:\n";
+    page += &table(report, &walks::over_percentiles(report.latency()));
+    page += "\nCumulative distribution of latencies:\n";
+    page += &table(report, &walks::over_values(report.latency()));
+    page + &summary(report)
+}
+
+fn head(report: &Report) -> String {
+    let Report { test, asked, config, .. } = report;
+    let (requests, seconds) = (report.requests(), report.end.summary.length_s);
+    let config = config.map_or_else(String::new, |ServerConfig { save, appendonly }| {
+        format!("  host configuration \"save\": {save}\n  host configuration \"appendonly\": {appendonly}\n")
+    });
+    let threads = match asked.threads {
+        0 => "no".to_owned(),
+        threads => format!("yes\n  threads: {threads}"),
+    };
+    format!(
+        "====== {} ======\n  {requests} requests completed in {seconds:.2} seconds\n  {} parallel clients\n  \
+         {} bytes payload\n  keep alive: {}\n{config}  multi-thread: {threads}\n",
+        test.title, asked.clients, test.payload, asked.keep_alive,
+    )
+}
+
+fn table(report: &Report, levels: &[Level]) -> String {
+    let line = |level: &Level| {
+        let (value, count) = (ms(level.value_ns), level.count * report.test.commands);
+        format!("{:.3}% <= {value:.3} milliseconds (cumulative count {count})\n", level.percent)
+    };
+    levels.iter().map(line).collect()
+}
+
+fn summary(report: &Report) -> String {
+    let per_s = report.requests_per_s();
+    let head = "  latency summary (msec):\n";
+    format!(
+        "\nSummary:\n  throughput summary: {per_s:.2} requests per second\n{head}{}",
+        row(report.figures_ms())
+    )
+}
+
+/// Mean, least, p50, p95, p99 and greatest of something, under their names.
+fn row(figures: [f64; 6]) -> String {
+    let names = ["avg", "min", "p50", "p95", "p99", "max"].map(|name| format!(" {name:>9}")).concat();
+    let figures = figures.map(|figure| format!(" {figure:>9.3}")).concat();
+    format!("   {names}\n   {figures}\n")
+}
+
+/// What became of a rate that was asked for: the rates in the stretches of the run.
+fn rates(report: &Report) -> String {
+    let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
+    let mut rates = report.rates.to_vec();
+    rates.sort_by(f64::total_cmp);
+    let at =
+        |quantile: f64| rates[((quantile * rates.len() as f64).ceil() as usize).clamp(1, rates.len()) - 1];
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let row = row([mean, at(0.0), at(0.5), at(0.95), at(0.99), at(1.0)]);
+    format!("\nRPS Summary:\n  target RPS: {:.2}\n  RPS distribution (reqs/sec):\n{row}", f64::from(rps))
+}
+
+/// What is drawn.
+pub(in crate::compat::redis_benchmark) struct Progress<'a> {
+    test: &'a Test,
+    pub(super) behind: Behind,
+    /// How long it was last.
+    drawn: usize,
+    /// The sum of the warm-up.
+    warm: Summary,
+}
+
+/// What stands behind the figures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::compat::redis_benchmark) enum Behind {
+    Nothing,
+    /// How many requests were sent.
+    Requests,
+    /// How many seconds have passed since the test began.
+    Seconds,
+}
+
+impl<'a> Progress<'a> {
+    pub(in crate::compat::redis_benchmark) fn new(test: &'a Test, behind: Behind) -> Self {
+        Self { test, behind, drawn: 0, warm: Summary::default() }
+    }
+
+    /// What takes the line away: as many spaces as it had characters, one at least.
+    pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
+        format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
+    }
+
+    /// The line after one more interval, `all` being the sum of those that are measured.
+    pub(in crate::compat::redis_benchmark) fn line(
+        &mut self,
+        last: &Interval,
+        all: &Summary,
+        is_warmup: bool,
+    ) -> String {
+        if is_warmup {
+            self.warm.add(last, true);
+        }
+        let (all, before) = if is_warmup { (&self.warm, "Warming up ") } else { (all, "") };
+        let Test { title, commands, .. } = self.test;
+        let line = format!(
+            "{before}{title}: rps={:.1} (overall: {:.1}) avg_msec={:.3} (overall: {:.3}){}",
+            last.ops_per_s * *commands as f64,
+            all.ops_per_s * *commands as f64,
+            last.service.mean_ns() / 1e6,
+            all.service.mean_ns() / 1e6,
+            match self.behind {
+                Behind::Nothing if !is_warmup => String::new(),
+                Behind::Requests if !is_warmup => format!(" {} requests", all.ops * commands),
+                _ => format!(" {:.1} seconds", all.length_s),
+            },
+        );
+        let cleared = self.clear();
+        self.drawn = line.chars().count();
+        format!("{cleared}{line}\r")
+    }
+}
