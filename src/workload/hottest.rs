@@ -102,7 +102,7 @@ mod tests {
     use crate::workload::{
         Draws, Keyset,
         chooser::Chooser,
-        scatter::{scattered, ycsb_hash},
+        zipf::{scattered, ycsb_hash},
     };
 
     const FIRST: u64 = 7;

@@ -1,6 +1,6 @@
 //! How the number of a key is written in its name.
 
-use super::scatter::ycsb_hash;
+use super::zipf::ycsb_hash;
 use crate::{
     protocol::{KEY_DIGITS, Part},
     untrusted,

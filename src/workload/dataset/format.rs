@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    error::Fault, fields::Fields, input::Input, json_lines::JsonLines, portion::Portion,
+    error::Fault, fields::Fields, json_lines::JsonLines, portion::Portion, reading::Input,
     separated::Separated, xml::Xml,
 };
 
@@ -88,7 +88,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::workload::dataset::input::LARGEST_RECORD;
+    use crate::workload::dataset::reading::LARGEST_RECORD;
 
     /// What a file of this name and text is read as, behind the names of its fields, or why it is not.
     fn read(name: &str, text: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>, String> {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::BufRead};
 
 use serde_json::value::RawValue;
 
-use super::{error::Fault, fields::Fields, format::BOM, input::Input, portion::Portion};
+use super::{error::Fault, fields::Fields, format::BOM, portion::Portion, reading::Input};
 
 /// Reads lines.
 pub(super) struct JsonLines {

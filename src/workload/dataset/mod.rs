@@ -8,11 +8,9 @@
 //! It is read twice: once before anything is sent, which counts its records and finds what is wrong with one of them, and
 //! then as it is needed. A few batches are in memory at a time, however large the file is.
 
-mod batch;
 mod error;
 mod fields;
 mod format;
-mod input;
 mod json_lines;
 mod portion;
 mod reading;
@@ -20,7 +18,7 @@ mod records;
 mod separated;
 mod xml;
 
-pub(in crate::workload) use batch::Taken;
-pub use error::DatasetError;
-pub use portion::Portion;
-pub use records::Dataset;
+pub use self::error::DatasetError;
+pub use self::portion::Portion;
+pub(in crate::workload) use self::portion::Taken;
+pub use self::records::Dataset;

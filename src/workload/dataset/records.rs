@@ -11,10 +11,9 @@ use std::{
 };
 
 use super::{
-    batch::{Batch, Taken},
     error::DatasetError,
     format::Rows,
-    portion::Portion,
+    portion::{Batch, Portion, Taken},
     reading::{RecordFile, Version, unreadable},
 };
 

@@ -12,8 +12,8 @@ use super::{
     error::Fault,
     fields::Fields,
     format::BOM,
-    input::Input,
     portion::{Portion, push_object},
+    reading::Input,
 };
 use crate::untrusted;
 

@@ -11,8 +11,8 @@ use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 use super::{
     error::Fault,
     fields::Fields,
-    input::Input,
     portion::{Portion, push_object},
+    reading::Input,
 };
 use crate::untrusted;
 

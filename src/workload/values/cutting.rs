@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::pool::{Pool, SPREAD};
-use crate::workload::{Content, Size, ValueKind, Workload, draws::share, value_kind::JSON};
+use super::{Pool, SPREAD};
+use crate::workload::{Content, Size, ValueKind, Workload, chooser::share, value_kind::JSON};
 
 /// Bytes of a small value that are copied at a time.
 const BLOCK: usize = 64;
