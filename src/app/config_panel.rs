@@ -15,21 +15,12 @@ impl Model {
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
-    /// What the selected parameter is now, or why that is not known.
-    fn parameter_now(&self) -> Result<&str, String> {
-        self.value_now(self.config.selected().name)
-    }
-
     pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
         let status = self.timeline().status().map(|status| &status.body);
         let value = status.and_then(|status| status.config.get(name));
         value
             .map(String::as_str)
             .ok_or_else(|| format!("the server does not report {name}, so it cannot be set here"))
-    }
-
-    fn parameter_set(&self, from: &str, to: String) -> Setting {
-        self.setting_of(self.config.selected(), from, to)
     }
 
     fn setting_of(&self, parameter: &'static Parameter, from: &str, to: String) -> Setting {
@@ -88,11 +79,11 @@ impl Model {
     /// The selected parameter turned by a step.
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
-        let from = self.parameter_now()?;
+        let from = self.value_now(parameter.name)?;
         let used = self.timeline().status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
         let end = || format!("{} has no further step; Enter: type a value", parameter.name);
         let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
-        Ok(self.parameter_set(from, to))
+        Ok(self.setting_of(parameter, from, to))
     }
 
     /// The selected parameter as it was typed; `None` for what it is already.

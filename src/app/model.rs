@@ -137,7 +137,7 @@ pub struct Model {
     pub course: Course,
     pub(super) message: Option<Message>,
     /// What the message that is being taken in asks to be done.
-    effects: Vec<Effect>,
+    pub(super) effects: Vec<Effect>,
     /// The knobs that the session began with.
     pub(super) initial: Knobs,
     options: TimelineOptions,
@@ -317,11 +317,6 @@ impl Model {
     /// Asks for something to be done.
     pub(super) fn ask(&mut self, effect: impl Into<Effect>) {
         self.effects.push(effect.into());
-    }
-
-    /// All that was asked for since the last call.
-    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
     }
 
     /// What is being typed for this purpose.

@@ -29,7 +29,7 @@ pub(super) enum Turned {
 #[derive(Debug, Clone)]
 pub struct Panel {
     wanted: Knobs,
-    selected: Knob,
+    pub(super) selected: Knob,
     undo: Vec<Turned>,
 }
 
@@ -60,11 +60,6 @@ impl Panel {
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
         // Up the panel is towards its first knob.
         self.selected = knobs[turned(now, direction.reversed(), knobs.len())];
-    }
-
-    /// Selects `knob`.
-    pub(super) fn select_knob(&mut self, knob: Knob) {
-        self.selected = knob;
     }
 
     /// The knobs with the selected one turned a step.
@@ -203,7 +198,7 @@ mod tests {
     #[test]
     fn a_knob_that_is_no_more_is_not_selected() {
         let mut panel = Panel::new(Knobs::default());
-        panel.select_knob(Knob::Reads);
+        panel.selected = Knob::Reads;
         panel.want(Knobs { workload: preset("ping").unwrap(), ..Knobs::default() });
         assert_eq!(panel.selected(), Knob::Clients);
         panel.select(Direction::Down);

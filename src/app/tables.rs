@@ -34,7 +34,8 @@ pub const COLUMNS: [Figure; 18] = [
 #[derive(Debug, Clone)]
 pub struct SegmentTable {
     sorted_by: usize,
-    descending: bool,
+    /// Whether the highest value stands first.
+    pub descending: bool,
     pub(super) selected: Option<u32>,
     pub(super) baseline: Option<u32>,
 }
@@ -50,11 +51,6 @@ impl SegmentTable {
     /// Which column it is sorted by.
     pub fn sorted_by(&self) -> Figure {
         COLUMNS[self.sorted_by]
-    }
-
-    /// Whether the highest value stands first.
-    pub fn is_descending(&self) -> bool {
-        self.descending
     }
 
     /// Sorts by the next column to the left or right, round the ends.

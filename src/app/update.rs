@@ -79,7 +79,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.look_closer();
         }
     }
-    model.take_effects()
+    std::mem::take(&mut model.effects)
 }
 
 fn on_delivery(model: &mut Model, delivery: &Delivery) {

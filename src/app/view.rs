@@ -110,13 +110,8 @@ impl Model {
         }
     }
 
-    /// Freezes the view at a moment of the session, for a picture of it.
-    pub fn show_moment(&mut self, t_s: f64) {
-        self.put_cursor(t_s);
-    }
-
-    /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
-    pub(super) fn put_cursor(&mut self, t_s: f64) {
+    /// Freezes the view with the cursor at a moment of the session, and moves the axis as little as shows it.
+    pub fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
         let cursor_s = t_s.clamp(self.begins_s(), self.now_s());
         if cursor_s > self.known_s() {

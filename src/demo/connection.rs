@@ -78,7 +78,7 @@ pub struct Connection {
     /// Requests wait until replies have gone.
     choked: bool,
     /// Whether the other side has closed: then a short read does not mean that there is no more to come.
-    hung_up: bool,
+    pub hung_up: bool,
 }
 
 impl Connection {
@@ -91,11 +91,6 @@ impl Connection {
     /// When a reply that is held back may go.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.outbox.held_until_ns()
-    }
-
-    /// Notes that the other side has closed.
-    pub fn hang_up(&mut self) {
-        self.hung_up = true;
     }
 
     /// If it `reads`, reads once and answers; in any case writes what may be written, in one go.
@@ -202,7 +197,7 @@ impl Connection {
                 self.phase = Answering::Resetting;
             }
         }
-        if self.phase == Answering::Serving && engine.is_leaving(self.client) {
+        if self.phase == Answering::Serving && engine.state.sessions[&self.client].leaving {
             self.phase = Answering::Leaving;
         }
     }

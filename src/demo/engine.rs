@@ -46,16 +46,6 @@ impl Engine {
         self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
     }
 
-    /// Forgets a client.
-    pub fn disconnect(&mut self, client: usize) {
-        self.state.sessions.swap_remove(&client);
-    }
-
-    /// Whether a client goes when what is written so far has been sent.
-    pub fn is_leaving(&self, client: usize) -> bool {
-        self.state.sessions[&client].leaving
-    }
-
     /// Answers a client's request by appending its reply to `out`, and tells what is to happen to that. `position` is the request's, from 1, among those that
     /// arrived in the same read.
     pub fn answer(

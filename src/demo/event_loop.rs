@@ -149,7 +149,7 @@ impl EventLoop {
     fn on_event(&mut self, client: usize, event: &Event) {
         let hung_up = event.is_read_closed() || event.is_error();
         if hung_up && let Some(connection) = self.connections.get_mut(&client) {
-            connection.hang_up();
+            connection.hung_up = true;
         }
         self.go_on(client, hung_up || event.is_readable());
     }
@@ -163,7 +163,8 @@ impl EventLoop {
             Next::Close => {
                 // Dropping the socket closes it and takes it out of the poll.
                 self.connections.swap_remove(&client);
-                return self.engine.disconnect(client);
+                self.engine.state.sessions.swap_remove(&client);
+                return;
             }
         }
         self.timers.extend(connection.held_until_ns().map(|at_ns| (at_ns, client)));

@@ -126,7 +126,8 @@ pub fn run(
     // The size is asked after the listening has begun, so that none is missed between the two.
     let events = TerminalEvents::begin().context("cannot read the terminal")?;
     let wire = Wire::open().context("cannot write to the terminal")?;
-    let mut canvas = Canvas::new(wire, terminal::size()).with_mouse(options.mouse);
+    let mut canvas = Canvas::new(wire, terminal::size());
+    canvas.mouse = options.mouse;
     canvas.enter().context("cannot write to the terminal")?;
     let files = Files::of(options.kept.take());
     let mut screen = Loop { canvas, events, size: terminal::size, options, spots: Spots::default(), files };
@@ -335,7 +336,8 @@ impl<W: Write, E: Events> Loop<W, E> {
     }
 
     fn come_back(&mut self) -> anyhow::Result<()> {
-        terminal::retake().context("cannot take the terminal again")?;
+        terminal::give_back();
+        terminal::take().context("cannot take the terminal again")?;
         self.canvas.enter().context("cannot write to the terminal")?;
         self.canvas.resize((self.size)());
         Ok(())

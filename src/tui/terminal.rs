@@ -89,7 +89,8 @@ pub fn panicked() -> Option<String> {
     PANICKED.lock().ok()?.take()
 }
 
-fn take() -> io::Result<()> {
+/// Takes the terminal, also again after the process was stopped or the shell has changed its modes.
+pub fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();
     if taken.is_err() {
@@ -119,15 +120,6 @@ pub fn give_back() {
     drop(terminal::disable_raw_mode());
 }
 
-/// Takes the terminal again after the process was stopped, or after the shell may have changed its modes.
-///
-/// # Errors
-/// As [`Guard::take`].
-pub fn retake() -> io::Result<()> {
-    give_back();
-    take()
-}
-
 /// The size of the terminal. One that does not know its size (0×0) gets what `COLUMNS` and `LINES` say, or 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
@@ -150,7 +142,7 @@ pub struct Canvas<W> {
     bytes: Vec<u8>,
     taken: usize,
     /// Whether the terminal tells of the mouse.
-    mouse: bool,
+    pub mouse: bool,
     /// What goes out with the next frame, beside it.
     aside: Vec<u8>,
 }
@@ -168,12 +160,6 @@ impl<W: Write> Canvas<W> {
             mouse: false,
             aside: Vec::new(),
         }
-    }
-
-    /// Lets the terminal tell of the mouse, from [`enter`](Self::enter) on.
-    pub fn with_mouse(mut self, mouse: bool) -> Self {
-        self.mouse = mouse;
-        self
     }
 
     /// Sends `bytes`, which draw nothing, with the next frame.

@@ -51,9 +51,10 @@ pub(super) struct Chooser {
     form: KeyForm,
     /// Whether operations insert new ones.
     grows: bool,
-    /// How many clients draw.
-    clients: u64,
-    counters: Counters,
+    /// How many clients draw, at least 1.
+    pub(super) clients: u64,
+    /// What the clients count together.
+    pub(super) counters: Counters,
 }
 
 /// A distribution with what need not be computed for each draw.
@@ -105,24 +106,9 @@ impl Chooser {
         }
     }
 
-    /// What the clients count together.
-    pub(super) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Goes on from there.
-    pub(super) fn go_on_from(&mut self, counters: Counters) {
-        self.counters = counters;
-    }
-
     /// Grows with another set, which is the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
         self.counters.growth = Arc::clone(&other.counters.growth);
-    }
-
-    /// Draws for so many clients, at least 1.
-    pub(super) fn share_among(&mut self, clients: u64) {
-        self.clients = clients;
     }
 
     /// The number of the next new key, as it is named, and what makes it drawn like any other when the operation at this

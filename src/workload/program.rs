@@ -80,7 +80,7 @@ impl Program {
     ) -> Self {
         let prefixes = names.into_iter().map(|set| set.prefix);
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
-        let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
+        let counted = called.iter().cloned().zip(sets.iter().map(|set| set.counters.clone())).collect();
         let same = workload.compiled().keysets.iter().map(|keys| keys.same).collect();
         let dataset = workload.dataset.clone();
         let in_turn = workload.in_turn;
@@ -103,7 +103,7 @@ impl Program {
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
         for (set, called) in self.sources.sets.iter_mut().zip(&self.called) {
-            set.go_on_from(self.counted[called].clone());
+            set.counters = self.counted[called].clone();
         }
         self.growing_together()
     }
@@ -111,7 +111,7 @@ impl Program {
     /// The same for so many clients, at least 1.
     #[must_use]
     pub fn for_clients(mut self, clients: u32) -> Self {
-        self.sources.sets.iter_mut().for_each(|set| set.share_among(clients.into()));
+        self.sources.sets.iter_mut().for_each(|set| set.clients = clients.into());
         self
     }
 

@@ -61,7 +61,7 @@ impl Model {
 
     fn click(&mut self, spot: Spot) {
         match spot {
-            Spot::Knob(knob) => self.panel.select_knob(knob),
+            Spot::Knob(knob) => self.panel.selected = knob,
             Spot::Tab(screen) => act(self, Action::Show(screen)),
             Spot::Chart { column } => {
                 let axis = self.axis(self.columns);

@@ -53,7 +53,7 @@ pub fn shoot(
             let text = format!("--at {at_s}: the recording begins at {begins_s:.1} s of its session");
             return Err(UsageError::Line(text).into());
         }
-        model.show_moment(at_s);
+        model.put_cursor(at_s);
     }
     let picture = share::picture(*form, &model, args.look.theme(), args.size);
     Ok(write(out, &picture)?)

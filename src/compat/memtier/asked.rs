@@ -1,6 +1,6 @@
 //! What is asked for by the options, with memtier_benchmark's defaults.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use crate::{
     compat::{
@@ -205,9 +205,5 @@ impl MemtierOptions {
     /// Requests of a client, the most that one has.
     pub(super) fn requests_each(&self) -> Option<u64> {
         self.requests_in_all().map(|all| all.div_ceil(self.connections()))
-    }
-
-    pub(super) fn test_time(&self) -> Option<Duration> {
-        self.test_time_s.map(Duration::from_secs)
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         server::place,
     },
     endpoint::{Address, Target, Trust},
-    export::memtier::{self, Counts, Json, Results, STEPS, kib, ms, plural, truth},
+    export::memtier::{self, Json, Results, STEPS, kib, ms, plural, truth},
     session::{Interval, Summary},
     stats::{
         Latency,
@@ -319,8 +319,11 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let is_empty = part.latency.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
     cells.extend(latencies(&part.latency, &report.asked.percentiles).map(latency));
-    let bytes =
-        if is_usual("WAIT") { NONE.to_owned() } else { format!("{:.2}", kib(bytes_per_s(report, in_rate))) };
+    let bytes = if is_usual("WAIT") {
+        NONE.to_owned()
+    } else {
+        format!("{:.2}", kib(report.results.per_s(in_rate.bytes_in + in_rate.bytes_out)))
+    };
     cells.push((bytes, RATE));
     cells
 }
@@ -329,11 +332,6 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
 fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64> {
     let at = |percentile: &f64| ms(latency.value_at_quantile(percentile / 100.0));
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
-}
-
-/// Bytes read and written in a second.
-fn bytes_per_s(report: &Report, part: &Counts) -> f64 {
-    report.results.per_s(part.bytes_in + part.bytes_out)
 }
 
 /// The latencies up to which so many percent of a row's requests are, row after row.

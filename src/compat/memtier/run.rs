@@ -205,7 +205,7 @@ impl Memtier {
                 seconds => Duration::from_secs(seconds),
             },
             requests: asked.requests_in_all().map(Sent::Parted),
-            length: asked.test_time(),
+            length: asked.test_time_s.map(Duration::from_secs),
         }
     }
 

@@ -147,7 +147,7 @@ fn errorstats(call: &Call<'_>) -> String {
 fn keyspace(call: &Call<'_>) -> String {
     let databases = call.state.databases.iter().enumerate().filter(|(_, database)| database.len() > 0);
     let line = |(index, database): (usize, &Database)| {
-        format!("db{index}:keys={},expires={}\n", database.len(), database.volatile_len())
+        format!("db{index}:keys={},expires={}\n", database.len(), database.volatile)
     };
     databases.map(line).collect()
 }

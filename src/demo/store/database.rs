@@ -18,7 +18,7 @@ const OVERHEAD: usize = 72;
 pub struct Database {
     entries: Map<Box<[u8]>, Entry>,
     /// How many of them expire.
-    volatile: usize,
+    pub volatile: usize,
     /// Where the search for those whose time is over goes on.
     swept: usize,
     bytes: usize,
@@ -188,11 +188,6 @@ impl Database {
         self.entries.len()
     }
 
-    /// How many keys expire.
-    pub fn volatile_len(&self) -> usize {
-        self.volatile
-    }
-
     /// Bytes of all keys and values.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -285,12 +280,12 @@ mod tests {
         }
         assert!(database.expire_at(b"a", Some(2000)) && database.expire_at(b"b", Some(2000)));
         assert_eq!(database.deadline(b"a"), Some(Some(2000)));
-        assert_eq!((database.deadline(b"c"), database.volatile_len()), (Some(None), 2));
+        assert_eq!((database.deadline(b"c"), database.volatile), (Some(None), 2));
         database.set_now(2000);
         assert!(!database.lookup(b"a"));
         assert_eq!((database.len(), database.expired, database.misses), (2, 1, 1));
         database.sweep(10);
-        assert_eq!((database.len(), database.expired, database.volatile_len()), (1, 2, 0));
+        assert_eq!((database.len(), database.expired, database.volatile), (1, 2, 0));
         assert!(!database.expire_at(b"b", None));
         assert!(database.expire_at(b"c", Some(1)), "a moment that has passed removes the key");
         assert_eq!((database.len(), database.bytes()), (0, 0));

@@ -109,7 +109,7 @@ fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
     // The slow log grows into what the others leave.
     let all = reading.commands_minute();
-    let latency = (latency_rows(status) + 1).min(area.height / 4);
+    let latency = (status.latency_events.len().clamp(1, 20) as u16 + 1).min(area.height / 4);
     let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
     let place = Rect { width: area.width - 1, height: commands.min(area.height), ..area };
     command_table::draw(paint, place, &all, reading.words(), |_| None);
@@ -200,11 +200,6 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
         let x = paint.text(line, &format!("{} ", clock(event.t_s)), Ink::Faint);
         paint.text(from_column(line, x), &event.what.to_string(), Ink::Text);
     }
-}
-
-/// How many rows [`latency`] needs.
-pub fn latency_rows(status: &Status) -> u16 {
-    status.latency_events.len().clamp(1, 20) as u16
 }
 
 /// What the latency monitor saw last of each kind, the longest first.

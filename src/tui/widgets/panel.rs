@@ -69,8 +69,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
     let parts = part_rows(reading, area.width.saturating_sub(2));
-    let windows = (parts + 1 + tables::ping_rows(reading).clamp(2, (rest.height / 4).max(5)))
-        .min(rest.height.saturating_sub(below + 1));
+    let windows =
+        (parts + 1 + (reading.ping_windows().count().min(100) as u16).clamp(2, (rest.height / 4).max(5)))
+            .min(rest.height.saturating_sub(below + 1));
     let title = format!("ping by {} s, ms", reading.ping_window_s());
     let pings = section(paint, &mut rest, &title, windows);
     let parts = parts.min(pings.height);

@@ -151,7 +151,7 @@ fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model) {
         Key::Mark => (String::new(), Ink::Text),
         Key::What => ("what".to_owned(), Ink::Faint),
         Key::Figure(figure) if figure == sorted.sorted_by() => {
-            let arrow = if sorted.is_descending() { '↓' } else { '↑' };
+            let arrow = if sorted.descending { '↓' } else { '↑' };
             (format!("{}{arrow}", figure.heading), Ink::Strong)
         }
         Key::Figure(figure) => (figure.heading.to_owned(), Ink::Faint),

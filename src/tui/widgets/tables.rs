@@ -13,11 +13,6 @@ use crate::{
     units,
 };
 
-/// How many ping windows there are.
-pub fn ping_rows(reading: &Reading) -> u16 {
-    reading.ping_windows().count().min(100) as u16
-}
-
 /// How many rows the errors need.
 pub fn error_rows(reading: &Reading) -> u16 {
     (reading.errors().by_count().len() as u16).clamp(1, 100)

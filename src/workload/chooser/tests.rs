@@ -85,7 +85,7 @@ fn sequential_and_scattered_reach_every_key() {
 fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
     for (clients, keys) in [(1, 10), (3, 10), (10, 10), (7, 1000)] {
         let mut parted = chooser("partitioned", 3, keys);
-        parted.share_among(clients);
+        parted.clients = clients;
         let mut all = BTreeSet::new();
         for client in 0..clients {
             let mut draws = Draws::of_client(9, client);
@@ -99,7 +99,7 @@ fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
         assert!(all.into_iter().eq(3..3 + keys), "{clients} clients over {keys}");
     }
     let mut crowded = chooser("partitioned", 0, 2);
-    crowded.share_among(5);
+    crowded.clients = 5;
     let of_client = |client| crowded.choose(0, &mut Draws::of_client(1, client));
     assert_eq!([0, 1, 2, 3, 4].map(of_client), [0, 1, 0, 1, 0]);
 }
@@ -180,7 +180,7 @@ fn new_keys_are_drawn_when_their_inserts_are_answered_whatever_else_is_in_flight
     assert!(!drawn.contains_key(&in_flight));
     for name in ["uniform", "zipfian", "ycsb-zipfian", "sequential", "hotspot", "exponential", "gaussian"] {
         let mut grown = growing(name);
-        grown.go_on_from(latest.counters().clone());
+        grown.counters = latest.counters.clone();
         let counts = counts(&grown, 5000);
         assert!(counts.keys().all(|key| (100..211).contains(key) && *key != in_flight), "{name}");
         assert!(counts.keys().any(|key| *key >= 150), "{name} draws none of those that are new");
@@ -193,7 +193,7 @@ fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {
         let keys = Keyset { count: Some(1000), distribution: "latest".parse().unwrap(), ..Keyset::default() };
         let mut latest = Chooser::new(&keys, 0, true);
-        latest.share_among(clients);
+        latest.clients = clients;
         let (mut draws, mut answered, mut near) = (Draws::new(7), (0..1000).collect::<Vec<_>>(), 0);
         for _ in 0..200 {
             // One in twenty requests is an insert, and each client has one in flight.
@@ -237,7 +237,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut chooser = chooser(name, first, count);
-        chooser.share_among(clients);
+        chooser.clients = clients;
         let mut draws = Draws::of_client(seed, seed % clients);
         for _ in 0..100 {
             let drawn = chooser.choose(0, &mut draws);

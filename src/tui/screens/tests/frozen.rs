@@ -27,7 +27,7 @@ fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
     update(&mut model, Msg::Columns(columns));
     let axis = model.axis(columns);
     let column = axis.column_ending(t_s).unwrap();
-    model.show_moment(axis.start_s(column) + axis.step_s);
+    model.put_cursor(axis.start_s(column) + axis.step_s);
     update(&mut model, Msg::Columns(columns));
     model
 }
