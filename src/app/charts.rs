@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Spread, TimeAxis, ValueAxis,
-    value_axis::{Wanted, at},
+    axis::{Wanted, at},
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 

@@ -12,7 +12,6 @@ mod charts;
 mod command_line;
 mod config_panel;
 mod curve_view;
-mod entry;
 mod experiment;
 mod keys;
 mod landmark;
@@ -36,19 +35,17 @@ mod subject;
 mod tables;
 mod track;
 mod update;
-mod value_axis;
 mod view;
 mod zoom;
 
-pub use self::axis::TimeAxis;
+pub use self::axis::{Spread, TimeAxis, ValueAxis};
 pub use self::charts::Charts;
 pub use self::command_line::quoted;
 pub use self::curve_view::Bounds;
-pub use self::entry::Entry;
 pub use self::keys::{
     Action, Binding, Context, Key, KeyCode, Landmark, Pane, Pattern, Screen, action, bindings, footer,
 };
-pub use self::mode::{Mode, Purpose, Question, Typing};
+pub use self::mode::{Entry, Mode, Purpose, Question, Typing};
 pub use self::model::{Course, LoadState, Message, Model, Program, Tone};
 pub use self::moment::{Lookback, View, Zoom};
 pub use self::occurrence::{Kind, Occurrence, turned};
@@ -61,7 +58,6 @@ pub use self::subject::Subject;
 pub use self::tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
 pub use self::track::{Reachability, Track};
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
-pub use self::value_axis::{Spread, ValueAxis};
 pub use crate::{
     knobs::{Direction, Knob, PRESETS, Preset, TurnError},
     server::value_words,

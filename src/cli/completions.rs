@@ -16,7 +16,7 @@ use crate::{
     export::{Format, Rows},
     knobs::{Arrivals, Backlog},
     runner::Text,
-    tui::theme::choice::THEMES,
+    tui::theme::THEMES,
     workload::{Distribution, presets},
 };
 

@@ -23,7 +23,7 @@ use crate::{
         words::{StreamText, choose_characters},
     },
     runner::{Failure, Plan, UsageError},
-    tui::theme::{Theme, choice::Choice},
+    tui::theme::{Choice, Theme},
     units::were,
     untrusted,
 };

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     compare::Condition,
     runner::{Export, UsageError, metrics},
-    tui::theme::{Theme, choice::Choice},
+    tui::theme::{Choice, Theme},
     workload::Suggested,
 };
 

@@ -10,8 +10,7 @@ use super::{
     faults::{Occasion, Script, Treatment},
     reply::{Failure, Protocol, Reply},
     request::Arguments,
-    state::{Config, Session, State},
-    stop::Stop,
+    state::{Config, Session, State, Stop},
 };
 
 /// The state, the commands on it, and the script of faults.

@@ -6,21 +6,23 @@
 //! Events are edge-triggered: each is worked off until the socket has no more, or the connection queues itself again. Clients
 //! are counted from 1, and no number is given twice.
 
-use std::collections::BTreeSet;
-use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    io::{self, ErrorKind, Write},
+    os::fd::AsRawFd,
+    sync::Arc,
+    time::Duration,
+};
 
-use mio::event::Event;
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Token, event::Event, unix::SourceFd};
 use socket2::Socket;
 
-use super::connection::{Connection, Next, Room};
-use super::engine::Engine;
-use super::stop::Stop;
-use super::store::Map;
+use super::{
+    connection::{Connection, Next, Room},
+    engine::Engine,
+    state::Stop,
+    store::Map,
+};
 use crate::clock::SECOND_NS;
 
 /// The token of the waker that ends the poll when the server is to stop.

@@ -22,7 +22,6 @@ mod reply;
 mod request;
 mod server;
 mod state;
-mod stop;
 mod store;
 
 pub(crate) use self::faults::Fault;

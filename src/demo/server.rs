@@ -1,20 +1,23 @@
 //! Starting and driving the built-in server from outside its thread.
 
-use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::{
+    io::{self, ErrorKind},
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    thread::JoinHandle,
+};
 
 use mio::{Poll, Waker};
 use socket2::{SockAddr, Socket, Type};
 use thiserror::Error;
 
-use super::engine::Engine;
-use super::event_loop::{EventLoop, Listener, WAKER};
-use super::faults::{Fault, Script};
-use super::state::Config;
-use super::stop::Stop;
+use super::{
+    engine::Engine,
+    event_loop::{EventLoop, Listener, WAKER},
+    faults::{Fault, Script},
+    state::{Config, Stop},
+};
 use crate::endpoint::Password;
 
 /// Connections that wait to be taken: as many as a large load begins with at once.

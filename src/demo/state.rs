@@ -13,6 +13,8 @@
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke it from that
 //! ```
 //! So a load that never lets the server idle finds exactly as many commands a second as there is time for. Pure.
+//!
+//! The end of a server, told from outside to its thread, and the sleeps that it cuts short.
 
 pub mod config;
 mod stats;
@@ -22,7 +24,7 @@ pub use self::stats::Stats;
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -33,7 +35,6 @@ use self::stats::{SlowEntry, Slowlog, shortened};
 use super::{
     reply::{Failure, Protocol, Reply},
     request::{Arguments, Span},
-    stop::Stop,
     store::{Database, Map},
 };
 use crate::clock::Clock;
@@ -281,6 +282,37 @@ impl Spending {
     }
 }
 
+/// What the two threads share.
+#[derive(Debug, Default)]
+pub struct Stop {
+    is_told: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Stop {
+    /// Tells the server to stop.
+    pub fn tell(&self) {
+        *self.lock() = true;
+        self.told.notify_all();
+    }
+
+    /// Whether the server was told to stop.
+    pub fn is_told(&self) -> bool {
+        *self.lock()
+    }
+
+    /// For the server: sleeps, or less if it is told to stop.
+    pub fn sleep(&self, length: Duration) {
+        // Woken early, it sleeps for what is left.
+        drop(self.told.wait_timeout_while(self.lock(), length, |is_told| !*is_told));
+    }
+
+    /// A flag is whole at every moment: a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,5 +340,16 @@ mod tests {
         assert_eq!(spending.spend(130 * US, LENGTH), 230 * US);
         assert_eq!(spending.spend(1_000_000 * US, LENGTH), 1_000_000 * US - MADE_UP_NS + 100 * US);
         assert_eq!(spending.spend(0, Duration::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_sleep_ends_when_the_server_is_told_to_stop() {
+        let stop = Arc::new(Stop::default());
+        let sleeper = std::thread::spawn({
+            let stop = Arc::clone(&stop);
+            move || stop.sleep(Duration::MAX)
+        });
+        stop.tell();
+        sleeper.join().unwrap();
     }
 }

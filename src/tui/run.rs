@@ -20,7 +20,7 @@ use super::{
     screens,
     share::{self, Files},
     terminal::{self, Canvas, Guard},
-    theme::{Theme, choice::THEMES},
+    theme::{THEMES, Theme},
     wire::Wire,
 };
 use crate::{

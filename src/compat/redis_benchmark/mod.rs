@@ -9,7 +9,6 @@
 //! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
 
 mod catalogue;
-mod idle;
 mod layout;
 mod options;
 mod parse;

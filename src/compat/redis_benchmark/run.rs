@@ -1,18 +1,22 @@
 //! Runs what is asked for: one test after the other, each with connections of its own.
+//!
+//! `-I`: connections that are held and never used, until one of them is lost.
 
 use std::{
+    convert::Infallible,
     ffi::OsString,
     io::{self, Read as _, Write},
     ops::ControlFlow,
     process::ExitCode,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use rustix::event::{PollFd, PollFlags};
 
 use super::{
     Flavour,
     catalogue::{self, Test},
-    idle,
     layout::{Behind, CSV_HEADER, Progress, Report},
     parse::{BenchOptions, Form, parse},
     server_config::{Asking, ServerConfig, unreachable},
@@ -24,13 +28,14 @@ use crate::{
         run::{LoadReport, Stop, complain, to_its_end},
         server::{plain, without_number, without_step},
     },
-    endpoint::{NoTalk, ReachError, Target},
+    endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
     knobs::Knobs,
-    load::{FirstWords, Plan, Requests},
+    load::{FirstWords, Plan, Requests, most_clients},
     print::words::StreamText,
-    protocol::Dialect,
+    protocol::{Dialect, Reply},
     session::{Alone, End},
     signals::{Signal, listen},
+    untrusted,
     workload::{DatasetError, KeyNames},
 };
 
@@ -102,7 +107,7 @@ impl Bench {
     fn run(&mut self) -> Result<(), Stop> {
         if self.asked.is_idle {
             let (server, clients) = (self.flavour.server(), self.asked.clients);
-            match idle::hold(&self.target, server, clients, &mut self.out)? {}
+            match hold(&self.target, server, clients, &mut self.out)? {}
         }
         if self.asked.form == Form::Csv {
             self.print(CSV_HEADER)?;
@@ -252,4 +257,65 @@ impl Bench {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
+}
+
+/// How often their number is told.
+const TICK: Duration = Duration::from_millis(250);
+/// How long connections may take to be had, all of them.
+const OPENING: Duration = Duration::from_secs(86_400);
+/// How long what came is listened to.
+const LISTENING: Duration = Duration::from_millis(1);
+
+/// Opens so many connections, and holds them until one is lost, which is the end of the run.
+///
+/// # Errors
+/// That end, or that nobody takes what is written.
+pub(super) fn hold(
+    target: &Target,
+    server: &str,
+    clients: i64,
+    out: &mut StreamText,
+) -> Result<Infallible, Stop> {
+    writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
+    // For its raising of the limit.
+    most_clients(1, 1);
+    let until = Instant::now() + OPENING;
+    let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
+    let mut held = held.map_err(|error| Stop::Told(unreachable(target, server, &error)))?;
+    loop {
+        write!(out, "clients: {}\r", held.len())?;
+        out.flush()?;
+        let next = Instant::now() + TICK;
+        while let Some(left) = next.checked_duration_since(Instant::now()) {
+            attend(&mut held, left)?;
+        }
+    }
+}
+
+/// Waits for `limit` at the most until something happens to one of them, and attends to all to which it does.
+fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
+    let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
+    wait_for(&mut polled, limit);
+    let ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
+}
+
+/// Listens to what nobody asked for. As theirs: what is no error is nothing.
+fn hear(talk: &mut Talk) -> Result<(), Stop> {
+    let mut said = None;
+    let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
+        if let Reply::Error(line) = reply {
+            said = Some(format!("Error from server: {}", untrusted::bytes(line)));
+        }
+    });
+    let end = match heard {
+        Err(ReachError::Io { cause, .. }) => match cause.kind() {
+            io::ErrorKind::TimedOut => None,
+            io::ErrorKind::UnexpectedEof => Some("Error: Server closed the connection".to_owned()),
+            _ => Some(format!("Error: {}", plain(&cause))),
+        },
+        Err(error) => Some(format!("Error: {error}")),
+        Ok(()) => said,
+    };
+    end.map_or(Ok(()), |line| Err(Stop::Told(line)))
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::demo::engine::Engine;
-use crate::demo::faults::{Script, Treatment};
-use crate::demo::request::{Arguments, parse};
-use crate::demo::state::Config;
-use crate::demo::stop::Stop;
+use crate::demo::{
+    engine::Engine,
+    faults::{Script, Treatment},
+    request::{Arguments, parse},
+    state::{Config, Stop},
+};
 
 /// A server and its clients, which are counted from 1; the first is there from the start.
 pub struct TestServer {

@@ -14,19 +14,27 @@
 //! The points of a curve as a table: the value, and what the load did there.
 //!
 //! What a curve says, in lines: the best of its points, the knee, the bounds of a search, and what is not to be trusted.
+//!
+//! Two settings that are compared: how far apart each pair was, and how the interval shrinks.
+//!
+//! ```text
+//! ─ A/B pipeline 16: throughput of B against A ────
+//!            -10 %        0        +10 %      +20 %
+//!  pair  7                 ┊    ├───•──●────┤
+//!  pair  8                 ┊      ├──●•──┤
+//! ```
 
 use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
-    experiment::Point,
+    experiment::{AfterPair, Pairs, Point},
     session::timeline::Level,
     tui::{
         Glyphs, Ink, Paint, Scene, row,
         widgets::{
             figures::{NONE, figure},
             knob_curve::{self, LEVELS, Over},
-            pairs,
             table::around,
         },
         wrapped,
@@ -42,7 +50,7 @@ const LEAST_CHARTS: u16 = 8;
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     if let Some(pairs) = model.pairs_shown() {
-        return pairs::draw(paint, area, &pairs);
+        return draw_pairs(paint, area, &pairs);
     }
     let Some(curve) = model.curve().filter(|curve| !curve.points().is_empty()) else {
         return nothing(paint, area, model);
@@ -206,4 +214,97 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let unsteady = (unsteady > 0).then(|| format!("{unsteady} of {all} not steady"));
     let told: Vec<_> = [limited, unsteady].into_iter().flatten().collect();
     (!told.is_empty()).then(|| (told.join("; "), Ink::Warn))
+}
+
+/// `pair 23` and a blank on either side.
+const PAIR_LABEL: u16 = 9;
+/// `+12 % so far`, and blanks.
+const PAIR_FIGURE: u16 = 9;
+/// The axis reaches so far on either side of no difference at least.
+const LEAST_CHANGE: f64 = 0.02;
+
+/// Draws what decides as intervals, the newest last, and what is known of all figures below.
+pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
+    paint.rule(row(area, 0), &pairs.title);
+    let width = area.width.saturating_sub(2).into();
+    let lines: Vec<_> = pairs.text.lines().flat_map(|line| wrapped_line(line, width)).collect();
+    let said = (lines.len() as u16).min(area.height / 2);
+    let plot = Rect { y: area.y + 1, height: area.height.saturating_sub(2 + said), ..area };
+    intervals(paint, plot, &pairs.course);
+    for (n, text) in (0..said).zip(&lines) {
+        paint.text(row(area, area.height - said + n), &format!(" {text}"), Ink::Text);
+    }
+}
+
+/// A line of a table as it is where it fits.
+fn wrapped_line(line: &str, width: usize) -> Vec<String> {
+    if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
+}
+
+fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
+    if course.is_empty() || area.width < PAIR_LABEL + PAIR_FIGURE + 10 || area.height < 2 {
+        let text = "  no pair yet; each takes some seconds of either setting";
+        paint.text(row(area, area.height / 2), text, Ink::Faint);
+        return;
+    }
+    let glyphs = paint.glyphs();
+    let rows = area.height - 1;
+    let first = course.len().saturating_sub(rows.into());
+    let shown = &course[first..];
+    let (low, high) = shown
+        .iter()
+        .flat_map(values)
+        .fold((-LEAST_CHANGE, LEAST_CHANGE), |(low, high): (f64, f64), value| {
+            (low.min(value), high.max(value))
+        });
+    let plot = Rect {
+        x: area.x + PAIR_LABEL,
+        width: area.width - PAIR_LABEL - PAIR_FIGURE,
+        y: area.y + 1,
+        height: rows,
+    };
+    let column = |value: f64| {
+        let share = (value - low) / (high - low);
+        plot.x + (share * f64::from(plot.width - 1)).round() as u16
+    };
+    let mut free_from = plot.x.saturating_sub(4);
+    for value in [low, 0.0, high] {
+        let text = if value == 0.0 { "none".to_owned() } else { units::change(value.exp_m1()) };
+        let from = column(value).saturating_sub(text.chars().count() as u16 / 2).max(area.x);
+        if from >= free_from {
+            free_from =
+                paint.text(Rect { x: from, width: area.right() - from, ..row(area, 0) }, &text, Ink::Faint)
+                    + 1;
+        }
+    }
+    (plot.top()..plot.bottom()).for_each(|y| paint.dot(column(0.0), y, glyphs.event_line, Ink::Faint));
+    for (n, AfterPair { pair, of_pair, so_far }) in (0..rows).zip(shown) {
+        let line = row(plot, n);
+        let is_last = usize::from(n) + 1 == shown.len();
+        let ink = if is_last { Ink::Strong } else { Ink::Text };
+        paint.text(Rect { x: area.x + 1, width: PAIR_LABEL - 1, ..line }, &format!("pair {pair:>2}"), ink);
+        if let Some((low, high)) = so_far.interval {
+            let (low, high) = (column(low.ln_1p()), column(high.ln_1p()));
+            (low..=high).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Throughput));
+            paint.dot(low, line.y, glyphs.branch_right, Ink::Throughput);
+            paint.dot(high, line.y, glyphs.tick, Ink::Throughput);
+        }
+        if let Some(of_pair) = of_pair {
+            paint.dot(column(*of_pair), line.y, glyphs.off, Ink::Faint);
+        }
+        if let Some(change) = so_far.change {
+            paint.dot(column(change.ln_1p()), line.y, glyphs.lines[0], ink);
+            paint.right(
+                Rect { x: plot.right(), width: PAIR_FIGURE - 1, ..line },
+                &units::change(change),
+                ink,
+            );
+        }
+    }
+}
+
+/// All that a row shows, in logarithms.
+fn values(AfterPair { of_pair, so_far, .. }: &AfterPair) -> impl Iterator<Item = f64> {
+    let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
+    of_pair.iter().copied().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))
 }

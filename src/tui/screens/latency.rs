@@ -28,7 +28,7 @@ use crate::{
             figures::{clock, figure, ping_figure},
             knobs,
             percentiles::{self, Series},
-            results, spectrum,
+            results,
             table::{Column, Table},
         },
     },
@@ -108,7 +108,7 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     let Some(first) = series.first() else { return };
     paint.rule(row(area, 0), &format!("{}, {}", first.name, model.stretch.name()));
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    spectrum::draw(paint, below, &spectrum::bars(&first.latency, below.height));
+    percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
 /// How the operations look, by their place in the workload, over and over.

@@ -1,11 +1,13 @@
 //! Whole screens, each a composition of widgets.
 //!
 //! What all screens have around them: header, status line, footer; and what stands in for one that has no room.
+//!
+//! The Overview: load, latency, probes and server on one time axis, beside the knobs. Without load it is about the server:
+//! what its commands do for everybody, and how it answers PING.
 
 mod curve;
 mod latency;
 mod log;
-mod overview;
 mod segments;
 mod server;
 #[cfg(test)]
@@ -19,9 +21,12 @@ use super::{
     paint::Spots,
     row,
     theme::Theme,
-    widgets::{dialog, header, readout, status},
+    widgets::{
+        Lanes, command_table, cursor, dialog, header, knobs, latency_chart, panel, probes, readout,
+        server_figures, status, throughput, time_axis,
+    },
 };
-use crate::app::{Model, Screen};
+use crate::app::{Model, Screen, Spot, Subject};
 
 /// How each screen is drawn.
 const fn drawing(screen: Screen) -> Drawing {
@@ -29,7 +34,7 @@ const fn drawing(screen: Screen) -> Drawing {
         Drawing { body, few }
     }
     match screen {
-        Screen::Overview => row(overview::draw, None),
+        Screen::Overview => row(overview, None),
         Screen::Latency => row(latency::draw, Some(latency::draw_few)),
         Screen::Server => row(server::draw, Some(server::draw_few)),
         Screen::Segments => row(segments::draw, Some(segments::draw)),
@@ -95,6 +100,42 @@ pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing
             status::draw(paint, plan.status, model);
             (drawing.body)(paint, plan.body, &scene);
             header::footer(paint, plan.footer, model);
+        }
+    }
+}
+
+/// Draws the inside of the screen.
+pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
+    let lanes = Lanes::new(reading, plan.columns, model);
+    match lanes.subject {
+        Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
+        Subject::Server => {
+            command_table::chart(paint, plan.throughput, &lanes);
+            command_table::draw(paint, plan.commands, &lanes.commands_minute, reading.words(), |name| {
+                command_table::ink(&lanes, name)
+            });
+        }
+    }
+    latency_chart::draw(paint, plan.latency, &lanes);
+    probes::draw(paint, plan, &lanes);
+    time_axis::draw(paint, plan.axis, &lanes);
+    cursor::line(paint, plan, &lanes);
+    // From the status to the axis, whichever lanes there are.
+    let charts = Rect { height: plan.axis.bottom() - body.y, ..body };
+    paint.spot(lanes.plot(charts), Spot::Chart { column: 0 });
+    panel::draw(paint, plan.panel, model, reading);
+    foot(paint, plan, &lanes, model);
+}
+
+/// Live, what the server says; frozen, what the cursor reads.
+fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
+    match (plan.tier, model.cursor_s()) {
+        (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),
+        (_, Some(_)) => cursor::draw(paint, plan.news, plan.knob_line, lanes),
+        (_, None) => {
+            cursor::news(paint, plan.news, lanes);
+            knobs::line(paint, plan.knob_line, model);
+            server_figures::line(paint, plan.server, lanes.reading);
         }
     }
 }

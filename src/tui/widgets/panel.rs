@@ -26,7 +26,7 @@ use ratatui::layout::Rect;
 
 use super::{
     figures::{NONE, figure, part_figure, written},
-    knobs, results, spectrum,
+    knobs, percentiles, results,
     table::{Column, Table, fitting},
     tables,
 };
@@ -119,10 +119,10 @@ const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 /// How long the pings took.
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
-        let bars = spectrum::bars(reading.ping().minute(), rest.height / 3);
+        let bars = percentiles::bars(reading.ping().minute(), rest.height / 3);
         let title = format!("{} answered within, 60 s", reading.words().ping);
         let place = section(paint, rest, &title, (bars.len() as u16).max(1));
-        spectrum::draw(paint, roomy(place), &bars);
+        percentiles::draw_bars(paint, roomy(place), &bars);
     }
 }
 
@@ -133,11 +133,11 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
         results::operations(paint, roomy(commands), reading);
-        let bars = reading.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
+        let bars = reading.segment_service().map(|service| percentiles::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
         let title = "service time up to, this segment";
         let place = section(paint, rest, title, (bars.len() as u16).max(1));
-        spectrum::draw(paint, roomy(place), &bars);
+        percentiles::draw_bars(paint, roomy(place), &bars);
     }
     if rest.height >= 4 {
         // Two thirds, and the rest for the events.

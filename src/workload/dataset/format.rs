@@ -6,8 +6,12 @@ use std::{
 };
 
 use super::{
-    error::Fault, fields::Fields, json_lines::JsonLines, portion::Portion, reading::Input,
-    separated::Separated, xml::Xml,
+    error::Fault,
+    json_lines::JsonLines,
+    portion::{Fields, Portion},
+    reading::Input,
+    separated::Separated,
+    xml::Xml,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,12 @@ use std::{collections::BTreeMap, io::BufRead};
 
 use serde_json::value::RawValue;
 
-use super::{error::Fault, fields::Fields, format::BOM, portion::Portion, reading::Input};
+use super::{
+    error::Fault,
+    format::BOM,
+    portion::{Fields, Portion},
+    reading::Input,
+};
 
 /// Reads lines.
 pub(super) struct JsonLines {

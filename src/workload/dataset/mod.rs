@@ -9,7 +9,6 @@
 //! then as it is needed. A few batches are in memory at a time, however large the file is.
 
 mod error;
-mod fields;
 mod format;
 mod json_lines;
 mod portion;

@@ -10,9 +10,8 @@ use std::io::{self, BufRead};
 
 use super::{
     error::Fault,
-    fields::Fields,
     format::BOM,
-    portion::{Portion, push_object},
+    portion::{Fields, Portion, push_object},
     reading::Input,
 };
 use crate::untrusted;

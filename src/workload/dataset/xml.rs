@@ -10,8 +10,7 @@ use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
 use super::{
     error::Fault,
-    fields::Fields,
-    portion::{Portion, push_object},
+    portion::{Fields, Portion, push_object},
     reading::Input,
 };
 use crate::untrusted;
