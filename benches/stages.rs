@@ -20,7 +20,7 @@ use divan::{Bencher, counter::ItemsCount};
 use redyno::{
     host::OwnThread,
     knobs::Arrivals,
-    load::stages::PaceStage,
+    load::PaceStage,
     protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
     workload::{Draws, KeyNames, Operation, Outgoing, Program, RunId, Values, Workload},

@@ -1,8 +1,7 @@
 //! The commands: one table, and a file a family of what they do.
 //!
-//! A command gets a [`Call`] and writes its reply, or fails; what it wrote before it failed is taken back.
-//!
-//! What a command gets: its arguments, the state, and where to write its reply.
+//! A command gets a [`Call`], which is its arguments, the state and where to write its reply. It writes that or fails; what it
+//! wrote before it failed is taken back.
 
 mod collections;
 mod connection;

@@ -1,20 +1,11 @@
-//! What the server knows beside its data: its clients, its parameters, its counters and logs.
-//!
-//! Pure but for [`system`], which asks the system what the server's thread used.
-//!
-//! The whole state of the server, but for its sockets.
-//!
-//! What the server knows of one client.
-//!
-//! Commands that take as long as the script of faults says: when each ends.
+//! What the server knows beside its data and its sockets: its clients, its parameters, its counters and logs; what its thread
+//! used; the end that is asked of it from outside; and when a command ends that the script of faults makes longer:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins where the one before it had to end
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke it from that
 //! ```
 //! So a load that never lets the server idle finds exactly as many commands a second as there is time for. Pure.
-//!
-//! The end of a server, told from outside to its thread, and the sleeps that it cuts short.
 
 pub mod config;
 mod stats;

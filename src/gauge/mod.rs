@@ -2,7 +2,7 @@
 //! and exports go through it.
 //!
 //! A new gauge is a row of the [table](GAUGES). Where its source is a field of INFO that is all; or of memcached's `stats` that is all, too;
-//! where it is [`Own`](Source::Own), the server's readers of both have a line for it.
+//! where it is [`Own`](GaugeSource::Own), the server's readers of both have a line for it.
 
 mod about;
 mod sample;

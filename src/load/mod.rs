@@ -30,8 +30,6 @@ mod schedule;
 mod segments;
 mod sequence;
 mod setting;
-#[doc(hidden)]
-pub mod stages;
 #[cfg(test)]
 pub mod testing;
 mod unsent;
@@ -44,6 +42,8 @@ pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub(crate) use interval::{IntervalBuffer, Openings, OperationCounts};
 pub(crate) use losses::{LoadEvent, LossReport};
+#[doc(hidden)]
+pub use pacing::PaceStage;
 pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
 pub use quota::Requests;
 use ring::Ring;

@@ -4,7 +4,7 @@
 //! colour alone. In mono every colour is the terminal's default, so that not one colour command is sent: with
 //! `NO_COLOR` set, crossterm would turn each into a bare reset that wipes bold and underline.
 //!
-//! Which palette is [`choice`]'s to say, how an ink looks and what stands behind the lines of a chart [`colours`]':
+//! How an ink looks, and what stands behind the lines of a chart, is in [`colours`]:
 //! `Theme::ground(step)` for `step` in `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
 //!
 //! `--theme`: which palette, by name or by what the environment says of the terminal.

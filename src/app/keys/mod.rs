@@ -1,9 +1,5 @@
 //! The one key table: it feeds dispatch, footer, help overlay and manual page. It is put together from one part for each kind
-//! of place.
-//!
-//! Keys as the terminal reports them, whatever the terminal's library.
-//!
-//! Reading the table: dispatch and footer.
+//! of place. A key is as the terminal reports it, whatever the terminal's library.
 
 /// A part of the table: for each place a row a binding, with the keys and what each does, the keys as help and manual
 /// write them, the hint, and the help.

@@ -1,11 +1,6 @@
-//! What is told, as memtier_benchmark writes it: a file a form.
-//!
-//! What was asked for; what cannot be asked for here is as theirs is without it. No password is told, and no URI, which may have
-//! one.
-//!
-//! The line that is drawn again each second while a run goes on, also where nobody looks.
-//!
-//! The table of a run: a row a command, and one for all; and the distribution of latencies by row.
+//! What memtier_benchmark prints, as it prints it: what was asked for (an option that is missing here stands as without it there;
+//! no password, and no URI, which may have one), the line that is drawn again each second, also where nobody looks, the table of a
+//! run with a row for each command and one for all, and the distribution of latencies by row.
 
 #[cfg(test)]
 mod tests;

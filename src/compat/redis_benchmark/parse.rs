@@ -1,8 +1,5 @@
-//! From the words of a command line to what is asked for, word by word as the benchmarks themselves read it.
-//!
-//! What is asked for by the options.
-//!
-//! Whose benchmark it is.
+//! From the words of a command line to the options that are asked for, word by word as the benchmarks themselves read it; and
+//! which benchmark's options these are.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 

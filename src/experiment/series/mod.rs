@@ -6,7 +6,6 @@
 //! ```
 
 mod cell;
-mod figures;
 mod file;
 mod lists;
 mod measured;
@@ -15,8 +14,7 @@ mod published;
 mod scale;
 mod table;
 
-pub use cell::{Cell, Speaks};
-pub use figures::{Figures, OfOperations};
+pub use cell::{Cell, Figures, OfOperations, Speaks};
 pub use file::{Layout, Series};
 pub use measured::{Gathered, MeasuredCell};
 pub use presets::{series_file, series_presets};

@@ -1,6 +1,6 @@
 //! The ping probe's line to a server, once it is connected: the greeting, then PINGs, and whose each answer is.
 //!
-//! How a line comes about, and what follows its loss, is the [`PingLink`](super::link::Link)'s.
+//! How a line comes about, and what follows its loss, is the [`PingLink`](super::link::PingLink)'s.
 
 use std::{collections::VecDeque, io};
 

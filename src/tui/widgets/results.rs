@@ -1,4 +1,4 @@
-//! What came of it: a row for each segment. [`operations`](super::operations) stand in the same columns.
+//! What came of it: a row for each segment. Operations stand in the same columns.
 //!
 //! ```text
 //!   no what             ops/s     p50     p99
