@@ -31,12 +31,14 @@ pub struct Panel {
     wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
+    /// What was wanted one after the other, and of which no segment has come yet; or never will, where changes became one.
+    awaited: Vec<Knobs>,
 }
 
 impl Panel {
     /// A panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
-        Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new() }
+        Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new(), awaited: Vec::new() }
     }
 
     /// The knobs as wanted; what is in force is the timeline's current segment.
@@ -78,8 +80,7 @@ impl Panel {
 
     /// Turns the load on or off, which undo leaves alone.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
-        self.wanted.load = load;
-        self.wanted.clone()
+        self.change(Knobs { load, ..self.wanted.clone() })
     }
 
     /// Takes the last change back, of a knob at once; `None` when there is none.
@@ -87,8 +88,8 @@ impl Panel {
         let before = self.undo.pop()?;
         Some(match before {
             Turned::Knobs(before) => {
-                self.wanted = Knobs { load: self.wanted.load, ..before };
-                Turned::Knobs(self.wanted.clone())
+                let load = self.wanted.load;
+                Turned::Knobs(self.change(Knobs { load, ..before }))
             }
             config @ Turned::Config { .. } => config,
         })
@@ -113,13 +114,14 @@ impl Panel {
     /// Takes over what is in force without a change of ours: a replay, or another hand at the knobs.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
+        self.awaited.clear();
     }
 
     /// Takes over what is in force: the last change was not made.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
-        self.wanted = in_force;
+        self.follow(in_force);
     }
 
     /// Takes over a change that can be undone, but for the switch of the load.
@@ -127,8 +129,23 @@ impl Panel {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             self.keep(Turned::Knobs(self.wanted.clone()));
         }
+        self.change(knobs)
+    }
+
+    fn change(&mut self, knobs: Knobs) -> Knobs {
         self.wanted = knobs.clone();
+        self.awaited.push(knobs.clone());
+        let too_many = self.awaited.len().saturating_sub(UNDO_DEPTH);
+        self.awaited.drain(..too_many);
         knobs
+    }
+
+    /// Takes a segment that begins with `knobs`. Whether a change of ours that it comes from was followed by another, whose
+    /// segment is still to come.
+    pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
+        let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
+        self.awaited.drain(..=at);
+        !self.awaited.is_empty()
     }
 }
 

@@ -115,6 +115,7 @@ fn is_held_back(model: &Model, first: &Segment) -> bool {
 
 fn on_record(model: &mut Model, record: &Record) {
     if let Record::Segment(segment) = record
+        && !model.panel.is_overtaken(&segment.knobs)
         && model.panel.wanted() == model.in_force()
         && !is_held_back(model, segment)
     {

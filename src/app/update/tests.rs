@@ -102,6 +102,19 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
 }
 
 #[test]
+fn a_segment_of_a_change_that_was_taken_back_meanwhile_does_not_bring_it_back() {
+    let mut model = model();
+    let clients = |n| Knobs { clients: n, ..Knobs::default() };
+    segment(&mut model, 0.0, clients(50));
+    press(&mut model, "><");
+    segment(&mut model, 1.0, clients(100));
+    assert_eq!(press(&mut model, "<"), [Effect::Order(Order::SetKnobs(clients(20)))]);
+    segment(&mut model, 2.0, clients(20));
+    segment(&mut model, 3.0, clients(70));
+    assert_eq!(model.panel.wanted(), &clients(70), "another hand turned");
+}
+
+#[test]
 fn a_load_from_the_command_line_is_not_shown_as_on_before_it_is_allowed() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut model = Model::new(knobs, TimelineOptions::default());
