@@ -81,7 +81,7 @@ pub struct Program {
     pub has_password: bool,
 }
 
-/// Columns that are thought to be there until the screen has told.
+/// Columns that are assumed until the screen has reported its own.
 const USUAL_COLUMNS: u16 = 60;
 
 /// Everything the screen shows.

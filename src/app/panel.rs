@@ -154,7 +154,7 @@ impl Panel {
 pub struct Setting {
     /// Which.
     pub parameter: &'static Parameter,
-    /// Its value as the server told it last.
+    /// Its value as the server reported it last.
     pub from: String,
     /// The value that is wanted.
     pub to: String,

@@ -170,7 +170,7 @@ impl Model {
             }
             Notice::Played(to_s) => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
-            // The screen is gone by then; whoever had it tells.
+            // The screen is gone by then; whoever had it prints them.
             Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }

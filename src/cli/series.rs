@@ -180,7 +180,7 @@ pub(super) fn text(
 fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     if knobs.workload.dataset.is_some() {
-        // Of a dataset's records nothing is told.
+        // Nothing is printed of a dataset's records.
         let told = untrusted::text(&format!("{}: {knobs}", cell.title()));
         return Ok(format!("{told}\n  the records of the dataset\n"));
     }

@@ -287,12 +287,12 @@ impl Stop {
         self.told.notify_all();
     }
 
-    /// Whether the server was told to stop.
+    /// Whether the server was asked to stop.
     pub fn is_told(&self) -> bool {
         *self.lock()
     }
 
-    /// For the server: sleeps, or less if it is told to stop.
+    /// For the server: sleeps, or less if it is asked to stop.
     pub fn sleep(&self, length: Duration) {
         // Woken early, it sleeps for what is left.
         drop(self.told.wait_timeout_while(self.lock(), length, |is_told| !*is_told));

@@ -96,7 +96,7 @@ pub(super) struct InForce {
     /// Those in force, and whether they are those of the warm-up.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
-    /// The node that carries the load, or is to. What is told of others is none of its business.
+    /// The node that carries the load, or is to. Notices of other nodes are not taken.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
     /// Parameters that the server has not reported as set.

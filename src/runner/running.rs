@@ -62,7 +62,7 @@ impl Running {
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
         // The session takes those that end it, whatever a screen is doing.
         let ends = ends()?;
-        // Before anything else: what cannot be created is told at once.
+        // Before anything else: what cannot be created is reported at once.
         let named = plan.outputs.record.iter().flatten().next();
         let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
@@ -175,7 +175,7 @@ impl SessionPlan {
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
-        // Whoever tries it with the built-in server is told when it matters.
+        // Whoever tries it with the built-in server sees it when it matters.
         let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
             Notice::Info(format!("the limit of open files (ulimit -Hn) allows {most} clients at the most"))

@@ -40,7 +40,7 @@ const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
 /// So long the guard listens when something came that nothing had asked for: a part of a reply, or what is TLS's own.
 const LISTENING: Duration = Duration::from_millis(1);
 
-/// How long it sleeps at most when nobody says anything.
+/// How long it sleeps at most when nothing comes.
 const NAP: Duration = Duration::from_secs(60);
 
 /// As many bytes of a reply that nothing had asked for are shown.

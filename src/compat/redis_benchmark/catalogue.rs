@@ -155,7 +155,7 @@ pub(super) struct Test {
     pub(super) workload: Arc<Workload>,
     /// As how many requests one operation is counted.
     pub(super) commands: u64,
-    /// What is told as its payload, in bytes.
+    /// What is reported as its payload, in bytes.
     pub(super) payload: u64,
     /// A command that is sent once before, on a connection of its own.
     pub(super) before: Option<Vec<Vec<u8>>>,

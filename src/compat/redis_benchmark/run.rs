@@ -259,7 +259,7 @@ impl Bench {
     }
 }
 
-/// How often their number is told.
+/// How often their number is printed.
 const TICK: Duration = Duration::from_millis(250);
 /// How long connections may take to be had, all of them.
 const OPENING: Duration = Duration::from_secs(86_400);

@@ -80,7 +80,7 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
     }
 }
 
-/// How often a new maximum is told: often enough for a person, seldom enough not to disturb the loop.
+/// How often a new maximum is printed: often enough for a person, seldom enough not to disturb the loop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the mode for `length`.

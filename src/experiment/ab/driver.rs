@@ -164,7 +164,7 @@ impl Ab {
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    /// It cannot go on, because of what was told of this node.
+    /// It cannot go on, for a reason that was reported of this node.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();

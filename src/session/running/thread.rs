@@ -35,7 +35,7 @@ pub struct Ended {
     pub by: EndedBy,
     /// Whether all was recorded that should be.
     pub recorded: Result<(), Arc<FileError>>,
-    /// The nodes whose servers are not as they were, but for keys that are to stay; what is not was told.
+    /// The nodes whose servers are not as they were, but for keys that are to stay; what is not was reported.
     pub left: Vec<u16>,
 }
 

@@ -309,7 +309,7 @@ fn can_turn(model: &Model) -> bool {
     model.has_parameters() && model.view == View::Live
 }
 
-/// A parameter as the server told it, bytes in the units that a person thinks in.
+/// A parameter as the server reported it, bytes in the units that a person thinks in.
 fn value(status: &Status, name: &str) -> String {
     let Some(value) = status.config.get(name) else { return NONE.to_owned() };
     match value.parse::<u64>() {

@@ -151,7 +151,7 @@ impl Theme {
 }
 
 impl Paper {
-    /// `colour` as numbers; `None` for one that is not told: the paper's own text or ground.
+    /// `colour` as numbers; `None` for one that is not given: the paper's own text or ground.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         let index = match colour {
             Color::Reset => return None,
