@@ -7,7 +7,7 @@
 mod own_sockets;
 mod own_thread;
 
-pub(crate) use own_sockets::connections_to;
+pub(crate) use own_sockets::ports_to;
 pub use own_thread::{Lap, OwnThread};
 
 /// Has blocks of 32 KiB and more come from the system and go back to it when they are dropped.

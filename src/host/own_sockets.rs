@@ -1,11 +1,11 @@
 //! Which connections are our own, where the server does not know: a memcached knows no names of clients.
 
-use std::net::IpAddr;
+use std::{collections::HashSet, net::IpAddr};
 
-/// How many TCP connections this process has to this port, of this address where it is known; `None` where the system
-/// does not report them.
-pub fn connections_to(host: Option<IpAddr>, port: u16) -> Option<u64> {
-    of_system::count(host, port)
+/// The local ports of this process's TCP connections to this port, of this address where it is known; none where the
+/// system does not report them.
+pub fn ports_to(host: Option<IpAddr>, port: u16) -> HashSet<u16> {
+    of_system::ports(host, port).unwrap_or_default()
 }
 
 #[cfg(target_os = "linux")]
@@ -15,20 +15,21 @@ mod of_system {
     /// Connected.
     const ESTABLISHED: &str = "01";
 
-    /// Our sockets whose other side has this port, and this address where it is known.
-    pub(super) fn count(host: Option<IpAddr>, port: u16) -> Option<u64> {
+    /// The ports of our sockets whose other side has this port, and this address where it is known.
+    pub(super) fn ports(host: Option<IpAddr>, port: u16) -> Option<HashSet<u16>> {
         let own: HashSet<String> =
             fs::read_dir("/proc/self/fd").ok()?.filter_map(|file| inode(&file.ok()?.path())).collect();
         let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
             .map(|path| fs::read_to_string(path).unwrap_or_default());
-        let is_ours = |line: &&str| {
+        let of_ours = |line: &str| {
             let words: Vec<_> = line.split_whitespace().collect();
-            let [_, _, peer, state, ..] = words.as_slice() else { return false };
-            *state == ESTABLISHED
+            let [_, local, peer, state, ..] = words.as_slice() else { return None };
+            let is_ours = *state == ESTABLISHED
                 && words.get(9).is_some_and(|inode| own.contains(*inode))
-                && is_at(peer, host, port)
+                && is_at(peer, host, port);
+            u16::from_str_radix(local.split_once(':')?.1, 16).ok().filter(|_| is_ours)
         };
-        Some(tables.iter().flat_map(|table| table.lines().skip(1)).filter(is_ours).count() as u64)
+        Some(tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(of_ours).collect())
     }
 
     /// The number of the socket that a file is.
@@ -54,14 +55,14 @@ mod of_system {
         use super::*;
 
         #[test]
-        fn a_connection_of_ours_is_counted_while_it_stands() {
+        fn the_local_ports_of_our_connections_are_known() {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
-            let count = |host: &str| count(host.parse().ok(), address.port());
-            assert_eq!(count("127.0.0.1"), Some(0));
+            let found = |host: &str| ports(host.parse().ok(), address.port()).unwrap();
+            assert!(found("127.0.0.1").is_empty());
             let connection = std::net::TcpStream::connect(address).unwrap();
-            assert_eq!([count("127.0.0.1"), count("127.0.0.2")], [Some(1), Some(0)]);
-            drop(connection);
+            assert_eq!(found("127.0.0.1"), HashSet::from([connection.local_addr().unwrap().port()]));
+            assert!(found("127.0.0.2").is_empty());
         }
     }
 }
@@ -69,7 +70,7 @@ mod of_system {
 #[cfg(not(target_os = "linux"))]
 mod of_system {
     /// The system is not asked here.
-    pub(super) fn count(_: Option<std::net::IpAddr>, _: u16) -> Option<u64> {
+    pub(super) fn ports(_: Option<std::net::IpAddr>, _: u16) -> Option<std::collections::HashSet<u16>> {
         None
     }
 }

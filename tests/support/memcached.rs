@@ -34,7 +34,11 @@ pub fn target(server: &Server) -> Target {
 
 /// What it answers to a line, up to `end`.
 pub fn asked(port: u16, line: &str, end: &str) -> Vec<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("memcached listens");
+    ask(&TcpStream::connect(("127.0.0.1", port)).expect("memcached listens"), line, end)
+}
+
+/// The same over a connection that stays.
+pub fn ask(mut stream: &TcpStream, line: &str, end: &str) -> Vec<String> {
     write!(stream, "{line}\r\n").expect("it takes a line");
     let mut lines = Vec::new();
     for line in BufReader::new(stream).lines() {

@@ -1,9 +1,11 @@
 //! What already lives on a memcached: asked before the first write, read-only.
 
+use std::collections::HashSet;
+
 use super::{Wire, stats::Stats};
 use crate::{
     endpoint::{Address, Target},
-    host::connections_to,
+    host::ports_to,
     server::{Foreign, Neighbours, ServerError, Survey},
 };
 
@@ -12,9 +14,9 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
     let text = wire.text("stats").await?;
     let stats = Stats::parse(&text);
     let keys = stats.number("curr_items").ok_or(ServerError::Unexpected { command: "stats".to_owned() })?;
-    let neighbours = match optional(wire.text("stats conns").await)? {
-        Some(list) => clients(&list),
-        None => stats.number("curr_connections").unwrap_or(0),
+    let others = match optional(wire.text("stats conns").await)? {
+        Some(list) => others(&list, &own_ports(target)),
+        None => stats.number::<u64>("curr_connections").unwrap_or(0).saturating_sub(1),
     };
     Ok(Survey {
         address: target.address.clone(),
@@ -23,12 +25,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         total_keys: keys,
         // The owner of keys is unknown: there is no way to list them.
         foreign: Foreign::Exactly(keys),
-        neighbours: Neighbours {
-            clients: neighbours.saturating_sub(own(target)),
-            replicas: 0,
-            load: None,
-            sessions: None,
-        },
+        neighbours: Neighbours { clients: others, replicas: 0, load: None, sessions: None },
         read_only: false,
         loading: false,
         max_clients: stats.number("max_connections"),
@@ -47,30 +44,55 @@ fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, Serve
     }
 }
 
-/// The connections in the answer to `stats conns`, `STAT 23:state conn_read`, without the sockets that it listens on.
-fn clients(list: &str) -> u64 {
+/// How many clients the answer to `stats conns` lists beside ourselves. Sockets that it listens on are none.
+///
+/// A client is ours by its port. A connection that we have opened and that the server has not accepted yet is not in
+/// the list, so counts alone would hide a client of somebody else behind it. Counts remain where no port is found:
+/// addresses are translated on the way, or it is a Unix socket.
+fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = Stats::parse(list);
-    let is_client = |(name, state): &(&str, &str)| name.ends_with(":state") && *state != "conn_listening";
-    stats.iter().filter(is_client).count() as u64
+    let is_ours = |id: &str| {
+        let address = stats.text(&format!("{id}:addr"));
+        address
+            .and_then(|address| address.rsplit_once(':')?.1.parse().ok())
+            .is_some_and(|port| own.contains(&port))
+    };
+    let clients = stats.iter().filter(|(_, state)| *state != "conn_listening");
+    let clients: Vec<bool> =
+        clients.filter_map(|(name, _)| name.strip_suffix(":state")).map(is_ours).collect();
+    let ours = match clients.iter().filter(|is_ours| **is_ours).count() {
+        0 => own.len().max(1),
+        ours => ours,
+    };
+    clients.len().saturating_sub(ours) as u64
 }
 
-/// How many of them are our own: that which asks, at the least.
-fn own(target: &Target) -> u64 {
-    let known = match &target.address {
-        Address::Tcp { host, port } => connections_to(host.parse().ok(), *port),
-        Address::Unix(_) => None,
-    };
-    known.unwrap_or(0).max(1)
+/// The ports of our own connections to it.
+fn own_ports(target: &Target) -> HashSet<u16> {
+    match &target.address {
+        Address::Tcp { host, port } => ports_to(host.parse().ok(), *port),
+        Address::Unix(_) => HashSet::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LIST: &str = "STAT 22:addr tcp:127.0.0.1:11211\r\nSTAT 22:state conn_listening\r\n\
+                        STAT 23:addr tcp:127.0.0.1:2001\r\nSTAT 23:listen_addr tcp:127.0.0.1:11211\r\n\
+                        STAT 23:state conn_read\r\nSTAT 23:secs_since_last_cmd 0\r\n\
+                        STAT 24:addr tcp:127.0.0.1:2002\r\nSTAT 24:state conn_parse_cmd\r\nEND\r\n";
+
     #[test]
-    fn sockets_that_it_listens_on_are_no_clients() {
-        let list = "STAT 22:addr tcp:127.0.0.1:1\r\nSTAT 22:state conn_listening\r\nSTAT 23:addr tcp:127.0.0.1:2\r\n\
-                    STAT 23:state conn_read\r\nSTAT 24:state conn_parse_cmd\r\nSTAT 24:secs_since_last_cmd 0\r\nEND\r\n";
-        assert_eq!(clients(list), 2);
+    fn a_connection_that_is_not_accepted_yet_hides_no_other_client() {
+        assert_eq!(others(LIST, &HashSet::from([2002, 2003])), 1);
+        assert_eq!(others(LIST, &HashSet::from([2001, 2002])), 0);
+    }
+
+    #[test]
+    fn as_many_as_we_have_are_ours_where_addresses_are_translated_and_one_at_least() {
+        assert_eq!(others(LIST, &HashSet::from([3001, 3002])), 0);
+        assert_eq!(others(LIST, &HashSet::new()), 1);
     }
 }
