@@ -76,33 +76,17 @@
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): the last one is kept, and the highest of each stretch.
 //! 4. [`Gauge::written`](gauge::Gauge::written): whoever shows it iterates the table.
 
-#![allow(rustdoc::private_intra_doc_links, reason = "the map names all rooms")]
+pub use redyno_demo::demo;
+pub use redyno_engine::{
+    clock, endpoint, events, gauge, host, knobs, load, probe, protocol, signals, stats, units, untrusted,
+    workload,
+};
+pub use redyno_session::{compare, diagnose, experiment, export, server, session};
 
 pub mod app;
 pub mod cli;
-pub mod clock;
-pub mod compare;
 pub mod compat;
-pub mod demo;
-pub mod diagnose;
-pub mod endpoint;
-pub mod events;
-pub mod experiment;
-pub mod export;
-pub mod gauge;
-pub mod host;
-pub mod knobs;
-pub mod load;
 pub mod print;
-pub mod probe;
-pub mod protocol;
 pub(crate) mod report;
 pub mod runner;
-pub mod server;
-pub mod session;
-pub mod signals;
-pub mod stats;
 pub mod tui;
-pub(crate) mod units;
-pub mod untrusted;
-pub mod workload;

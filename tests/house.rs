@@ -1,11 +1,13 @@
 //! The house: rooms use only those that stand above them in the table of `lib.rs`, and no two parts of a room use each
-//! other. Both are read from the `use` lines of `src`, without those of tests.
+//! other. Both are read from the `use` lines of all packages, without those of tests.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
+
+use crate::support::sources::sources;
 
 /// Files that are compiled for tests alone, as their rooms' `mod` lines say.
 const OF_TESTS: [&str; 4] = ["fixture.rs", "simulated.rs", "testing.rs", "tests.rs"];
@@ -21,24 +23,26 @@ struct Module {
     hands_on: BTreeMap<String, Name>,
 }
 
-/// All modules of `src` by their names.
+/// All modules of all packages by their names.
 struct House(BTreeMap<Name, Module>);
 
 impl House {
     fn read() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut files = Vec::new();
-        files_below(&root, &mut files);
-        let name = |file: &PathBuf| {
-            let inside = file.strip_prefix(&root).unwrap().with_extension("");
-            let mut name: Name = inside.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
-            name.pop_if(|last| last == "mod" || last == "lib");
+        let of_house = |name: &str| {
+            let file = name.rsplit('/').next().unwrap_or_default();
+            let is_of_tests = OF_TESTS.contains(&file) || name.split('/').any(|part| part == "tests");
+            file.ends_with(".rs") && !is_of_tests && !["main.rs", "lib.rs"].contains(&name)
+        };
+        let files: Vec<_> = sources().into_iter().filter(|(name, _)| of_house(name)).collect();
+        let name = |file: &str| {
+            let mut name: Name = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+            name.pop_if(|last| last == "mod");
             name
         };
-        let names: BTreeSet<Name> = files.iter().map(name).collect();
-        let module = |file| {
+        let names: BTreeSet<Name> = files.iter().map(|(file, _)| name(file)).collect();
+        let module = |(file, place): &(String, PathBuf)| {
             let name = name(file);
-            let module = read(&fs::read_to_string(file).unwrap(), &name, &names);
+            let module = read(&fs::read_to_string(place).unwrap(), &name, &names);
             (name, module)
         };
         Self(files.iter().map(module).collect())
@@ -60,18 +64,6 @@ impl House {
             module.uses.iter().filter_map(|name| Some((from, self.home(name)?))).collect()
         };
         self.0.iter().flat_map(of_module).collect()
-    }
-}
-
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if path.is_dir() && name != "tests" {
-            files_below(&path, files);
-        } else if name.ends_with(".rs") && name != "main.rs" && !OF_TESTS.contains(&name) {
-            files.push(path);
-        }
     }
 }
 
@@ -165,24 +157,18 @@ fn from_the_crate(path: &[String], name: &Name, all: &BTreeSet<Name>) -> Option<
 
 /// The rooms by the rows of the table in `lib.rs`, from top to bottom.
 fn rows() -> Vec<Vec<String>> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("//! | [`")?.split(" | ").next());
     // What stands between the first and the second backtick, the third and the fourth, …
     rows.map(|rooms| rooms.split('`').step_by(2).map(str::to_owned).collect()).collect()
 }
 
-/// The room that a line of `lib.rs` declares.
-fn declared(line: &str) -> Option<&str> {
-    line.strip_prefix("pub")?.split_once("mod ")?.1.strip_suffix(';')
-}
-
 #[test]
 fn every_room_stands_in_the_table() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
-    let mut rooms: Vec<_> = text.lines().filter_map(declared).collect();
-    let mut listed = rows().concat();
-    rooms.sort_unstable();
-    listed.sort_unstable();
+    let room = |name: &String| name.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
+    let rooms: BTreeSet<_> =
+        sources().keys().map(room).filter(|room| room != "lib" && room != "main").collect();
+    let listed = BTreeSet::from_iter(rows().concat());
     assert_eq!(rooms, listed);
 }
 

@@ -9,6 +9,7 @@ use crate::{
     scripted::{Crowd, Peer},
     support::{
         program::{Outcome, Running, redyno, run},
+        sources::sources,
         terminal::Terminal,
     },
 };
@@ -268,34 +269,24 @@ const WAYS: [&str; 6] = [
 
 /// Where one is taken, and why it may be: folders end with a slash, all others are files.
 const ALLOWED: [(&str, &str); 13] = [
-    ("src/demo/", "the built-in server is a server"),
-    ("src/cli/completions.rs", "our own scripts"),
-    ("src/cli/man.rs", "our own manual"),
-    ("src/print/outlet/testing.rs", "what a test looks at"),
-    ("src/export/csv.rs", "cells that were text before they were quoted"),
-    ("src/host/own_thread.rs", "a figure of this system"),
-    ("src/load/connection/tests.rs", "what a test looks at"),
-    ("src/protocol/reply.rs", "the code of an error is a word of capitals"),
-    ("src/endpoint/uri.rs", "a URI of the user's"),
-    ("src/tui/screens/tests.rs", "what a test looks at"),
-    ("src/workload/dataset/portion.rs", "JSON that only a server is sent"),
-    ("src/workload/key_names.rs", "a name of our own"),
-    ("src/workload/testing.rs", "what a test looks at"),
+    ("demo/", "the built-in server is a server"),
+    ("cli/completions.rs", "our own scripts"),
+    ("cli/man.rs", "our own manual"),
+    ("print/outlet/testing.rs", "what a test looks at"),
+    ("export/csv.rs", "cells that were text before they were quoted"),
+    ("host/own_thread.rs", "a figure of this system"),
+    ("load/connection/tests.rs", "what a test looks at"),
+    ("protocol/reply.rs", "the code of an error is a word of capitals"),
+    ("endpoint/uri.rs", "a URI of the user's"),
+    ("tui/screens/tests.rs", "what a test looks at"),
+    ("workload/dataset/portion.rs", "JSON that only a server is sent"),
+    ("workload/key_names.rs", "a name of our own"),
+    ("workload/testing.rs", "what a test looks at"),
 ];
 
 fn allowance(path: &str) -> Option<&'static str> {
     let covers = |allowed: &str| path == allowed || (allowed.ends_with('/') && path.starts_with(allowed));
     ALLOWED.iter().map(|(allowed, _)| *allowed).find(|allowed| covers(allowed))
-}
-
-/// The files below `folder`.
-fn files(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let inner = |path: PathBuf| {
-        let name = path.to_str().unwrap().to_owned();
-        if path.is_dir() { files(&name) } else { vec![name] }
-    };
-    entries.flat_map(inner).collect()
 }
 
 /// The lines of a file's code that go another way from bytes to text; the tests in it are none of it.
@@ -307,8 +298,8 @@ fn ways_around(text: &str) -> Vec<&str> {
 #[test]
 fn bytes_become_text_in_one_place() {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
-    for path in files("src") {
-        let text = std::fs::read_to_string(&path).unwrap();
+    for (path, place) in sources() {
+        let text = std::fs::read_to_string(place).unwrap();
         let ways = ways_around(&text);
         match allowance(&path) {
             Some(allowed) if !ways.is_empty() => drop(used.insert(allowed)),
@@ -324,8 +315,8 @@ fn bytes_become_text_in_one_place() {
 /// A name is no reason: `hottest.rs` is no test, nor is what stands below the line that declares one.
 #[test]
 fn no_file_is_passed_over_for_its_name_or_for_a_module_of_tests_beside_it() {
-    assert!(files("src").contains(&"src/workload/hottest.rs".to_owned()));
-    assert_eq!(allowance("src/workload/hottest.rs"), None);
+    assert!(sources().contains_key("workload/hottest.rs"));
+    assert_eq!(allowance("workload/hottest.rs"), None);
     let code = "#[cfg(test)]\nmod tests;\n\nfn f() {\n    String::from_utf8(b);\n}\n";
     assert_eq!(ways_around(code), ["String::from_utf8(b);"]);
     assert!(ways_around("#[cfg(test)]\nmod tests {\n    String::from_utf8(b);\n}\n").is_empty());

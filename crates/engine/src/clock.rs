@@ -1,0 +1,71 @@
+//! The one monotonic clock: nanoseconds since the session began.
+//!
+//! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
+//! `_ns`. Wall-clock time appears only where a person reads a date, or a request has one in it.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds in a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+/// The length of one tick of measurement, 250 ms. Workers and probes close an interval at every multiple of
+/// it, so that the intervals of all threads line up.
+pub const TICK_NS: u64 = SECOND_NS / 4;
+
+/// A monotonic clock that starts at 0 when the session begins. Copies share the origin.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that reads 0 now.
+    pub fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Nanoseconds since the session began.
+    pub fn now_ns(&self) -> u64 {
+        // 2^64 ns are 584 years.
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+/// The end of the tick that holds `now_ns`: the next multiple of [`TICK_NS`], always later than `now_ns`.
+pub fn next_tick_ns(now_ns: u64) -> u64 {
+    (now_ns / TICK_NS + 1) * TICK_NS
+}
+
+/// The number of the last tick that had ended at `at_ns`. All threads number alike.
+pub fn tick_of(at_ns: u64) -> u64 {
+    at_ns / TICK_NS
+}
+
+/// Nanoseconds as seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / SECOND_NS as f64
+}
+
+/// The date in milliseconds since 1970: what is sent or shown, and never what is measured.
+pub fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_ends_at_the_next_multiple_even_on_the_border() {
+        assert_eq!(next_tick_ns(0), TICK_NS);
+        assert_eq!(next_tick_ns(TICK_NS - 1), TICK_NS);
+        assert_eq!(next_tick_ns(TICK_NS), 2 * TICK_NS);
+    }
+
+    #[test]
+    fn the_clock_does_not_run_backwards() {
+        let clock = Clock::start();
+        let first = clock.now_ns();
+        assert!(clock.now_ns() >= first);
+    }
+}

@@ -1,0 +1,32 @@
+//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is
+//! what it should be; what is said first on a connection, and how often to try again.
+
+mod address;
+mod back_off;
+mod dial;
+mod endpoints;
+mod greeting;
+mod line;
+mod reach;
+mod reach_error;
+mod resolve;
+mod stranger;
+mod talk;
+mod tls;
+mod transport;
+mod uri;
+
+pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
+pub use back_off::BackOff;
+pub use endpoints::{Endpoints, Target};
+pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
+pub use reach::reach;
+pub use reach_error::{Party, ReachError};
+pub use resolve::{Resolution, Resolver};
+pub use talk::{NoTalk, Talk, talk};
+pub use tls::{
+    Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
+    UnknownCipher,
+};
+pub use transport::{Transport, pause, wait_for};
+pub use uri::{ParsedUri, UriError, parse_uri};

@@ -1,0 +1,51 @@
+//! The load engine: workers that each own a poll loop, many connections and their interval buffers.
+//!
+//! ```text
+//!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
+//!                                               worker load-1 ──► …       (and back, emptied)
+//! ```
+//! It does not know what a record or a screen is.
+
+mod alarm;
+mod answered;
+mod broken;
+mod client_counts;
+mod clients;
+mod connection;
+mod core_waits;
+mod engine;
+mod errors;
+mod file_limit;
+mod interval;
+mod losses;
+mod open_segment;
+mod pacing;
+mod phase;
+mod plan;
+mod poisson;
+mod quota;
+mod replies;
+mod ring;
+mod schedule;
+mod segments;
+mod sequence;
+mod setting;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod unsent;
+mod watches;
+mod worker;
+
+pub(crate) use client_counts::ClientCounts;
+pub use engine::{Load, Output, Turned};
+pub use errors::{ErrorCounts, ErrorKind};
+pub use file_limit::{most_clients, most_workers};
+pub use interval::{IntervalBuffer, Openings, OperationCounts};
+pub use losses::{LoadEvent, LossReport};
+#[doc(hidden)]
+pub use pacing::PaceStage;
+pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
+pub use quota::Requests;
+use ring::Ring;
+pub use ring::RingEnd;
+use setting::Setting;

@@ -1,0 +1,33 @@
+//! Bytes: the dialects, request templates, the resumable reply skipper.
+//!
+//! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
+//! ended, and whether it was good.
+
+mod bounds;
+mod dialect;
+mod digits;
+mod header;
+mod introduction;
+mod kinds;
+mod memcached;
+mod partial_line;
+mod reply;
+mod request;
+mod request_parts;
+mod resp;
+mod resp_skipper;
+mod skipper;
+mod words;
+
+pub use dialect::Dialect;
+pub use digits::KEY_DIGITS;
+pub(crate) use header::ProtocolError;
+pub(crate) use introduction::Refusal;
+pub use introduction::{Introduction, Step};
+pub use kinds::{Kinds, MAX_KINDS, OTHER};
+pub use reply::{Piece, Reply, error_code};
+pub(crate) use request::Template;
+pub use request_parts::Unspoken;
+pub(crate) use request_parts::{Fill, Part};
+pub use skipper::Skipper;
+pub use words::Words;

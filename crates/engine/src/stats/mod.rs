@@ -1,0 +1,44 @@
+//! Distributions of latency: counted hot in a [`Recorder`], kept and merged as a compact [`Latency`].
+//!
+//! Pure: no I/O, no clock. Values are nanoseconds; three significant digits are kept, as HdrHistogram counts
+//! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
+
+mod buckets;
+mod compact;
+mod comparison;
+pub mod curve;
+mod drift;
+#[cfg(any(test, feature = "testing"))]
+pub mod fixture;
+mod hdr;
+mod latency;
+pub mod paired;
+mod percentile_table;
+mod recorder;
+pub mod repeats;
+mod samples;
+pub mod search;
+pub mod seconds;
+mod series;
+#[cfg(any(test, feature = "testing"))]
+pub mod simulated;
+mod spectrum;
+mod steady;
+mod student;
+mod text;
+mod usl;
+pub mod walks;
+
+pub use buckets::Buckets;
+pub use compact::{Blend, Compact};
+pub use comparison::{Better, Comparison, Reason, Verdict};
+pub use latency::{Latency, PERCENTILES, Percentile};
+pub use percentile_table::percentile_table;
+pub use recorder::{HIGHEST_NS, Recorder};
+pub(crate) use samples::Samples;
+pub use seconds::TimeSeries;
+pub use series::Series;
+pub use spectrum::{Band, spectrum};
+pub use steady::is_steady;
+pub use text::{COMPUTED, coarse};
+pub use usl::Usl;

@@ -1,0 +1,79 @@
+//! Series of seconds of one setting for tests: they depend on each other, walk and drift as those of real machines do.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// How seconds depend on those before, relative to a standard deviation of 1.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Each repeats this share of the last: AR(1).
+    Repeats(f64),
+    /// White noise upon a random walk with steps of this size.
+    Walks(f64),
+    /// Nothing but a random walk with steps of 1.
+    OnlyWalks,
+    /// The first, upon the second.
+    RepeatsAndWalks(f64, f64),
+    /// 1/f: a sum of AR(1) with correlation times from 1 s to 512 s.
+    Pink,
+    /// White noise upon 1/f of this size.
+    AboutPink(f64),
+}
+
+/// Draws that are always the same.
+pub struct Chance(Pcg64Mcg);
+
+impl Chance {
+    /// Those of this number.
+    pub fn new(seed: u64) -> Self {
+        Self(Pcg64Mcg::seed_from_u64(seed))
+    }
+
+    /// A draw from the normal distribution (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        let (radius, angle): (f64, f64) = (self.0.random(), self.0.random());
+        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    fn repeating(&mut self, share: f64, n: usize) -> Vec<f64> {
+        let mut last = self.normal();
+        let next = |_| {
+            last = share * last + (1.0 - share * share).sqrt() * self.normal();
+            last
+        };
+        (0..n).map(next).collect()
+    }
+
+    fn walking(&mut self, step: f64, n: usize) -> Vec<f64> {
+        let mut at = 0.0;
+        let next = |_| {
+            at += step * self.normal();
+            at
+        };
+        (0..n).map(next).collect()
+    }
+
+    fn pink(&mut self, n: usize) -> Vec<f64> {
+        let parts = (0..10).map(|k| self.repeating((-1.0 / f64::from(1 << k)).exp(), n));
+        let sum = parts.reduce(|sum, part| added(&sum, &part, 1.0)).unwrap_or_default();
+        sum.into_iter().map(|value| value / 10_f64.sqrt()).collect()
+    }
+
+    /// So many values that follow each other.
+    pub fn run(&mut self, kind: Kind, n: usize) -> Vec<f64> {
+        match kind {
+            Kind::Repeats(share) => self.repeating(share, n),
+            Kind::Walks(step) => added(&self.repeating(0.0, n), &self.walking(step, n), 1.0),
+            Kind::OnlyWalks => self.walking(1.0, n),
+            Kind::RepeatsAndWalks(share, step) => {
+                added(&self.repeating(share, n), &self.walking(step, n), 1.0)
+            }
+            Kind::Pink => self.pink(n),
+            Kind::AboutPink(size) => added(&self.repeating(0.0, n), &self.pink(n), size),
+        }
+    }
+}
+
+fn added(one: &[f64], other: &[f64], size: f64) -> Vec<f64> {
+    one.iter().zip(other).map(|(one, other)| one + size * other).collect()
+}

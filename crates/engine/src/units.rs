@@ -1,0 +1,313 @@
+//! How quantities are written for people and read from them.
+//!
+//! Every function returns a value with its unit. Latencies carry three significant digits and never round a
+//! non-zero value to zero. Machines get plain numbers instead (see the record schema).
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`, `12.1 s`.
+pub fn latency(ns: u64) -> String {
+    let value = ns as f64;
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        // The borders lie where three digits would round up to the next unit's 1.00.
+        1_000..999_500 => format!("{} µs", three_digits(value / 1e3)),
+        999_500..999_500_000 => format!("{} ms", three_digits(value / 1e6)),
+        _ => format!("{} s", three_digits(value / 1e9)),
+    }
+}
+
+/// A count with three significant digits: `950`, `12.4 k`, `121 k`, `3.20 M`.
+pub fn count(n: f64) -> String {
+    match n.abs() {
+        a if a < 999.5 => three_digits_or_integer(n),
+        a if a < 999_500.0 => format!("{} k", three_digits(n / 1e3)),
+        a if a < 999_500_000.0 => format!("{} M", three_digits(n / 1e6)),
+        _ => format!("{} G", three_digits(n / 1e9)),
+    }
+}
+
+/// A number that a person set, exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`; one that
+/// would be too long with three digits.
+pub fn setting(n: u64) -> String {
+    match n {
+        n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
+        n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{} M", n / 1_000_000),
+        n if n >= 10_000 && n.is_multiple_of(1_000) => format!("{} k", n / 1_000),
+        0..=999_999 => n.to_string(),
+        n => count(n as f64),
+    }
+}
+
+/// A whole number, all of its digits in groups of three: `1 234 567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 key`, `1 204 331 keys`: whole numbers, since what is at stake is not rounded.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// `1 line was`, `7 lines were`.
+pub fn were(lines: u64) -> String {
+    format!("{} {}", counted(lines, "line"), if lines == 1 { "was" } else { "were" })
+}
+
+/// A rate of operations: `121 k/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", count(per_second))
+}
+
+/// A size in bytes by powers of 1024, as Redis counts memory: `32 B`, `1.50 KiB`, `512 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(value), UNITS[unit])
+}
+
+/// A stretch of time as a clock shows it: `00:04:12`, or `1d 02:03:04` past a day.
+pub fn elapsed(ns: u64) -> String {
+    let s = ns / 1_000_000_000;
+    let clock = format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
+    if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
+}
+
+/// A moment of a session, or a length, in seconds, without the hour while it is the first: `04:12`, `01:04:12`.
+pub fn clock(s: f64) -> String {
+    let text = elapsed((s * 1e9) as u64);
+    text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
+}
+
+/// A share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value == 0.0 || value >= 9.95 {
+        format!("{value:.0} %")
+    } else if value >= 0.095 {
+        format!("{value:.1} %")
+    } else {
+        format!("{value:.2} %")
+    }
+}
+
+/// How much more one value is than another, as a share of that: `+12 %`, `-0.6 %`, `±0 %`, `×12`.
+pub fn change(share: f64) -> String {
+    match share {
+        _ if share.abs() < 0.000_5 => "±0 %".to_owned(),
+        // Ten times as much and more is read as such, not as percents.
+        9.995.. => format!("×{}", count((1.0 + share).round())),
+        ..-0.995 => format!("{:.2} %", share * 100.0),
+        _ => format!("{}{}", if share < 0.0 { "-" } else { "+" }, percent(share.abs())),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        a if a < 9.995 => format!("{value:.2}"),
+        a if a < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+fn three_digits_or_integer(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
+}
+
+/// Why a text is not a quantity.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("'{text}' is not {expected}")]
+pub struct ParseQuantityError {
+    text: String,
+    expected: &'static str,
+}
+
+/// Reads a count: digits with an optional `k`, `M` or `G` (powers of 1000) behind them, `100k` or `1.5M`.
+///
+/// # Errors
+/// When the text is no number, is negative, or has more than a fraction of one unit left over.
+pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
+    scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
+}
+
+/// Reads a size in bytes: digits with an optional `k`, `M` or `G` (powers of 1024; `kb`, `KiB` likewise).
+///
+/// # Errors
+/// As [`parse_count`].
+pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
+    const K: f64 = 1024.0;
+    let scales = [("k", K), ("m", K * K), ("g", K * K * K)];
+    let lower = text.trim().to_ascii_lowercase();
+    let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
+    scaled(bare, &scales, "a size in bytes such as 32, 4k or 1M")
+        .map_err(|e| ParseQuantityError { text: text.to_owned(), ..e })
+}
+
+/// Reads a duration: a number with its unit behind it, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
+///
+/// # Errors
+/// When the text is no number with such a unit, is negative or longer than any duration.
+pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
+    let expected = "a duration such as 100us, 2ms, 5s or 1m";
+    let error = || ParseQuantityError { text: text.to_owned(), expected };
+    let bare = text.trim();
+    let digits = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
+    let unit_s = match &bare[digits.len()..] {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(error()),
+    };
+    let number = digits.trim_end().parse::<f64>().map_err(|_| error())?;
+    Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
+}
+
+/// Reads a number of seconds above 0, `2.5`.
+///
+/// # Errors
+/// When it is none, or longer than any duration.
+pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")
+}
+
+fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
+    let error = || ParseQuantityError { text: text.to_owned(), expected };
+    let lower = text.trim().to_ascii_lowercase();
+    let (digits, factor) = scales
+        .iter()
+        .find_map(|(suffix, factor)| lower.strip_suffix(suffix).map(|rest| (rest.trim_end(), *factor)))
+        .unwrap_or((lower.as_str(), 1.0));
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.contains('e') {
+        return Err(error());
+    }
+    if factor == 1.0 {
+        return digits.parse().map_err(|_| error());
+    }
+    let value = digits.parse::<f64>().map_err(|_| error())? * factor;
+    if value.fract() != 0.0 || value >= u64::MAX as f64 {
+        return Err(error());
+    }
+    Ok(value as u64)
+}
+
+/// Lines of cells with their columns below each other: flush left, but for those that are flush right. The first line has all
+/// columns; the last cell of a shorter one makes its column no wider.
+pub fn aligned(lines: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |n: usize| {
+        let of = lines.iter().filter(|line| line.len() == columns || n + 1 < line.len());
+        of.map(|line| line[n].chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let cells = cells.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(n, (cell, &width))| match is_right(n) {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_has_three_digits_and_its_unit() {
+        let cases = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (31_249, "31.2 µs"),
+            (312_000, "312 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1.00 ms"),
+            (1_940_000, "1.94 ms"),
+            (999_500_000, "1.00 s"),
+            (61_000_000_000, "61.0 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(latency(ns), text, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn counts_rates_and_sizes_carry_their_scale() {
+        assert_eq!(count(950.0), "950");
+        assert_eq!(count(0.5), "0.50");
+        assert_eq!(rate(121_300.0), "121 k/s");
+        assert_eq!([setting(10_000), setting(1500), setting(1_234_567)], ["10 k", "1500", "1.23 M"]);
+        assert_eq!(count(999_600.0), "1.00 M");
+        assert_eq!(bytes(32), "32 B");
+        assert_eq!(bytes(1536), "1.50 KiB");
+        assert_eq!(bytes(1 << 30), "1.00 GiB");
+        assert_eq!(elapsed(252 * 1_000_000_000), "00:04:12");
+        assert_eq!(percent(0.9091), "91 %");
+        assert_eq!(percent(0.0004), "0.04 %");
+        for (share, written) in [
+            (0.12, "+12 %"),
+            (-0.006, "-0.6 %"),
+            (0.000_4, "±0 %"),
+            (-0.998_3, "-99.83 %"),
+            (6.5, "+650 %"),
+            (11.0, "×12"),
+            (478.3, "×479"),
+        ] {
+            assert_eq!(change(share), written);
+        }
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        let ns = |text| parse_duration(text).map(|length| length.as_nanos());
+        assert_eq!([ns("250us"), ns("1.5 ms"), ns("2µs")], [Ok(250_000), Ok(1_500_000), Ok(2_000)]);
+        assert_eq!(
+            [ns("5s"), ns("1m"), ns("1h")],
+            [Ok(5_000_000_000), Ok(60_000_000_000), Ok(3_600_000_000_000)]
+        );
+        for bad in ["", "5", "ms", "-1ms", "1d", "1e400s", "nans", "1 0ms"] {
+            assert!(parse_duration(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn quantities_read_back_and_nonsense_is_refused() {
+        assert_eq!(parse_count("100k"), Ok(100_000));
+        assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        assert_eq!(parse_count("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(parse_bytes("4k"), Ok(4096));
+        assert_eq!(parse_bytes("1MiB"), Ok(1 << 20));
+        assert_eq!(parse_bytes("64B"), Ok(64));
+        for bad in ["", "-1", "k", "1.5", "1e9", "ten", "1.0005k", "0x10", "infk", "nan"] {
+            assert!(parse_count(bad).is_err(), "{bad:?} was taken");
+        }
+        assert_eq!(
+            parse_bytes("big").unwrap_err().to_string(),
+            "'big' is not a size in bytes such as 32, 4k or 1M"
+        );
+    }
+}

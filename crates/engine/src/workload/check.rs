@@ -1,0 +1,270 @@
+//! Whether a workload can be run, and what is wrong with one that cannot.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Workload, WorkloadError,
+    commands::{begins_transaction, changes_connection},
+    compiled::Compiled,
+    key_form::MAX_DIGITS,
+    step::{Fragment, Step},
+};
+use crate::untrusted::is_obeyed;
+
+/// The most operations of a workload.
+pub const MAX_OPERATIONS: usize = 256;
+/// The most sets of keys of a workload.
+const MAX_KEYSETS: usize = 64;
+/// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
+pub const LONGEST_PREFIX: usize = 128;
+/// The most kinds of values of a workload.
+const MAX_VALUE_KINDS: usize = 64;
+/// The longest name of an operation, in bytes.
+const LONGEST_NAME: usize = 64;
+/// The most steps of an operation.
+const MAX_STEPS: usize = 1000;
+
+impl Workload {
+    /// The workload, if it can be run.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        if self.values.len() > MAX_VALUE_KINDS {
+            return Err(WorkloadError::of(format!(
+                "a workload has up to {MAX_VALUE_KINDS} kinds of values, not {}",
+                self.values.len()
+            )));
+        }
+        if let Some(name) = self.values.keys().find(|name| self.keys.contains_key(*name)) {
+            return Err(WorkloadError::of(format!("there are keys and values called '{name}'")));
+        }
+        // The largest size of the knob is one that every kind has.
+        self.check_values(MAX_VALUE_SIZE)?;
+        self.check_operations().map_err(|(_, error)| error)?;
+        let Compiled { setup, prefill, .. } = self.compiled();
+        // The connection that it is run on asks other things too.
+        let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
+        self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
+        self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
+        for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
+            if let Some(portion) = steps.iter().flat_map(Step::portions).next() {
+                return Err(WorkloadError::of(format!(
+                    "the {whose} sends {portion} of a record, which only operations do"
+                )));
+            }
+            let new = steps.iter().flat_map(Step::fragments).find_map(Fragment::inserts);
+            if let Some(set) = new {
+                let keys = self.keyset(set).0;
+                return Err(WorkloadError::of(format!(
+                    "the {whose} inserts {{{keys}.new}}, which only operations do"
+                )));
+            }
+        }
+        let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
+        if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
+            let why = "draws no key, so there is nothing that it would be run once for";
+            return Err(WorkloadError::of(format!("the prefill step '{step}' {why}")));
+        }
+        if self.asked().next().is_none() {
+            let next = "give at least one operation a weight";
+            return Err(WorkloadError::of(format!("the workload '{}' asks for nothing; {next}", self.name)));
+        }
+        Ok(())
+    }
+
+    /// Whether its operations can be run, be they asked for or not; the place of the one that cannot.
+    pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
+        // Each placeholder is looked up among these.
+        self.check_keysets().map_err(|error| (0, error))?;
+        let count = self.operations.len();
+        if count > MAX_OPERATIONS {
+            let text = format!("a workload has up to {MAX_OPERATIONS} operations, not {count}");
+            return Err((MAX_OPERATIONS, WorkloadError::of(text)));
+        }
+        let mut places = 0..count;
+        places.try_for_each(|place| self.check_operation(place).map_err(|error| (place, error)))
+    }
+
+    fn check_operation(&self, place: usize) -> Result<(), WorkloadError> {
+        let operation = &self.operations[place];
+        let name = &operation.name;
+        if operation.weight > MAX_WEIGHT {
+            return Err(WorkloadError::of(format!(
+                "the weights of operations go up to {MAX_WEIGHT}, '{name}' goes beyond"
+            )));
+        }
+        if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
+            let has = format!("has 1 to {LONGEST_NAME} bytes and no control characters");
+            let name = name.escape_debug();
+            return Err(WorkloadError::of(format!("the name of an operation {has}, not that of '{name}'")));
+        }
+        let whose = || format!("the operation '{name}'");
+        if operation.steps.is_empty() {
+            return Err(no_step(&whose()));
+        }
+        let steps = &self.compiled().operations[place].steps;
+        self.check_steps((&operation.steps, steps), whose, changes_connection)?;
+        if self.operations[..place].iter().any(|other| other.name == *name) {
+            return Err(WorkloadError::of(format!("there are two operations called '{name}'")));
+        }
+        Ok(())
+    }
+
+    /// That nothing of it is drawn.
+    pub fn has_no_keys(&self) -> WorkloadError {
+        WorkloadError::of(format!("the workload '{}' has no keys that could be drawn", self.name))
+    }
+
+    /// Whether its keys have names, where the knob says `keyspace`.
+    ///
+    /// # Errors
+    /// Says of which keys the names are no such.
+    pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        self.check_key_names(keyspace)?;
+        let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
+        let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
+        wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))
+    }
+
+    /// The same, but for what a distribution asks of the numbers that it is drawn over.
+    fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        self.check_keysets()?;
+        self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))
+    }
+
+    fn check_keysets(&self) -> Result<(), WorkloadError> {
+        match self.keys.len() {
+            0..=MAX_KEYSETS => Ok(()),
+            count => Err(WorkloadError::of(format!(
+                "a workload has up to {MAX_KEYSETS} sets of keys, not {count}"
+            ))),
+        }
+    }
+
+    fn check_steps(
+        &self,
+        (texts, steps): (&[String], &[Step]),
+        whose: impl Fn() -> String,
+        is_bad: impl Fn(&str) -> bool,
+    ) -> Result<(), WorkloadError> {
+        if steps.len() > MAX_STEPS {
+            return Err(WorkloadError::of(format!(
+                "there may be up to {MAX_STEPS} steps; {} has more",
+                whose()
+            )));
+        }
+        let mut drawn = BTreeSet::new();
+        let unread = self.compiled().unread.as_ref();
+        for (text, step) in texts.iter().zip(steps) {
+            if unread == Some(text) {
+                let wrong = "are not closed, or closed in the middle of a word";
+                return Err(WorkloadError::of(format!("quotes of the step '{text}' {wrong}")));
+            }
+            let command = step.command().ok_or_else(|| no_step(&whose()))?;
+            if is_bad(&command) {
+                let (whose, command) = (whose(), command.replace('|', " "));
+                let why = "which changes the connection that it is sent on";
+                return Err(WorkloadError::of(format!("{whose} has {command}, {why}")));
+            }
+            for fragment in step.fragments() {
+                match fragment {
+                    Fragment::Key(set) | Fragment::New(set) => drop(drawn.insert(*set)),
+                    Fragment::Same(set) if !drawn.contains(set) => {
+                        let (whose, keys) = (whose(), self.keyset(*set).0);
+                        let text = format!("{whose} repeats {{{keys}.same}} before it has drawn {{{keys}}}");
+                        return Err(WorkloadError::of(text));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_step(whose: &str) -> WorkloadError {
+    WorkloadError::of(format!("{whose} has a step without a command, or no step at all"))
+}
+
+fn undrawn(keys: &str, error: &WorkloadError) -> WorkloadError {
+    WorkloadError::of(format!("the keys '{keys}' cannot be drawn: {error}"))
+}
+
+impl Keyset {
+    /// Whether its keys, called `name`, have names, where the knob says `keyspace`.
+    pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
+        if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_obeyed) {
+            let has = format!("has up to {LONGEST_PREFIX} bytes and no control characters");
+            return Err(WorkloadError::of(format!("the prefix of keys {has}, not that of '{name}'")));
+        }
+        let (first, count, digits) = (self.first, self.count.unwrap_or(keyspace), self.digits);
+        if digits > MAX_DIGITS {
+            let text = format!("the numbers of keys have up to {MAX_DIGITS} digits, not those of '{name}'");
+            return Err(WorkloadError::of(text));
+        }
+        if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
+            let wrong = format!("beyond {digits} digits: {count} from {first} on");
+            return Err(WorkloadError::of(format!("the keys '{name}' have no numbers, or numbers {wrong}")));
+        }
+        self.distribution.check().map_err(|error| undrawn(name, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Operation, Steps};
+
+    fn error(step: &str, setup: &str) -> Option<String> {
+        let setup = Steps { steps: vec![setup.to_owned()] };
+        let operations = vec![Operation::command(step, 1)];
+        let workload = Workload { operations, setup, ..Workload::default() };
+        workload.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn values_have_sizes_that_can_be_and_names_of_their_own() {
+        let of = |name: &str, kind: &str| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 1));
+            workload.values.insert(name.to_owned(), kind.parse().unwrap());
+            workload.check().err().map(|error| error.to_string())
+        };
+        assert_eq!((of("text", "64..1024 text"), of("text", "json"), of("value", "1")), (None, None, None));
+        assert_eq!(of("key", "1").as_deref(), Some("there are keys and values called 'key'"));
+        let error = "the values 'text' cannot be: a value has 1 to 67108864 bytes, not 0";
+        assert_eq!(of("text", "0..4").as_deref(), Some(error));
+        let values = (0..65).map(|n| (format!("v{n}"), crate::workload::ValueKind::default())).collect();
+        let many = Workload { values, ..Workload::clone(&Workload::ratio(1, 1)) };
+        let error = many.check().unwrap_err().to_string();
+        assert_eq!(error, "a workload has up to 64 kinds of values, not 65");
+    }
+
+    #[test]
+    fn numbers_fit_their_digits() {
+        let of = |digits, hashed, first, count| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 1));
+            let keys = Keyset { digits, hashed, first, count: Some(count), ..Keyset::default() };
+            workload.keys.insert("key".to_owned(), keys);
+            workload.check_keys(5).err().map(|error| error.to_string())
+        };
+        let error = "the keys 'key' have no numbers, or numbers beyond 3 digits: 991 from 10 on";
+        assert_eq!((of(3, false, 10, 990), of(3, false, 10, 991).as_deref()), (None, Some(error)));
+        assert_eq!(
+            [of(3, true, 10, 991), of(0, false, 0, u64::MAX), of(20, false, 0, u64::MAX)],
+            [None, None, None]
+        );
+        assert!(of(0, false, 2, u64::MAX).is_some() && of(12, false, 0, 0).is_some());
+        let error = "the numbers of keys have up to 20 digits, not those of 'key'";
+        assert_eq!(of(21, false, 0, 1).as_deref(), Some(error));
+    }
+
+    #[test]
+    fn no_command_may_change_the_connection_that_it_is_sent_on() {
+        let changes = "which changes the connection that it is sent on";
+        assert_eq!(error("select 3", "PING"), Some(format!("the operation 'select' has SELECT, {changes}")));
+        assert_eq!(error("PING", "CLIENT reply OFF"), Some(format!("the setup has CLIENT REPLY, {changes}")));
+        assert_eq!(error("PING", "MULTI"), Some(format!("the setup has MULTI, {changes}")));
+        assert_eq!(error("MULTI", "CLIENT ID"), None, "an operation may be a transaction");
+    }
+}

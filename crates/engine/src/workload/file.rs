@@ -1,0 +1,330 @@
+//! A workload's file: TOML, strictly read, with an error that names the line.
+//!
+//! ```text
+//! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::{Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload, parameters};
+
+/// The longest file in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A workload, and the load that it suggests.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chosen {
+    /// The workload.
+    pub workload: Arc<Workload>,
+    /// The load.
+    pub load: Suggested,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1 on, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub cause: String,
+}
+
+impl std::error::Error for FileError {}
+
+impl fmt::Display for FileError {
+    /// `mine.toml:3: unknown field …`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.cause),
+            None => write!(f, "{}: {}", self.file, self.cause),
+        }
+    }
+}
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    about: String,
+    /// Read before, for what is replaced.
+    #[serde(default, rename = "parameters", skip_serializing)]
+    _parameters: BTreeMap<String, toml::Value>,
+    #[serde(default, skip_serializing_if = "Suggested::is_empty")]
+    load: Suggested,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    keys: BTreeMap<String, Spanned<Keyset>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    values: BTreeMap<String, Spanned<ValueKind>>,
+    #[serde(default)]
+    operation: Vec<Spanned<Operation>>,
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    setup: Steps,
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    prefill: Steps,
+}
+
+impl Written {
+    fn of(Chosen { workload, load }: &Chosen) -> Self {
+        let Workload { name, about, keys, values, operations, setup, prefill, .. } =
+            Workload::clone(workload);
+        Self {
+            name: Some(name),
+            about,
+            _parameters: BTreeMap::new(),
+            load: load.clone(),
+            keys: keys.into_iter().map(|(name, keys)| (name, anywhere(keys))).collect(),
+            values: values.into_iter().map(|(name, kind)| (name, anywhere(kind))).collect(),
+            operation: operations.into_iter().map(anywhere).collect(),
+            setup,
+            prefill,
+        }
+    }
+
+    /// What it says is asked, called `name` where it has no name of its own.
+    fn workload(self, name: &str) -> Workload {
+        let Self { about, keys, values, operation, setup, prefill, .. } = self;
+        Workload {
+            name: self.name.unwrap_or_else(|| name.to_owned()),
+            about,
+            keys: keys.into_iter().map(|(name, keys)| (name, keys.into_inner())).collect(),
+            values: values.into_iter().map(|(name, kind)| (name, kind.into_inner())).collect(),
+            operations: operation.into_iter().map(Spanned::into_inner).collect(),
+            setup,
+            prefill,
+            ..Workload::default()
+        }
+    }
+}
+
+/// Something that stands at no place of a text.
+fn anywhere<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+/// Where in a text something is wrong, and what.
+pub struct Wrong {
+    at: Option<usize>,
+    cause: String,
+}
+
+impl Wrong {
+    /// At this byte of the text.
+    pub fn at(at: usize, cause: impl fmt::Display) -> Self {
+        Self { at: Some(at), cause: cause.to_string() }
+    }
+
+    /// Nowhere in particular.
+    pub fn anywhere(cause: impl fmt::Display) -> Self {
+        Self { at: None, cause: cause.to_string() }
+    }
+
+    /// The error of the file that has this text.
+    pub fn in_file(self, file: &str, text: &str) -> FileError {
+        let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
+    }
+}
+
+impl From<toml::de::Error> for Wrong {
+    fn from(error: toml::de::Error) -> Self {
+        let cause = error.message().replace('\n', ", ");
+        Self { at: error.span().map(|span| span.start), cause }
+    }
+}
+
+impl Chosen {
+    /// Reads the file `path`, with these settings of its parameters.
+    ///
+    /// # Errors
+    /// Names the file, the line where it is known, and what is wrong there.
+    pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
+        let file = path.display().to_string();
+        let text = text_of(path)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&text, (&file, &name), settings)
+    }
+
+    /// Reads what would be the file of a workload called `name` from a table of another file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_table(name: &str, table: &toml::Table, settings: &Settings) -> Result<Self, String> {
+        let text = toml::to_string(table).map_err(|error| error.to_string())?;
+        parse(&text, name, settings).map_err(|wrong| wrong.cause)
+    }
+
+    /// Reads a file's text. It is called `name` where it has no name of its own.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn parse(
+        text: &str,
+        (file, name): (&str, &str),
+        settings: &Settings,
+    ) -> Result<Self, FileError> {
+        parse(text, name, settings).map_err(|wrong| wrong.in_file(file, text))
+    }
+}
+
+/// The text of a file that a person wrote: of a workload, a series or a script.
+///
+/// # Errors
+/// When it cannot be read, or is too long.
+pub fn text_of(path: &Path) -> Result<String, FileError> {
+    let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
+    let mut bytes = Vec::new();
+    // What a device or a pipe says of its size is nothing.
+    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
+    let text = read.and_then(|_| io::read_to_string(&bytes[..]));
+    if bytes.len() as u64 > LONGEST {
+        return Err(wrong(format!("it has more than {LONGEST} bytes, and such a file has no more")));
+    }
+    text.map_err(|error| wrong(error.to_string()))
+}
+
+fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
+    let table: toml::Table = text.parse()?;
+    let filled = parameters::fill(text, &table, settings).map_err(Wrong::anywhere)?;
+    let written: Written = toml::from_str(&filled)?;
+    let at = |span: std::ops::Range<usize>, error| Wrong::at(line_start(text, &filled, span.start), error);
+    for (name, keys) in &written.keys {
+        keys.get_ref().check(name, 1).map_err(|error| at(keys.span(), error))?;
+    }
+    for (name, kind) in &written.values {
+        kind.get_ref().check_named(name, MAX_VALUE_SIZE).map_err(|error| at(kind.span(), error))?;
+    }
+    let spans: Vec<_> = written.operation.iter().map(Spanned::span).collect();
+    let load = written.load.clone();
+    let workload = written.workload(name).with_inline();
+    workload.check_operations().map_err(|(place, error)| at(spans[place].clone(), error))?;
+    workload.check().map_err(Wrong::anywhere)?;
+    Ok(Chosen { workload: Arc::new(workload), load })
+}
+
+/// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
+pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
+    let line = filled[..at].matches('\n').count();
+    text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
+}
+
+impl fmt::Display for Chosen {
+    /// The text of a file that is read as this.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::presets;
+
+    const FILE: &str = r#"
+about = "posts by a few, read by all"
+
+[parameters]
+posts = "1k"
+oldest = 3600
+
+[load]
+clients = 20
+data-size = "1k"
+
+[keys.post]
+prefix = "post:"
+count = "$posts"
+
+[[operation]]
+name = "read"
+weight = 10
+steps = ["GET {post}"]
+
+[[operation]]
+name = "write"
+together = "multi"
+steps = ["SET {post} {value} EX {number 60..$oldest}", "EVAL 'return $posts_of' 0"]
+
+[prefill]
+steps = ["SET {post} {value}"]
+"#;
+
+    fn read(text: &str, settings: &[&str]) -> Result<Chosen, String> {
+        let settings = settings.iter().map(|set| set.parse().unwrap()).collect::<Vec<_>>();
+        Chosen::parse(text, ("mine.toml", "mine"), &Settings::from(settings))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_says_operations_keys_and_the_load_it_is_meant_for() {
+        let chosen = read(FILE, &[]).unwrap();
+        let workload = &chosen.workload;
+        assert_eq!((workload.name.as_str(), workload.to_string()), ("mine", "read:write 10:1".to_owned()));
+        assert_eq!(workload.keys["post"].count, Some(1000));
+        assert_eq!(workload.operations[1].steps[0], "SET {post} {value} EX {number 60..3600}");
+        assert_eq!(workload.operations[1].steps[1], "EVAL 'return $posts_of' 0", "that is no parameter");
+        assert_eq!((chosen.load.clients, chosen.load.data_size), (Some(20), Some(1000)));
+    }
+
+    #[test]
+    fn parameters_are_set_by_name() {
+        let chosen = read(FILE, &["posts=2M", "oldest=61"]).unwrap();
+        assert_eq!(chosen.workload.keys["post"].count, Some(2_000_000));
+        assert_eq!(chosen.workload.operations[1].steps[0], "SET {post} {value} EX {number 60..61}");
+        let unknown = read(FILE, &["post=1"]).unwrap_err();
+        assert_eq!(unknown, "mine.toml: there is no parameter 'post'; there are oldest, posts");
+        let none = read("[[operation]]\nname = \"a\"\nsteps = [\"PING\"]", &["a=1"]).unwrap_err();
+        assert_eq!(none, "mine.toml: there is no parameter 'a'; this workload has none");
+        let broken = read(FILE, &["posts=\"\n"]).unwrap_err();
+        assert!(broken.starts_with("mine.toml: the value of 'posts'"), "{broken}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let operation = "name = \"a\"\nsteps = [\"GET {post}\"]";
+        for (text, error) in [
+            ("nam = \"x\"", "mine.toml:1: unknown field `nam`, expected one of"),
+            ("\n\n[keys.post]\nprefx = \"a\"", "mine.toml:4: unknown field `prefx`"),
+            ("[[operation]]\nname = \"a\"\nwieght = 1", "mine.toml:3: unknown field `wieght`"),
+            ("[[operation]]\nname = \"a\"\nweight = -1", "mine.toml:3: "),
+            ("name = \"x", "mine.toml:1: "),
+            ("", "mine.toml: the workload 'mine' asks for nothing"),
+        ] {
+            let told = read(text, &[]).unwrap_err();
+            assert!(told.starts_with(error), "{text}: {told}");
+            assert!(!told.contains('\n'), "{told}");
+        }
+        let heavy = format!(
+            "\n[[operation]]\n{operation}\n\n[[operation]]\nname = \"b\"\nweight = \"2M\"\nsteps = [\"PING\"]"
+        );
+        assert_eq!(
+            read(&heavy, &[]).unwrap_err(),
+            "mine.toml:6: the weights of operations go up to 1000000, 'b' goes beyond"
+        );
+        let twice = format!("[[operation]]\n{operation}\n[[operation]]\n{operation}");
+        assert_eq!(read(&twice, &[]).unwrap_err(), "mine.toml:4: there are two operations called 'a'");
+    }
+
+    #[test]
+    fn every_preset_is_read_as_it_is_printed() {
+        for preset in presets() {
+            let chosen = Chosen { workload: Arc::clone(preset), load: Suggested::default() };
+            assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen), "{}", preset.name);
+        }
+        let chosen = read(FILE, &[]).unwrap();
+        assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen));
+    }
+}

@@ -1,0 +1,124 @@
+//! How the number of a key is written in its name.
+
+use super::zipf::ycsb_hash;
+use crate::{
+    protocol::{KEY_DIGITS, Part},
+    untrusted,
+};
+
+/// The most digits: those of the highest number.
+pub const MAX_DIGITS: u8 = 20;
+
+/// How the number of a key is written in its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyForm {
+    /// Digits at the least, up to 20: a lower number has leading zeros.
+    pub digits: u8,
+    /// Whether YCSB's hash of the number stands for it.
+    pub hashed: bool,
+}
+
+impl Default for KeyForm {
+    /// Twelve digits.
+    fn default() -> Self {
+        Self { digits: KEY_DIGITS as u8, hashed: false }
+    }
+}
+
+impl KeyForm {
+    /// The number that is written for this one.
+    #[inline]
+    pub(super) fn named(self, number: u64) -> u64 {
+        if self.hashed { ycsb_hash(number) } else { number }
+    }
+
+    /// A number as it is written, which is [named](Self::named) already.
+    pub(super) fn padded(self, named: u64) -> String {
+        format!("{named:0width$}", width = usize::from(self.digits))
+    }
+
+    /// The number as it is written.
+    pub fn write(self, number: u64) -> String {
+        self.padded(self.named(number))
+    }
+
+    /// The number that stands there; `None` where none is written so. A hash has lost its number: any below 2^63 may be one.
+    pub fn read(self, text: &[u8]) -> Option<u64> {
+        let least = usize::from(self.digits.max(1));
+        let is_written = text.len() == least || text.len() > least && text[0] != b'0';
+        if !is_written || !text.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
+    }
+
+    /// The highest number that has no more digits than it should.
+    pub(super) fn highest(self) -> u64 {
+        let is_any = self.digits == 0 || self.hashed;
+        10_u64.checked_pow(self.digits.into()).filter(|_| !is_any).map_or(u64::MAX, |end| end - 1)
+    }
+}
+
+/// What the keys of a set are called.
+#[derive(Debug, Clone)]
+pub(super) struct SetNames {
+    /// What stands before the number.
+    pub(super) prefix: String,
+    pub(super) form: KeyForm,
+    /// Whether its numbers may outgrow their digits.
+    pub(super) grows: bool,
+}
+
+impl SetNames {
+    /// The key of a number that is [named](KeyForm::named) already.
+    pub(super) fn key(&self, named: u64) -> Vec<u8> {
+        [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
+    }
+
+    /// The same for a template, where the number comes from `source`.
+    pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
+        let number = match self.form.digits {
+            0 | 1 => Part::Number(source),
+            _ if self.form == KeyForm::default() && !self.grows => Part::Digits(source),
+            digits => Part::Padded(source, digits),
+        };
+        vec![Part::Text(self.prefix.as_bytes()), number]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(digits: u8, hashed: bool) -> KeyForm {
+        KeyForm { digits, hashed }
+    }
+
+    #[test]
+    fn a_number_is_read_as_it_is_written_and_in_no_other_form() {
+        for form in [0, 1, 3, 12, 20].map(|digits| form(digits, false)) {
+            for number in [0, 7, 999, 1000, 10_u64.pow(12), u64::MAX] {
+                assert_eq!(form.read(form.write(number).as_bytes()), Some(number), "{form:?}");
+            }
+        }
+        let bad: [&[u8]; 8] = [b"", b"01", b"+1", b"-1", b" 1", b"1x", b"18446744073709551616", b"\xff"];
+        assert!(bad.into_iter().all(|text| form(0, false).read(text).is_none()));
+        let bad: [&[u8]; 3] = [b"1", b"0012", b"00x"];
+        assert!(bad.into_iter().all(|text| form(3, false).read(text).is_none()));
+    }
+
+    #[test]
+    fn a_hash_is_named_as_ycsb_names_it() {
+        let ycsb = form(1, true);
+        assert_eq!(ycsb.write(0), "6284781860667377211");
+        assert_eq!(form(20, true).write(0), "06284781860667377211");
+        assert_eq!(ycsb.read(b"6284781860667377211"), Some(6_284_781_860_667_377_211));
+        assert_eq!(ycsb.read(b"9223372036854775809"), None, "no hash is so high");
+    }
+
+    #[test]
+    fn digits_bound_the_numbers() {
+        assert_eq!([form(12, false), form(3, false)].map(KeyForm::highest), [999_999_999_999, 999]);
+        assert_eq!([form(0, false), form(20, false), form(3, true)].map(KeyForm::highest), [u64::MAX; 3]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What is asked of the server: weighted operations, keys, values.
+//!
+//! ```text
+//!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
+//!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
+//! ```
+//! Knows no socket, and no clock but the date that `{now}` is; what it reads are its files and datasets. A program turns random numbers into request bytes; who sends them, and when, is
+//! [`load`](crate::load)'s business.
+
+mod cas;
+mod check;
+mod chooser;
+mod commands;
+mod compiled;
+mod compiling;
+mod custom;
+mod data;
+mod dataset;
+mod distribution;
+mod error;
+mod file;
+mod footprint;
+mod growth;
+mod hottest;
+mod inline;
+mod key_form;
+mod key_names;
+mod key_span;
+mod operations;
+mod outgoing;
+mod parameters;
+mod part;
+mod prefill;
+mod presets;
+mod preview;
+mod program;
+mod quantity;
+mod read_back;
+mod readable;
+mod record_fields;
+mod setup;
+mod slots;
+mod spoken;
+mod step;
+mod step_text;
+mod suggested;
+mod templates;
+#[cfg(test)]
+mod testing;
+mod value_kind;
+mod values;
+mod zipf;
+
+pub use self::check::LONGEST_PREFIX;
+pub use self::check::MAX_OPERATIONS;
+pub(crate) use self::chooser::part_of;
+pub use self::chooser::{Draws, client_seed};
+pub use self::commands::Misses;
+pub use self::data::{Keyset, Operation, Steps, Together, Workload};
+pub use self::dataset::{Dataset, DatasetError, Portion};
+pub use self::distribution::{DISTRIBUTIONS, Distribution, MAX_EXPONENT};
+pub use self::error::WorkloadError;
+pub use self::file::{Chosen, FileError};
+pub use self::file::{Wrong, line_start, text_of};
+pub use self::footprint::Footprint;
+pub use self::growth::Insertions;
+pub use self::hottest::Hottest;
+pub use self::inline::numbers;
+pub use self::key_form::KeyForm;
+pub use self::key_form::MAX_DIGITS;
+pub use self::key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
+pub use self::key_span::{KeySpan, NameSet};
+pub use self::operations::{Expected, OpId, Operations};
+pub use self::outgoing::Outgoing;
+pub use self::parameters::{Setting, Settings};
+pub use self::parameters::{filled, settable, written};
+pub use self::presets::is_path;
+pub use self::presets::{preset, preset_names, presets, usual};
+pub use self::preview::{
+    Asking, DatasetPreview, KeysPreview, OperationPreview, PrefillPreview, Preview, Sample,
+};
+pub use self::program::Program;
+pub use self::quantity::MAX_WEIGHT;
+pub use self::quantity::quantity;
+pub use self::read_back::{ReadBack, RecordCheck};
+pub use self::setup::SetupCommand;
+pub use self::step_text::plain_words;
+pub use self::suggested::Suggested;
+pub use self::value_kind::{Content, MAX_VALUE_SIZE, Size, ValueKind};
+pub use self::values::Values;
+pub use self::zipf::zeta;

@@ -1,0 +1,122 @@
+//! Parameters of a workload: numbers and words that its file names, and that `--set NAME=VALUE` sets.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+    str::FromStr,
+};
+
+use super::WorkloadError;
+
+/// One `NAME=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The parameter.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Settings of parameters, the last of a name counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings(BTreeMap<String, String>);
+
+impl FromStr for Setting {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            WorkloadError::of(format!("'{text}' is not NAME=VALUE, such as recordcount=1M"))
+        })?;
+        Ok(Self { name: name.trim().to_owned(), value: value.trim_matches(' ').to_owned() })
+    }
+}
+
+impl From<Vec<Setting>> for Settings {
+    fn from(settings: Vec<Setting>) -> Self {
+        Self(settings.into_iter().map(|setting| (setting.name, setting.value)).collect())
+    }
+}
+
+impl Settings {
+    /// What is set of the parameter `name`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all that is set is among `names`.
+    ///
+    /// # Errors
+    /// Names what is not.
+    pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), WorkloadError> {
+        let known: Vec<_> = names.into_iter().map(str::to_owned).collect();
+        match self.0.keys().find(|name| !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let known = if known.is_empty() {
+                    "this workload has none".to_owned()
+                } else {
+                    format!("there are {}", known.join(", "))
+                };
+                Err(WorkloadError::of(format!("there is no parameter '{name}'; {known}")))
+            }
+        }
+    }
+}
+
+/// The text of a file with its parameters in place of their names, `$name`; what names none stays as it is.
+pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
+    let defaults = file.get("parameters").and_then(toml::Value::as_table);
+    let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
+    let mut values: BTreeMap<&str, String> = defaults.collect();
+    settings.only(values.keys().copied())?;
+    for (name, value) in &mut values {
+        if let Some(set) = settings.get(name) {
+            settable(name, set)?.clone_into(value);
+        }
+    }
+    Ok(filled(text, &values))
+}
+
+/// `value`, if a parameter can be set to it.
+pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
+    // It stands inside of a text in quotes, on its line.
+    if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
+        return Err(wrong_value(name, value, "it has quotes, backslashes or control characters"));
+    }
+    Ok(value)
+}
+
+/// That a parameter cannot have this value.
+pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
+    WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
+}
+
+/// A text with these values in place of their names, `$name`.
+pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('$') {
+        filled.push_str(before);
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let (name, after) = behind.split_at(behind.find(|c| !is_name(c)).unwrap_or(behind.len()));
+        match values.get(name) {
+            Some(value) => filled.push_str(value),
+            // A string takes whatever is written to it.
+            None => drop(write!(filled, "${name}")),
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// A parameter's value as it stands in a text.
+pub fn written(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

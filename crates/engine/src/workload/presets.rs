@@ -1,0 +1,227 @@
+//! The workloads that have names of their own.
+
+mod records;
+mod ycsb;
+
+use std::{
+    path::Path,
+    str::FromStr,
+    sync::{Arc, LazyLock},
+};
+
+use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadError};
+
+/// A workload with a name of its own.
+struct Preset {
+    /// As it is without settings.
+    usual: Chosen,
+    source: PresetText,
+}
+
+/// Where a preset comes from.
+enum PresetText {
+    /// A file inside of the program.
+    File(&'static str),
+    /// It is made of its parameters.
+    Made(ycsb::Make),
+}
+
+/// All presets, in the order in which they are listed.
+static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+    let files = FILES.iter().map(|(name, text)| of_file(name, text));
+    files.chain(ycsb::ALL.into_iter().map(made)).collect()
+});
+
+/// The files of presets, by their names.
+macro_rules! files {
+    ($($name:literal),*) => {
+        const FILES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../../assets/workloads/", $name, ".toml")))),*];
+    };
+}
+
+files!(
+    "cache",
+    "mixed",
+    "get",
+    "set",
+    "incr",
+    "ping",
+    "timeline",
+    "sessions",
+    "leaderboard",
+    "queue",
+    "stream",
+    "rate-limiter",
+    "alibaba-cluster",
+    "alibaba-threads",
+    "alibaba-bitmap",
+    "timeline-sets",
+    "timeline-script",
+    "timeline-cas"
+);
+
+fn of_file(name: &'static str, text: &'static str) -> Preset {
+    let usual = Chosen::parse(text, (name, name), &Settings::default());
+    Preset { usual: usual.expect("a test reads every preset's file"), source: PresetText::File(text) }
+}
+
+fn made(make: ycsb::Make) -> Preset {
+    let usual = make(&Settings::default()).expect("a test makes every preset");
+    Preset { usual, source: PresetText::Made(make) }
+}
+
+impl Chosen {
+    /// The preset called `text`, or the workload of the file `text`, which has a `/` or ends with `.toml`; with these
+    /// settings of its parameters.
+    ///
+    /// # Errors
+    /// When there is none, or it is no workload, or has no such parameter.
+    pub fn find(text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
+        Self::find_in(Path::new(""), text, settings)
+    }
+
+    /// The same with files beside one in `directory`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
+        if is_path(text) {
+            return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
+        }
+        let preset = found(text).map_err(|error| {
+            WorkloadError::of(format!("{error}; a file is told by its path, such as ./mine.toml"))
+        })?;
+        match &preset.source {
+            PresetText::File(file) => {
+                if !file.contains("[parameters]") {
+                    settings.only([])?;
+                }
+                Self::parse(file, (text, text), settings).map_err(WorkloadError::of)
+            }
+            PresetText::Made(make) => make(settings),
+        }
+    }
+
+    /// The preset called `name`, with the load that it suggests.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
+        found(name).map(|preset| preset.usual.clone())
+    }
+
+    /// What a file would say of the preset called `name`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
+        match found(name)?.source {
+            PresetText::File(text) if settings.is_empty() => Ok(text.to_owned()),
+            _ => Ok(Self::find(name, settings)?.to_string()),
+        }
+    }
+}
+
+/// Whether a text names a file: it has a `/`, or ends with `.toml`.
+pub fn is_path(text: &str) -> bool {
+    text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
+}
+
+fn found(name: &str) -> Result<&'static Preset, WorkloadError> {
+    PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| {
+        WorkloadError::of(format!("there is no workload '{name}'; there are {}", preset_names()))
+    })
+}
+
+const NO_RATIO: &str = "a ratio of 0:0 asks for nothing; give at least one side a weight, such as 1:10";
+
+/// The preset called `name`.
+///
+/// # Errors
+/// When there is none; the message lists those there are.
+pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
+    found(name).map(|preset| Arc::clone(&preset.usual.workload))
+}
+
+/// All presets.
+pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
+    PRESETS.iter().map(|preset| &preset.usual.workload)
+}
+
+/// The names of all presets, for a message or a help text.
+pub fn preset_names() -> String {
+    presets().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What is asked where nobody says: ten GET for each SET, as memtier_benchmark does.
+pub fn usual() -> Arc<Workload> {
+    Arc::clone(&PRESETS[0].usual.workload)
+}
+
+impl Workload {
+    /// `set` SETs for every `get` GETs.
+    pub fn ratio(set: u32, get: u32) -> Arc<Self> {
+        Arc::new(strings(set, get))
+    }
+
+    /// Reads memtier_benchmark's `SET:GET`.
+    ///
+    /// # Errors
+    /// When the text has another form, or asks for nothing.
+    pub fn parse_ratio(text: &str) -> Result<Arc<Self>, WorkloadError> {
+        let form = || {
+            WorkloadError::of(format!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10"))
+        };
+        let (set, get) = text.split_once(':').ok_or_else(form)?;
+        let weight = |part: &str| u32::from_str(part.trim()).map_err(|_| form());
+        match (weight(set)?, weight(get)?) {
+            (0, 0) => Err(WorkloadError::of(NO_RATIO)),
+            (set, get) if get.max(set) > MAX_WEIGHT => Err(WorkloadError::of(format!(
+                "the weights of a ratio go up to {MAX_WEIGHT}, '{text}' goes beyond"
+            ))),
+            (set, get) => Ok(Self::ratio(set, get)),
+        }
+    }
+}
+
+/// GETs and SETs of the same keys.
+fn strings(set: u32, get: u32) -> Workload {
+    let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
+    let keys = [("key".to_owned(), Keyset::default())].into();
+    Workload { name: "ratio".to_owned(), keys, operations, ..Workload::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_set_before_get() {
+        assert_eq!(Workload::parse_ratio("1:10"), Ok(Workload::ratio(1, 10)));
+        assert_eq!(Workload::ratio(1, 10).to_string(), "GET:SET 10:1");
+        assert_eq!(Workload::parse_ratio("0:0"), Err(WorkloadError::of(NO_RATIO)));
+        for bad in ["1", "1:", "a:b", "1:2:3", "-1:2"] {
+            let text = format!("'{bad}' is not a ratio SET:GET of two whole numbers, such as 1:10");
+            assert_eq!(Workload::parse_ratio(bad), Err(WorkloadError::of(text)));
+        }
+    }
+
+    #[test]
+    fn an_unknown_preset_names_the_known_ones() {
+        let message = preset("zip").unwrap_err().to_string();
+        assert!(
+            message.starts_with("there is no workload 'zip'; there are cache, mixed, get, "),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn every_preset_can_be_run_and_says_what_it_asks() {
+        let said: Vec<_> = presets().map(|preset| (preset.check(), preset.to_string())).collect();
+        let asks = ["GET:SET 10:1", "GET:SET 1:1", "GET", "SET", "INCR", "PING", "read:newest:write 10:5:1"];
+        assert_eq!(said[..asks.len()], asks.map(|asked| (Ok(()), asked.to_owned())));
+        assert!(said.iter().all(|(checked, _)| checked.is_ok()), "{said:?}");
+        assert!(presets().all(|preset| !preset.about.is_empty() && preset.written_by_name().is_empty()));
+    }
+}

@@ -1,0 +1,189 @@
+//! The text of a script: its lines, in their order, become turns.
+
+use super::line::{ScriptLine, What};
+use crate::{
+    experiment::{Setting, WordsError},
+    knobs::Knobs,
+};
+
+/// What is done at a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ScriptStep {
+    /// When, in seconds of the session.
+    pub(super) t_s: f64,
+    /// The line that says so, from 1.
+    pub(super) line: usize,
+    pub(super) what: Deed,
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Deed {
+    Set(String),
+    Load(bool),
+    Mark(String),
+}
+
+impl Deed {
+    /// What it puts in force on top of these knobs; `None` where it turns nothing.
+    pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
+        match self {
+            Self::Set(words) => Setting::parse(words, knobs).map(Some),
+            Self::Load(load) => Ok(Some(Setting::of(Knobs { load: *load, ..knobs.clone() }))),
+            Self::Mark(_) => Ok(None),
+        }
+    }
+}
+
+/// What a script does, and when it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Text {
+    /// In the order of time.
+    pub(super) turns: Vec<ScriptStep>,
+    /// In seconds of the session.
+    pub(super) end_s: f64,
+    /// What is put in force, as far as nobody else turns anything.
+    pub(super) settings: Vec<Setting>,
+}
+
+impl Text {
+    /// Reads the text of the file `name`, on top of these knobs.
+    pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
+        let (mut lines, mut turns) = (Vec::<(usize, ScriptLine)>::new(), Vec::new());
+        for (number, text) in (1..).zip(text.lines()) {
+            let wrong = |error| WordsError::of(format!("{name}:{number}: {error}"));
+            let Some(line) = ScriptLine::parse(text).map_err(wrong)? else { continue };
+            follows(&line, &lines).map_err(wrong)?;
+            turns.extend(turns_of(number, &line));
+            lines.push((number, line));
+        }
+        let end_s = lines.iter().map(|(_, line)| line.to_s()).reduce(f64::max);
+        let end_s = end_s
+            .filter(|_| !turns.is_empty())
+            .ok_or_else(|| WordsError::of(format!("{name} has nothing to play")))?;
+        // Of the same moment in the order of the lines.
+        turns.sort_by(|one, other| one.t_s.total_cmp(&other.t_s));
+        let (mut settings, mut knobs) = (Vec::new(), base.clone());
+        for turn in &turns {
+            let wrong = |error| WordsError::of(format!("{name}:{}: {error}", turn.line));
+            if let Some(setting) = turn.what.setting(&knobs).map_err(wrong)? {
+                knobs.clone_from(&setting.knobs);
+                settings.push(setting);
+            }
+        }
+        Ok(Self { turns, end_s, settings })
+    }
+}
+
+impl Text {
+    /// What holds after the lines at 0 s.
+    pub(super) fn at_start(&self) -> Option<&Setting> {
+        let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
+        let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);
+        at_start.last().map(|(_, setting)| setting)
+    }
+}
+
+fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
+    let turn = |t_s, what| ScriptStep { t_s, line: number, what };
+    match &line.what {
+        What::Set(words) => vec![turn(line.from_s, Deed::Set(words.clone()))],
+        What::Load(load) => vec![turn(line.from_s, Deed::Load(*load))],
+        What::Mark(text) => vec![turn(line.from_s, Deed::Mark(text.clone()))],
+        What::Ramp(ramp) => {
+            let set = |value| Deed::Set(format!("{} {value}", ramp.dimension.word()));
+            ramp.turns().into_iter().map(|(t_s, value)| turn(t_s, set(value))).collect()
+        }
+        What::End => Vec::new(),
+    }
+}
+
+/// Whether a line may follow those before it.
+fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), WordsError> {
+    if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
+        return Err(WordsError::of(format!(
+            "{} s is before line {number}, at {} s; lines stand in the order of their times",
+            line.from_s, last.from_s
+        )));
+    }
+    if let Some((number, _)) = before.iter().find(|(_, line)| line.what == What::End) {
+        return Err(WordsError::of(format!("line {number} ended the script")));
+    }
+    let turns = line.turns();
+    for (number, ramp) in before.iter().filter(|(_, ramp)| ramp.to_s() > line.from_s) {
+        // The end of a script ends all.
+        let same = ramp.turns().into_iter().find(|named| turns.contains(named) || line.what == What::End);
+        same.map_or(Ok(()), |named| {
+            Err(WordsError::of(format!("line {number} turns {named} until {} s", ramp.to_s())))
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Text, WordsError> {
+        Text::parse("a.script", text, &Knobs { load: true, ..Knobs::default() })
+    }
+
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn lines_become_turns_in_the_order_of_time() {
+        let text = "# warm\nat 0s clients 10\n\nfrom 1s to 3s rate 100..300\nat 2s mark half way, pipeline 9\nat 3s rate 50\nat 9s end";
+        let script = parse(text).unwrap();
+        let turns: Vec<_> = script.turns.iter().map(|turn| (turn.t_s, turn.line)).collect();
+        assert_eq!(turns, [(0.0, 2), (1.0, 4), (2.0, 4), (2.0, 5), (3.0, 4), (3.0, 6)]);
+        assert_eq!(script.end_s, 9.0);
+        assert_eq!(script.at_start().map(|setting| setting.knobs.clients), Some(10));
+        let knobs: Vec<_> = script.settings.iter().map(|s| (s.knobs.clients, s.knobs.rate)).collect();
+        assert_eq!(knobs, [(10, None), (10, Some(100)), (10, Some(200)), (10, Some(300)), (10, Some(50))]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_reported_with_file_and_line() {
+        for (text, why) in [
+            ("\nat 5s wheels 4", "a.script:2: 'wheels 4' sets nothing; say for example clients 50, "),
+            ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is before line 1, at 5 s; "),
+            ("at 5s clients 4\nat 6s end\nat 7s clients 5", "a.script:3: line 2 ended the script"),
+            ("at 5s arrivals poisson", "a.script:1: the loop is closed"),
+            ("at 5s clients 0", "a.script:1: clients must lie between 1 and 10000, not 0"),
+            ("from 1s to 5s clients 1..20k", "a.script:1: clients must lie between 1 and 10000, not 1"),
+            (
+                "from 1s to 5s config save 1..2",
+                "a.script:1: config 'save' is none of those that have numbers",
+            ),
+            ("# nothing\n", "a.script has nothing to play"),
+            ("at 5s end", "a.script has nothing to play"),
+        ] {
+            assert!(error(text).starts_with(why), "{text}: {}", error(text));
+        }
+    }
+
+    #[test]
+    fn a_ramp_is_the_only_one_that_turns_its_knob() {
+        let ramp = "from 1s to 9s rate 1..5\n";
+        for second in ["from 5s to 6s rate 1..5", "at 5s rate 3", "at 5s preset gentle", "at 5s end"] {
+            assert_eq!(
+                error(&format!("{ramp}{second}")),
+                "a.script:2: line 1 turns rate until 9 s",
+                "{second}"
+            );
+        }
+        for second in
+            ["from 5s to 6s clients 1..5", "at 5s pipeline 3", "at 9s rate 3", "from 9s to 10s rate 5..1"]
+        {
+            assert!(parse(&format!("{ramp}{second}")).is_ok(), "{second}");
+        }
+    }
+
+    #[test]
+    fn the_example_is_a_script() {
+        let script = parse(include_str!("../../../../../examples/evening.script")).unwrap();
+        assert!(script.settings.len() > 20 && script.end_s == 100.0, "{script:?}");
+    }
+}

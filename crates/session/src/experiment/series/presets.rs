@@ -1,0 +1,80 @@
+//! The series that the program has: published runs.
+
+use std::path::Path;
+
+use super::Series;
+use crate::{
+    experiment::WordsError,
+    workload::{Settings, is_path},
+};
+
+/// The files of series, by their names.
+macro_rules! files {
+    ($($name:literal),*) => {
+        const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../../../assets/series/", $name, ".toml")))),*];
+    };
+}
+
+files!(
+    "redis-io",
+    "tutorial",
+    "tair-cluster",
+    "tair-threads",
+    "tair-memory",
+    "tair-disk",
+    "tair-bitmap",
+    "tair-roaring",
+    "tair-search",
+    "redis-search",
+    "timeline-stores"
+);
+
+impl Series {
+    /// The series called `text`, or that of the file `text`, which has a `/` or ends with `.toml`; with these settings of its
+    /// parameters.
+    ///
+    /// # Errors
+    /// When there is none, or it is no series, or has no such parameter.
+    pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
+        if is_path(text) {
+            return Self::read(Path::new(text), settings).map_err(WordsError::of);
+        }
+        let none = || {
+            WordsError::of(format!(
+                "there is no series '{text}'; there are {}; name a file by its path, such as ./mine.toml",
+                names()
+            ))
+        };
+        let file = series_file(text).ok_or_else(none)?;
+        Self::parse(file, (text, text), Path::new(""), settings).map_err(WordsError::of)
+    }
+}
+
+/// The file of the series called `name`, if there is one.
+pub fn series_file(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// All series as they are without settings.
+pub fn series_presets() -> impl Iterator<Item = Series> {
+    FILES.iter().map(|(name, _)| Series::find(name, &Settings::default()).expect("a test reads every series"))
+}
+
+fn names() -> String {
+    FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::preset;
+
+    #[test]
+    fn every_series_has_a_name_of_its_own_and_says_what_it_is() {
+        for (name, _) in FILES {
+            let series = Series::find(name, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
+            assert!(series.name == *name && !series.about.is_empty(), "{name}");
+            assert!(preset(name).is_err(), "{name} is a workload's name");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What leaves a session: its figures in the forms that other tools read. One file a format, each a
+//! [`Sink`] over the records, so that it works on a session that runs and on a recording alike.
+//!
+//! ```text
+//! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
+//!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
+//!          ├─► sums since the beginning ─► openmetrics
+//!          └─► the runs of other programs: memtier-json, redis-benchmark-csv
+//! ```
+//! Every figure comes from [the table](crate::session::figures) under the name that it has there; distributions are the
+//! records' own, never the coarser cells of the screen.
+
+pub mod benchmark_csv;
+mod besides;
+mod csv;
+mod hdr_log;
+mod json;
+mod markdown;
+pub mod memtier;
+mod metrics;
+mod one_segment;
+mod percentiles;
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+pub use benchmark_csv::BENCHMARK_CSV;
+pub use csv::CSV;
+pub use json::{JSON, NDJSON};
+pub use markdown::escaped as markdown_text;
+pub use metrics::Metrics;
+pub use one_segment::OneSegment;
+pub use percentiles::PERCENTILES;
+pub use sheet::Rows;
+
+use crate::session::Sink;
+
+/// A form in which figures leave: a file of this room, and a row of [all](Self::ALL).
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    name: &'static str,
+    extension: &'static str,
+    about: &'static str,
+    holds: Holds,
+    sink: MakeSink,
+}
+
+/// What makes the sink of a format: of which rows, where it has rows, and of which distribution, where it has one.
+type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
+
+/// What of a session has a place in a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// Rows of one kind, also those of a warm-up or a prefill.
+    Rows,
+    /// All of it, also a warm-up and a prefill.
+    Asides,
+    /// What the summary holds.
+    Summary,
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+/// A name that is no format's.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(Format::name).join(", "))]
+pub struct NoFormat(String);
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        csv::CSV,
+        json::NDJSON,
+        json::JSON,
+        hdr_log::HDR_LOG,
+        percentiles::PERCENTILES,
+        markdown::MARKDOWN,
+        metrics::OPEN_METRICS,
+        memtier::MEMTIER_JSON,
+        benchmark_csv::BENCHMARK_CSV,
+    ];
+
+    const fn new(
+        name: &'static str,
+        extension: &'static str,
+        about: &'static str,
+        holds: Holds,
+        sink: MakeSink,
+    ) -> Self {
+        Self { name, extension, about, holds, sink }
+    }
+
+    /// The names of those that have rows.
+    pub fn with_rows() -> String {
+        Self::ALL
+            .into_iter()
+            .filter(|format| format.has_rows())
+            .map(Self::name)
+            .collect::<Vec<_>>()
+            .join(" and ")
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// What the names of its files end in.
+    pub fn extension(self) -> &'static str {
+        self.extension
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        self.about
+    }
+
+    /// Whether it has rows, of which [`Rows`] says what they are.
+    pub fn has_rows(self) -> bool {
+        self.holds == Holds::Rows
+    }
+
+    /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
+    pub fn has_asides(self) -> bool {
+        self.holds != Holds::Summary
+    }
+
+    /// What makes it; `rows` is what a row is of, where it has rows, and `tag` which distribution, where it has one.
+    pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
+        (self.sink)(rows, tag)
+    }
+}
+
+impl FromStr for Format {
+    type Err = NoFormat;
+
+    fn from_str(name: &str) -> Result<Self, NoFormat> {
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| NoFormat(name.to_owned()))
+    }
+}

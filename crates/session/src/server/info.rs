@@ -1,0 +1,273 @@
+//! Reads INFO: text in, [`Status`] out.
+
+use std::collections::BTreeMap;
+
+use super::Status;
+use crate::{
+    clock::seconds,
+    gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
+};
+
+/// The fields of one INFO. Names are unique over all sections, so sections are not kept apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Info<'a> {
+    fields: BTreeMap<&'a str, &'a str>,
+    /// An empty server has the section without a line in it.
+    has_keyspace: bool,
+}
+
+/// The sources of all gauges in one INFO, from which the next one's differences are counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counters {
+    at_ns: u64,
+    run_id: String,
+    sources: Gauges,
+}
+
+impl<'a> Info<'a> {
+    /// Takes INFO's text apart. Lines that are no `name:value` are no fields.
+    pub fn parse(text: &'a str) -> Self {
+        let fields =
+            text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(':'));
+        let has_keyspace = text.lines().any(|line| line.starts_with("# Keyspace"));
+        Self { fields: fields.collect(), has_keyspace }
+    }
+
+    /// A field as it stands there.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.fields.get(name).copied()
+    }
+
+    /// A field that is a number.
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// A field that is 0 or something else.
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+        self.number::<u8>(name).map(|flag| flag != 0)
+    }
+
+    /// The fields whose names begin so, without that beginning.
+    pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
+    }
+
+    /// Keys by database, from `db0:keys=3,expires=0,…`; databases without keys do not appear.
+    pub fn keys_by_db(&self) -> BTreeMap<u32, u64> {
+        let db = |(name, value): (&&str, &&str)| {
+            let number = name.strip_prefix("db")?.parse().ok()?;
+            let keys = value.split(',').find_map(|part| part.strip_prefix("keys="))?.parse().ok()?;
+            Some((number, keys))
+        };
+        self.fields.iter().filter_map(db).collect()
+    }
+
+    /// Of a replica: its master, `host:port`.
+    pub(super) fn master(&self) -> Option<String> {
+        Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
+    }
+
+    /// The server's state at `at_ns`, with what was added since `previous`, and the counters for the next time.
+    ///
+    /// A difference is `None` the first time, after a restart, and where a counter went back (CONFIG RESETSTAT).
+    pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
+        let now = self.counters(at_ns);
+        let (gauges, poll_s) = now.since(previous);
+        let (name, version) = self.name_and_version();
+        let status = Status {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            // Valkey calls it server_mode.
+            mode: self.text("redis_mode").or(self.text("server_mode")).unwrap_or_default().to_owned(),
+            role: self.text("role").unwrap_or_default().to_owned(),
+            policy: self.text("maxmemory_policy").map(str::to_owned),
+            master: self.master(),
+            poll_s,
+            gauges,
+            ..Status::default()
+        };
+        (status, now)
+    }
+
+    /// Which server it is: Valkey reports a `redis_version` too, the one it is compatible with.
+    fn name_and_version(&self) -> (&'a str, &'a str) {
+        let redis_version = self.text("redis_version").unwrap_or_default();
+        match self.text("server_name") {
+            Some("valkey") => ("valkey", self.text("valkey_version").unwrap_or(redis_version)),
+            Some("redyno") => ("redyno", self.text("redyno_version").unwrap_or(env!("CARGO_PKG_VERSION"))),
+            Some(name) if !name.is_empty() => (name, redis_version),
+            _ if self.text("valkey_version").is_some() => {
+                ("valkey", self.text("valkey_version").unwrap_or_default())
+            }
+            _ => ("redis", redis_version),
+        }
+    }
+
+    fn counters(&self, at_ns: u64) -> Counters {
+        let mut sources = Gauges::default();
+        for gauge in GAUGES {
+            let value = match gauge.about().source {
+                // -1 is none so far.
+                GaugeSource::Info(name) | GaugeSource::InfoOrStat(name, _) => {
+                    self.number(name).filter(|number| *number >= 0.0)
+                }
+                GaugeSource::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
+                GaugeSource::Stat(_) => None,
+                GaugeSource::Own => self.own(gauge),
+            };
+            sources.set(gauge, value);
+        }
+        Counters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
+    }
+
+    /// Gauges that are no single field.
+    fn own(&self, gauge: Gauge) -> Option<f64> {
+        match gauge {
+            Gauge::Cpu => {
+                let used = |of: &str| {
+                    let user = self.number::<f64>(&format!("used_cpu_user{of}"))?;
+                    Some(user + self.number::<f64>(&format!("used_cpu_sys{of}"))?)
+                };
+                used("_main_thread").or_else(|| used(""))
+            }
+            Gauge::Keys => {
+                self.has_keyspace.then(|| self.keys_by_db().into_values().fold(0, u64::saturating_add) as f64)
+            }
+            Gauge::ReplicaLag => {
+                let own: u64 = self.number("master_repl_offset")?;
+                let replicas = (0..).map_while(|n| self.text(&format!("slave{n}")));
+                let offset = |line: &str| {
+                    line.split(',').find_map(|part| part.strip_prefix("offset="))?.parse::<u64>().ok()
+                };
+                replicas.filter_map(offset).min().map(|furthest| own.saturating_sub(furthest) as f64)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Counters {
+    /// What the sources said at this moment in the life of the process called `run_id`.
+    pub(super) fn new(at_ns: u64, run_id: String, sources: Gauges) -> Self {
+        Self { at_ns, run_id, sources }
+    }
+
+    /// The gauges now, and the seconds since `previous`, where that was of the same process.
+    pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
+        let before = previous.filter(|before| before.run_id == self.run_id);
+        let mut gauges = Gauges::default();
+        for gauge in GAUGES {
+            let added = || {
+                let (now, then) = (self.sources[gauge]?, before?.sources[gauge]?);
+                (now >= then).then_some(now - then)
+            };
+            let value = match gauge.about().kind {
+                Kind::Level => self.sources[gauge],
+                Kind::Added => added(),
+                Kind::Share => {
+                    let passed_s =
+                        before.map_or(0.0, |before| seconds(self.at_ns.saturating_sub(before.at_ns)));
+                    added().filter(|_| passed_s >= SHARE_MIN_S).map(|used_s| used_s / passed_s)
+                }
+            };
+            gauges.set(gauge, value);
+        }
+        gauges.derive();
+        (gauges, before.map(|before| seconds(self.at_ns.saturating_sub(before.at_ns))))
+    }
+}
+
+/// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
+const SHARE_MIN_S: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND_NS;
+
+    const REDIS_7: &str = include_str!("../../../../tests/fixtures/info-redis-7.0.15.txt");
+    const VALKEY_9: &str = include_str!("../../../../tests/fixtures/info-valkey-9.1.2.txt");
+
+    #[test]
+    fn redis_and_valkey_are_distinguished() {
+        let (redis, _) = Info::parse(REDIS_7).status(0, None);
+        assert_eq!((redis.name.as_str(), redis.version.as_str()), ("redis", "7.0.15"));
+        assert_eq!((redis.mode.as_str(), redis.role.as_str()), ("standalone", "master"));
+        let (valkey, _) = Info::parse(VALKEY_9).status(0, None);
+        assert_eq!((valkey.name.as_str(), valkey.version.as_str()), ("valkey", "9.1.2"));
+        assert_eq!((valkey.mode.as_str(), valkey.role.as_str()), ("standalone", "master"));
+    }
+
+    #[test]
+    fn the_built_in_server_goes_by_its_own_name() {
+        let (status, _) = Info::parse("redis_version:7.2.0\r\nserver_name:redyno\r\n").status(0, None);
+        assert_eq!((status.name.as_str(), status.version.as_str()), ("redyno", env!("CARGO_PKG_VERSION")));
+    }
+
+    #[test]
+    fn fields_are_read_and_what_is_not_there_is_none() {
+        let (status, _) = Info::parse(VALKEY_9).status(0, None);
+        let gauges = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
+        assert_eq!(gauges, [Some(1.0), Some(0.0), Some(5.0)]);
+        let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
+        assert_eq!(differences, [None, None], "a first poll has none");
+        let (bare, _) = Info::parse("# Server\r\nredis_version:2.4.0\r\n").status(0, None);
+        assert_eq!(bare.gauges, Gauges::default());
+        let (empty, _) = Info::parse("# Keyspace\r\n").status(0, None);
+        assert_eq!(empty.text_of(Gauge::Keys).as_deref(), Some("0"));
+    }
+
+    #[test]
+    fn keys_are_counted_by_database() {
+        let info = Info::parse("db0:keys=3,expires=0,avg_ttl=0\r\ndb15:keys=4,expires=1\r\ndbx:keys=1\r\n");
+        assert_eq!(info.keys_by_db(), BTreeMap::from([(0, 3), (15, 4)]));
+    }
+
+    #[test]
+    fn differences_are_those_since_the_previous_poll() {
+        let poll = |hits: u64, cpu: f64| {
+            format!(
+                "run_id:a\nkeyspace_hits:{hits}\nkeyspace_misses:7\nused_cpu_user:90\nused_cpu_sys:9\n\
+                 used_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:1\n"
+            )
+        };
+        let (first, second) = (poll(100, 1.0), poll(130, 1.75));
+        let (_, counters) = Info::parse(&first).status(0, None);
+        let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
+        let sums = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
+        assert_eq!(sums, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
+        assert_eq!(status.poll_s, Some(1.0));
+    }
+
+    #[test]
+    fn a_restart_or_a_reset_of_statistics_gives_no_difference() {
+        let (_, counters) = Info::parse("run_id:a\nkeyspace_hits:100\n").status(0, None);
+        for later in ["run_id:b\nkeyspace_hits:130\n", "run_id:a\nkeyspace_hits:3\n"] {
+            let (status, _) = Info::parse(later).status(SECOND_NS, Some(&counters));
+            assert_eq!(status.gauges[Gauge::Hits], None, "{later}");
+        }
+    }
+
+    #[test]
+    fn states_are_read_and_what_never_happened_is_none() {
+        let (status, _) = Info::parse(REDIS_7).status(0, None);
+        let gauges = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
+        let expected = [Some(0.0), Some(1.0), None, Some(0.0), Some(0.0)];
+        assert_eq!(gauges.map(|gauge| status.gauges[gauge]), expected);
+        assert_eq!((status.policy.as_deref(), status.master), (Some("noeviction"), None));
+    }
+
+    #[test]
+    fn the_furthest_replica_and_the_master_are_reported() {
+        let text = "master_repl_offset:1000\nconnected_slaves:2\n\
+                    slave0:ip=10.0.0.1,port=1,state=online,offset=990,lag=0\n\
+                    slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
+        assert_eq!(Info::parse(text).status(0, None).0.gauges[Gauge::ReplicaLag], Some(600.0));
+        let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
+                    master_last_io_seconds_ago:-1\n";
+        let (replica, _) = Info::parse(text).status(0, None);
+        let link = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges[gauge]);
+        assert_eq!((replica.master.as_deref(), link), (Some("10.0.0.9:6379"), [Some(0.0), None]));
+    }
+}

@@ -1,0 +1,65 @@
+//! The control plane: what the server says of itself, by fred, or over a connection of our own to a memcached, on a tokio
+//! runtime in a thread of its own.
+//!
+//! ```text
+//!            orders: survey, mark, set up, clean, tune, undo
+//! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► guard ◄──► server
+//!    ▲                                                       │  every second: a poll
+//!    └── answers, progress                                   └──► messages: Status, Event
+//! ```
+//! What it does of its own accord only reads. Its round trips are never shown as the server's latency. It knows
+//! neither load nor screens.
+
+mod answer;
+mod clean;
+mod clients;
+mod command_stats;
+mod command_times;
+mod config;
+mod control;
+mod count;
+mod datum;
+mod episode;
+mod error;
+mod guard;
+mod info;
+mod latency_log;
+mod ledger;
+mod link;
+mod made;
+mod marked_keys;
+mod marker;
+mod memcached;
+mod news;
+mod order;
+mod parameter;
+mod place;
+mod plane;
+mod poll;
+mod question;
+mod registry;
+mod set_up;
+mod slow_log;
+mod status;
+mod survey;
+mod tune;
+mod tuned;
+mod watch;
+
+pub use answer::Answer;
+pub use clean::{Cleaned, Cleaning, Progress};
+pub use config::ConfigChange;
+pub use control::Control;
+pub use count::Counted;
+pub use error::ServerError;
+pub use info::{Counters, Info};
+pub use ledger::Ledger;
+pub use made::Made;
+pub use marker::{Marker, Owner, Strange, clean_command};
+pub use parameter::{PARAMETERS, Parameter, Values, value_words};
+pub use question::{Obstacle, Writes};
+pub(crate) use set_up::SetUp;
+pub use status::{CommandStat, LatencyEvent, Message, Status};
+pub use survey::{Foreign, Neighbours, Survey, left_behind};
+pub use tune::{Restored, Turned};
+pub use tuned::{Tuned, plain as config_word};
