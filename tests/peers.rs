@@ -187,24 +187,32 @@ fn exports_in_each_form() {
 type Row = (&'static str, &'static str, fn());
 
 const ROWS: &[Row] = &[
-    ("screen, knobs that turn while it runs", "yes", turns_on_a_screen),
-    ("open loop: due whatever the server does", "yes, constant or Poisson", has_an_open_loop),
-    ("response time from when a request was due, beside service time", "yes, per request", has_an_open_loop),
-    ("time of a request deep in a pipeline", "its own reply's last byte", times_each_request_of_a_batch),
-    ("histogram", "1 ns to 60 s, 3 digits", has_a_wide_histogram),
-    ("errors by kind, in no latency", "yes", counts_errors_by_kind),
+    ("screen, settings change while it runs", "yes", turns_on_a_screen),
+    ("open loop: requests come due whatever the server does", "yes, constant or Poisson", has_an_open_loop),
+    ("response time from when a request was due, and service time", "yes, per request", has_an_open_loop),
     (
-        "says when the client is the limit",
-        "yes, and why, while it goes on",
+        "end of the latency of a request deep in a pipeline",
+        "the last byte of its own reply",
+        times_each_request_of_a_batch,
+    ),
+    ("histogram", "1 ns to 60 s, 3 digits", has_a_wide_histogram),
+    ("errors counted by kind, and not in latencies", "yes", counts_errors_by_kind),
+    (
+        "reports when the client is the limit",
+        "yes, with the reason, during the run",
         says_when_the_client_is_the_limit,
     ),
-    ("probes and the server's own figures on the same axis", "yes", has_probes_and_the_server_on_one_axis),
+    (
+        "probes and the server's own figures on the same time axis",
+        "yes",
+        has_probes_and_the_server_on_one_axis,
+    ),
     ("the highest rate under a latency limit", "yes", || is_run("--find 'p99<1ms'")),
     ("two settings in alternation, with confidence", "yes", || is_run("ab -p 6379 --from")),
     ("removes what it wrote", "yes, exactly that", removes_what_it_wrote),
     ("cluster with all of its nodes", "not yet", has_no_cluster_routing),
     ("memcached", "yes, text and meta commands", speaks_memcached),
-    ("commands of your own, key distributions, data sets", "yes", || {
+    ("your own commands, key distributions, data sets", "yes", || {
         is_run("-- 3: SET {key}");
         is_run("--distribution 'zipfian 1.2'");
         is_run("--dataset docs.csv");

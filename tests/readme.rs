@@ -11,8 +11,10 @@ use clap::Parser as _;
 use redyno::cli::args::CommandLine;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-/// What a person reads before deciding; all else has a page of its own.
-const MOST_LINES: usize = 120;
+/// What a person reads before deciding, as `wc -w` counts; all else has a page of its own.
+const MOST_WORDS: usize = 900;
+/// What a page shows without scrolling sideways, in blocks of code.
+const MOST_COLUMNS: usize = 100;
 
 /// The README, then the pages, each with its text.
 pub fn pages() -> Vec<(PathBuf, String)> {
@@ -24,18 +26,26 @@ pub fn pages() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// The lines in blocks of code that begin with `redyno `, without comments and what they are piped into.
-fn command_lines(text: &str) -> Vec<Vec<String>> {
+/// The lines in blocks of code.
+fn code(text: &str) -> impl Iterator<Item = &str> {
     let mut in_block = false;
-    let mut found = Vec::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_block = !in_block;
-        } else if in_block && let Some(command) = command(line) {
-            found.push(words(command));
-        }
-    }
-    found
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_block ^= is_fence;
+        in_block && !is_fence
+    })
+}
+
+/// A text with each line that ends in a backslash and the next one as one line.
+pub fn joined(text: &str) -> String {
+    let mut parts = text.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |whole, part| whole + part.trim_start())
+}
+
+/// The lines of code that begin with `redyno `, without comments and what they are piped into.
+fn command_lines(text: &str) -> Vec<Vec<String>> {
+    code(&joined(text)).filter_map(command).map(words).collect()
 }
 
 /// What stands behind `redyno` in a line of a shell, or of a pipeline's file.
@@ -106,12 +116,29 @@ fn every_link_leads_to_a_file_and_a_heading_of_it() {
 }
 
 #[test]
-fn the_readme_is_short_and_names_every_page() {
+fn the_readme_is_short_and_it_and_the_index_name_every_page() {
     let pages = pages();
     let (_, readme) = &pages[0];
-    assert!(readme.lines().count() <= MOST_LINES, "{} lines", readme.lines().count());
+    let words = readme.split_whitespace().count();
+    assert!(words <= MOST_WORDS, "{words} words");
+    let index = pages.iter().find(|(path, _)| path.ends_with("docs/README.md")).expect("an index");
     for (path, _) in &pages[1..] {
         let name = path.file_name().unwrap().to_str().unwrap();
-        assert!(links(readme).any(|link| link == format!("docs/{name}")), "no link to docs/{name}");
+        assert!(
+            links(readme).any(|link| link.starts_with(&format!("docs/{name}"))),
+            "no link to docs/{name}"
+        );
+        assert!(
+            *path == index.0 || links(&index.1).any(|link| link == name),
+            "the index has no link to {name}"
+        );
+    }
+}
+
+#[test]
+fn lines_of_code_fit_a_page() {
+    for (path, text) in pages() {
+        let wide = code(&text).find(|line| line.chars().count() > MOST_COLUMNS);
+        assert_eq!(wide, None, "{}", path.display());
     }
 }

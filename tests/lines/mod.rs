@@ -16,7 +16,7 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
-    readme::{command, pages},
+    readme::{command, joined, pages},
     support::{
         program::{Outcome, Running, redyno},
         terminal::Terminal,
@@ -83,6 +83,7 @@ fn lines(text: &str) -> Vec<Result<&str, &str>> {
         match (line.trim_start().strip_prefix("```"), language) {
             (Some(of), None) => language = Some(of),
             (Some(_), Some(_)) => language = None,
+            (None, Some(_)) if line.trim().is_empty() || line.trim().starts_with('#') => {}
             (None, Some("sh" | "yaml" | "")) => found.push(command(line).ok_or(line.trim())),
             _ => {}
         }
@@ -107,7 +108,7 @@ fn a_line_is_taken_apart_as_a_shell_does() {
 fn every_line_has_its_promise_and_every_line_of_another_program_its_reason() {
     let (mut unknown, mut promised, mut others) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for (path, text) in pages() {
-        for line in lines(&text) {
+        for line in lines(&joined(&text)) {
             let is_known = match line {
                 Ok(command) => {
                     promised.insert(name(command).to_owned());

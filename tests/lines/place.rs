@@ -37,13 +37,22 @@ pub(super) struct Place {
     memcached: Option<Server>,
     tls: Option<(Authority, TlsServer)>,
     wants_valkey: bool,
+    is_demo: bool,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         furnish(folder.path());
-        Self { folder, redis: None, valkey: None, memcached: None, tls: None, wants_valkey: false }
+        Self {
+            folder,
+            redis: None,
+            valkey: None,
+            memcached: None,
+            tls: None,
+            wants_valkey: false,
+            is_demo: false,
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -53,6 +62,7 @@ impl Place {
     /// The words with addresses and files of here, and times that are short.
     pub(super) fn placed(&mut self, words: &[String]) -> Vec<String> {
         self.wants_valkey = words.iter().any(|word| word.contains("config io-threads"));
+        self.is_demo = words.first().is_some_and(|word| word == "demo");
         let before = |n: usize| n.checked_sub(1).map_or("", |before| &*words[before]);
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
         if words.iter().any(|word| word == "--verify") {
@@ -76,8 +86,8 @@ impl Place {
         vec![match (before, word) {
             // A parameter that only some servers let one turn.
             ("-p", "6379") if self.wants_valkey => self.valkey(),
-            ("-p", "6379") => self.redis(),
-            ("-p", "7000") => "0".to_owned(),
+            ("-p", "7000") if self.is_demo => "0".to_owned(),
+            ("-p", "6379" | "7000") => self.redis(),
             ("-p", "11211") => self.memcached(),
             ("-h", _) => "127.0.0.1".to_owned(),
             ("-s", _) => format!("{folder}/demo.sock"),
@@ -157,7 +167,7 @@ fn furnish(folder: &Path) {
         fs::copy(root.join("tests/fixtures/recording.jsonl"), folder.join(name)).unwrap();
     };
     fs::copy(root.join("assets/session.jsonl"), folder.join("tuning.jsonl")).unwrap();
-    ["before.jsonl", "after.jsonl"].iter().for_each(|name| recording(name));
+    ["before.jsonl", "after.jsonl", "closed.jsonl", "open.jsonl"].iter().for_each(|name| recording(name));
     for n in 1..=3 {
         recording(&format!("base-{n}.jsonl"));
         recording(&format!("new-{n}.jsonl"));
