@@ -1,12 +1,12 @@
-//! redyno: a dynamometer for Redis, Valkey and memcached.
+//! redyno: a load generator and latency monitor for Redis, Valkey and memcached.
 //!
-//! One idea holds the house together: **a session is a stream of records**. Live measurement produces it, a
-//! file holds it, and the screen, the headless output and every export are folds over it.
+//! The central idea of the code: **a session is a stream of records**. A live measurement produces the stream, and a file
+//! stores it. The screen, the printed lines and every export are folds over the stream.
 //!
 //! ```text
 //!              orders: knobs, CONFIG, marks, stop
 //!    session ◄─────────────────────────────────────────────┐
-//!      │ knobs, after gate and refusals                    │ keys, mouse, an experiment
+//!      │ knobs, after questions and refusals               │ keys, mouse, an experiment
 //!      ▼                                                   │
 //!   load workers ─┐                                        │
 //!   probes ───────┼─► collector ─► records ─┬─► timeline ─► app ─► tui
@@ -14,67 +14,69 @@
 //!                                           └─► sinks: printed lines, JSON lines
 //! ```
 //!
-//! | room | what lives there | what it must not know |
+//! The modules are called *rooms*. The table lists what each room contains, and what it must not know.
+//!
+//! | room | content | must not know |
 //! |---|---|---|
-//! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
-//! | [`events`] | what can happen: each event with its fields, its name and its words | who reports it |
-//! | [`gauge`] | the table of all figures that are sampled of server and host | who reads them |
-//! | [`untrusted`] | the one gate for text that servers, files and certificates hold | who shows it |
-//! | [`stats`] | distributions of latency, percentiles | I/O |
-//! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
-//! | [`workload`] | what is asked: operations, keys, values, records of a file, and the program that they compile to; the setup before them | sockets, time |
-//! | [`knobs`] | what a person can turn: names, steps, limits, words, named settings | how the engine obeys |
-//! | [`endpoint`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
-//! | [`host`] | this machine: what our own threads cost | load, records |
-//! | [`load`] | the engine: plan, phases, workers, connections, pacing, errors | records, screens |
-//! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
-//! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
-//! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
-//! | [`diagnose`] | findings over records, a rule a file: what is wrong or limits the result, by which evidence, what to do; pure | screens, I/O |
-//! | [`export`] | what leaves a session: its figures in the forms that other tools read, one file a format; pure | screens, files |
-//! | [`compare`] | is B better: the one `Difference` of a figure with its words, of recordings, segments, settings and targets; may they be compared, which thresholds are crossed; pure | screens, files |
-//! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings or targets in alternation, a knob swept, a script played; curves over one knob; beside these the files and tables of series; pure but for those files | screens, I/O |
-//! | [`report`] | what leaves a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
-//! | [`print`](mod@print) | the screen's peer: lines and JSON lines as a session goes, its summary; the ways out to stdout and stderr | terminals |
-//! | [`app`] | the screen's state: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
-//! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
-//! | [`demo`] | the built-in server, with a script of faults | everything above it |
-//! | [`runner`] | what carries plans out: sessions and who listens to them, experiments, the exit code | arguments |
-//! | [`compat`] | the command lines and outputs of other tools: redis-cli's modes, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
+//! | [`units`], [`clock`], [`signals`] | how quantities are written; the monotonic clock; signals as messages | anything else |
+//! | [`events`] | the kinds of events: their fields, their names and their text | who reports them |
+//! | [`gauge`] | the table of all figures that are sampled from server and host | who reads them |
+//! | [`untrusted`] | the escaping of text that comes from servers, files and certificates | who shows it |
+//! | [`stats`] | latency distributions, percentiles | I/O |
+//! | [`protocol`] | bytes: the protocols of the servers, request templates, the resumable parser that skips replies | sockets, time |
+//! | [`workload`] | what is requested: operations, keys, values, records of a file, and the program that they compile to; the setup before the load | sockets, time |
+//! | [`knobs`] | the settings that can change during a session: names, steps, limits, text, presets | how the engine applies them |
+//! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; whether it is the expected server | load |
+//! | [`host`] | this machine: the CPU time and waiting time of redyno's own threads | load, records |
+//! | [`load`] | the load engine: plan, phases, workers, connections, pacing, errors | records, screens |
+//! | [`probe`] | ping, wake, intrinsic: small measurements that run with the load | records, screens |
+//! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, running and undoing setups, removing keys | load, screens |
+//! | [`session`] | records, the collector, the timeline, the session file; on its own thread the rules of a session: asking before it writes, refusing, changing settings, stopping, undoing | screens |
+//! | [`diagnose`] | findings over records, one rule per file: what is wrong or limits the result, the evidence, what to do; pure | screens, I/O |
+//! | [`export`] | the figures of a session in the formats of other tools, one file per format; pure | screens, files |
+//! | [`compare`] | whether B is better than A: the `Difference` of a figure with its text, for recordings, segments, settings and targets; whether two runs are comparable; thresholds; pure | screens, files |
+//! | [`experiment`] | what changes knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
+//! | [`report`] | a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
+//! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, its summary; writing to stdout and stderr | terminals |
+//! | [`app`] | the state of the screen: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
+//! | [`tui`] | terminal, theme, layout, screens, widgets, and what is under the mouse; the only room that uses ratatui | statistics |
+//! | [`demo`] | the built-in server and its faults | everything above it |
+//! | [`runner`] | the execution of plans: sessions and their listeners, experiments, the exit code | arguments |
+//! | [`compat`] | the command lines and outputs of other tools: the modes of redis-cli, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
 //! | [`cli`] | one file per command: arguments become a plan | |
 //!
-//! Dependencies run one way, downwards in this table's order of rooms: a room uses those above it only.
+//! A room uses only the rooms above it in this table.
 //!
-//! # Four ways through the house
+//! # Four examples, step by step
 //!
 //! A reply, from the socket to the screen:
-//! 1. `Worker::attend` (load/worker): a socket is ready.
-//! 2. `Connection::readable` (load/connection): its bytes are cut into replies, each the answer to the oldest operation.
-//! 3. `Replies::settle` (load/segments): all that one read brought are counted in the buffer of their segment.
-//! 4. `Segments::close_tick`: four times a second the buffer goes through the ring to the collector.
+//! 1. `Worker::attend` (load/worker): a socket is ready to read.
+//! 2. `Connection::readable` (load/connection): the bytes are divided into replies, each for the oldest open operation.
+//! 3. `Replies::settle` (load/segments): the replies of one read are counted in the buffer of their segment.
+//! 4. `Segments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
-//! 6. [`Timeline::push`](session::timeline::Timeline::push): it is folded into what screens read, as a
-//!    [`Sink`](session::Sink) folds it into lines.
+//! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to what screens read. A
+//!    [`Sink`](session::Sink) turns it into printed lines.
 //!
 //! A knob, from the key to the first request that obeys it:
-//! 1. [`update`](app::update()): a key becomes an order with the knobs that are wanted.
-//! 2. `Running::set_knobs` (session/running): limits, and the gate where keys will be written.
-//! 3. `Measured::settle` (session): turns that follow closely become one.
-//! 4. [`Load::set`](load::Load::set): what workers run is made, then swapped in, with the number of the new segment.
-//! 5. `Worker::take_setting` (load/worker): the segment is cut, and the next batch is of the new one.
+//! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
+//! 2. `Running::set_knobs` (session/running): limits are applied, and the question before a write is asked.
+//! 3. `Measured::settle` (session): changes in quick succession become one.
+//! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new segment.
+//! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new one.
 //!
-//! An event, from its cause to its words:
-//! 1. `Poller::poll` (server): what two polls differ in is a [`EventKind`](events::EventKind), a kind with fields; load and
-//!    probes report losses, which `TargetRecords` (session) turns into the same.
-//! 2. `TargetRecords::take`: it becomes an [`Event`](session::Event), with the time of the session.
-//! 3. [`Timeline::push`](session::timeline::Timeline::push): it has its place in time.
-//! 4. `Display` of [`EventKind`](events::EventKind): the words, for screen, lines and file alike.
+//! An event, from its cause to its text:
+//! 1. `Poller::poll` (server): a difference between two polls becomes an [`EventKind`](events::EventKind) with its fields.
+//!    `TargetRecords` (session) does the same with losses that load and probes report.
+//! 2. `TargetRecords::take`: the kind becomes an [`Event`](session::Event), with the time of the session.
+//! 3. [`Timeline::push`](session::timeline::Timeline::push): the event gets its place on the time axis.
+//! 4. `Display` of [`EventKind`](events::EventKind): the text, the same for screen, lines and file.
 //!
-//! A gauge, from the server's text to a panel:
-//! 1. [`Info::status`](server::Info::status): one parser a row of [the table](gauge).
-//! 2. `TargetRecords::take` (session): a sample of all becomes a record.
-//! 3. [`Timeline::push`](session::timeline::Timeline::push): the last one is kept, and the highest of each stretch.
-//! 4. [`Gauge::written`](gauge::Gauge::written): whoever shows it iterates the table.
+//! A gauge, from the server's reply to a panel:
+//! 1. [`Info::status`](server::Info::status): one parser for each row of [the table](gauge).
+//! 2. `TargetRecords::take` (session): one sample of all gauges becomes a record.
+//! 3. [`Timeline::push`](session::timeline::Timeline::push): the last sample is kept, and the highest of each stretch of time.
+//! 4. [`Gauge::written`](gauge::Gauge::written): every output iterates the table.
 
 pub use redyno_demo::demo;
 pub use redyno_engine::{
