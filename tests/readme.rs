@@ -3,11 +3,11 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
 
-use clap::Parser as _;
 use redyno::cli::args::CommandLine;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -70,8 +70,9 @@ fn every_command_line_in_them_is_one_that_the_program_takes() {
             count += 1;
             // Commands of one's own are not clap's.
             let options = line.iter().take_while(|word| *word != "--").cloned();
-            let args = std::iter::once("redyno".to_owned()).chain(options);
-            if let Err(error) = CommandLine::try_parse_from(args) {
+            let args: Vec<_> =
+                std::iter::once("redyno".to_owned()).chain(options).map(OsString::from).collect();
+            if let Err(error) = CommandLine::read(&args) {
                 panic!("{}: redyno {}: {error}", path.display(), line.join(" "));
             }
         }

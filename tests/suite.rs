@@ -12,6 +12,7 @@ mod clean;
 mod cluster;
 mod compare;
 mod completions;
+mod config;
 mod control;
 mod counts;
 mod dataset;

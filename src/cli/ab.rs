@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     load_args::LoadArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
@@ -56,7 +57,7 @@ pub struct AbArgs {
 }
 
 impl Arguments for AbArgs {
-    fn plan(mut self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
         if self.load.no_load {
             return Err(
                 UsageError::of("--no-load has no effect with ab, which is a load; leave it out").into()
@@ -64,6 +65,8 @@ impl Arguments for AbArgs {
         }
         self.load.load = true;
         self.load.choose()?;
+        self.load.follow_defaults(&config::defaults(given)?.load);
+        config::resolve(&mut self.target, given, true)?;
         let session = SessionArgs { record: self.record.map(Some), ..SessionArgs::default() };
         let mut plan = session_plan(&self.target, &self.load, &session)?;
         let base = plan.commission.knobs.clone();

@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     target_args::TargetArgs,
 };
 use crate::{
@@ -49,7 +50,8 @@ pub struct CleanArgs {
 }
 
 impl Arguments for CleanArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        config::resolve(&mut self.target, given, true)?;
         self.target.target()?;
         Ok(Box::new(move || run(&self, &mut StreamText::stdout())))
     }

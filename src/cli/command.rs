@@ -14,6 +14,8 @@ pub struct Invocation {
     pub line: fn() -> clap::Command,
     /// Whether stdout is a terminal.
     pub has_terminal: bool,
+    /// Whether it is to be carried out: if not, no config file is read and no password is asked for.
+    pub is_real: bool,
 }
 
 /// The arguments of a command.

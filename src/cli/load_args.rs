@@ -109,16 +109,23 @@ pub struct LoadArgs {
     /// What the workload's name or file says.
     #[arg(skip)]
     pub chosen: Option<Arc<Workload>>,
+    /// Whether an option that shapes the load was given, where sizes of the config file stand beside the options.
+    #[arg(skip)]
+    pub is_shaped: Option<bool>,
 }
 
 impl LoadArgs {
     /// Whether any option here asks for load by being there.
     fn asks_for_load(&self) -> bool {
+        self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
+    }
+
+    fn has_shape(&self) -> bool {
         let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
-        self.load || self.prefill || is_shaped || is_chosen
+        self.prefill || is_shaped || is_chosen
     }
 
     /// Reads what the workload's name or file says, what load it suggests where no option says otherwise, and its dataset.
@@ -147,6 +154,18 @@ impl LoadArgs {
         self.keys = self.keys.or(load.keys);
         self.data_size = self.data_size.or(load.data_size);
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
+    }
+
+    /// Takes over the sizes that the config file has, where neither an option nor the workload says otherwise. They ask for
+    /// no load.
+    pub fn follow_defaults(&mut self, file: &Self) {
+        self.is_shaped = Some(self.has_shape());
+        self.clients = self.clients.or(file.clients);
+        self.pipeline = self.pipeline.or(file.pipeline);
+        self.keys = self.keys.or(file.keys);
+        self.data_size = self.data_size.or(file.data_size);
+        self.threads = self.threads.or(file.threads);
+        self.timeout = self.timeout.or(file.timeout);
     }
 
     /// Reads the dataset once, for the workload that is chosen.
@@ -246,5 +265,18 @@ mod tests {
         let knobs = with_clients.knobs(false).unwrap();
         assert_eq!((knobs.load, knobs.clients), (true, 200));
         assert!(!LoadArgs { no_load: true, ..with_clients }.knobs(true).unwrap().load);
+    }
+
+    #[test]
+    fn a_size_of_the_config_file_gives_way_to_an_option_and_asks_for_no_load() {
+        let file = || LoadArgs { clients: Some(200), keys: Some(5), ..LoadArgs::default() };
+        let mut attached = LoadArgs::default();
+        attached.follow_defaults(&file());
+        let knobs = attached.knobs(false).unwrap();
+        assert_eq!((knobs.load, knobs.clients, knobs.keyspace), (false, 200, 5));
+        let mut asked = LoadArgs { clients: Some(7), ..LoadArgs::default() };
+        asked.follow_defaults(&file());
+        let knobs = asked.knobs(false).unwrap();
+        assert_eq!((knobs.load, knobs.clients, knobs.keyspace), (true, 7, 5));
     }
 }

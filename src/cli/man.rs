@@ -122,16 +122,24 @@ pub(super) const EXIT: [(&str, &str); 6] = [
     ("130", "interrupted by a signal; what was measured was written, and the keys were removed"),
 ];
 
-const ENVIRONMENT: [(&str, &str); 6] = [
+const ENVIRONMENT: [(&str, &str); 7] = [
+    ("XDG_CONFIG_HOME", "Where the config file is, in a directory redyno."),
     ("XDG_STATE_HOME", "Where recordings without a name of their own are put, in a directory redyno."),
-    ("REDISCLI_AUTH", "The password, where neither -a nor the URI has one."),
+    (
+        "REDISCLI_AUTH",
+        "The password, where neither an option, the URI nor the target's password-command gives one.",
+    ),
     ("NO_COLOR", "No colours on the screen, unless --theme names some."),
     ("TERM, COLORTERM", "What the terminal can draw."),
     ("LC_ALL, LC_CTYPE, LANG", "ASCII characters only, where these name no UTF-8."),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "The CAs that are trusted, in place of the system's."),
 ];
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
+    (
+        "$XDG_CONFIG_HOME/redyno/config.toml",
+        "The config file: defaults and named targets; else in ~/.config/redyno. redyno config shows what holds.",
+    ),
     (
         "$XDG_STATE_HOME/redyno/TARGET-DATE-TIME.jsonl",
         "A recording, begun by the key r or by --record without a name; else in ~/.local/state/redyno.",

@@ -21,9 +21,14 @@ use crate::{
 /// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
 /// Specification; the working directory where nothing says which that is.
 pub(super) fn directory() -> PathBuf {
+    own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
+}
+
+/// The directory `redyno` of what the variable names, or of `usual` below the home directory.
+pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    state.map_or_else(|| ".".into(), |state| state.join("redyno"))
+    let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
+    Some(base.join("redyno"))
 }
 
 /// The arguments of `redyno sessions`.

@@ -22,6 +22,7 @@ use self::{
 };
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     reading::{print_all, records},
     session_args::LookArgs,
 };
@@ -105,7 +106,8 @@ impl Arguments for ReplayArgs {
         self.look.ascii
     }
 
-    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        self.look.follow(&config::defaults(given)?.look);
         Ok(Box::new(move || run(&self, given.has_terminal)))
     }
 }

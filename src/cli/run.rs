@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{
-    ArgMatches, CommandFactory, FromArgMatches,
+    ArgMatches, CommandFactory,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
@@ -36,13 +36,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let has_terminal = io::stdout().is_terminal();
     choose_characters(is_ascii(false));
-    let code = match parse(&args) {
+    let code = match CommandLine::read(&args) {
         _ if let Some(code) = stand_in(&args) => {
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         Ok((line, given)) => {
             choose_characters(is_ascii(line.is_ascii()));
-            end(plan(line, &given, has_terminal).and_then(Plan::run), &args)
+            end(plan(line, &given, has_terminal, true).and_then(Plan::run), &args)
         }
         Err(error) if is_answer(&error) => {
             // A help that cannot be written has no other place to go.
@@ -56,11 +56,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     code
 }
 
-/// The plan of a command line; `has_terminal` is whether stdout is a terminal.
-fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool) -> Planned {
+/// The plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` whether it is to be carried out.
+fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> Planned {
+    let given = Invocation { line: CommandLine::command, has_terminal, is_real };
     match line.command.take() {
-        Some(command) => command.0.plan(Invocation { line: CommandLine::command, has_terminal }),
-        None => session::plan(line, given, has_terminal),
+        Some(command) => command.0.plan(given),
+        None => session::plan(line, matches, given),
     }
 }
 
@@ -100,35 +101,12 @@ fn end_output() -> Result<(), Failure> {
 /// stdout is one.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
-    let refused = match parse(args) {
-        Ok((line, given)) => plan(line, &given, has_terminal).err()?,
+    let refused = match CommandLine::read(args) {
+        Ok((line, given)) => plan(line, &given, has_terminal, false).err()?,
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
     Some(told(&refused, args))
-}
-
-fn parse(args: &[OsString]) -> Result<(CommandLine, ArgMatches), clap::Error> {
-    let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let (before, commands) = args.split_at(options);
-    let given = CommandLine::command().try_get_matches_from(before)?;
-    let mut line = CommandLine::from_arg_matches(&given)?;
-    if line.command.is_some() && !commands.is_empty() {
-        // There it only ends the options.
-        let given = CommandLine::command().try_get_matches_from(args)?;
-        return Ok((CommandLine::from_arg_matches(&given)?, given));
-    }
-    let text = |word: &OsString| {
-        let no_text = || clap::Error::raw(ErrorKind::InvalidUtf8, "the words of a command must be UTF-8");
-        word.to_str().map(str::to_owned).ok_or_else(no_text)
-    };
-    if let Some((_, words)) = commands.split_first() {
-        line.commands = words.iter().map(text).collect::<Result<_, _>>()?;
-        if words.is_empty() {
-            return Err(clap::Error::raw(ErrorKind::TooFewValues, "there is no command behind --"));
-        }
-    }
-    Ok((line, given))
 }
 
 /// Whether it is what was asked for: the help, or the version.
@@ -220,7 +198,7 @@ mod tests {
     fn complaint(args: &str) -> String {
         let args: Vec<_> =
             std::iter::once("redyno").chain(args.split_whitespace()).map(OsString::from).collect();
-        one_line(&parse(&args).unwrap_err(), &args)
+        one_line(&CommandLine::read(&args).unwrap_err(), &args)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     load_args::LoadArgs,
     preview::preview,
     session_args::SessionArgs,
@@ -86,7 +87,8 @@ pub struct SeriesArgs {
 }
 
 impl Arguments for SeriesArgs {
-    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        config::resolve(&mut self.target, given, !self.plan)?;
         let target = self.target.target()?;
         let series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
         let mut cells = Vec::new();

@@ -2,7 +2,13 @@
 
 use clap::ArgMatches;
 
-use super::{args::CommandLine, command::Planned, effect, preview, session_plan::session_plan, verify};
+use super::{
+    args::CommandLine,
+    command::{Invocation, Planned},
+    config, effect, preview,
+    session_plan::session_plan,
+    verify,
+};
 use crate::{
     compat::redis_cli,
     print::printer::Form,
@@ -14,14 +20,19 @@ use crate::{
 ///
 /// # Errors
 /// Names the first argument that is wrong, or has no effect.
-pub(super) fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool) -> Planned {
+pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> Planned {
+    let has_terminal = given.has_terminal;
+    effect::check_mode(matches, &line, has_terminal)?;
     let suggested = line.choose()?;
     line.session.follow(&suggested);
+    config::resolve(&mut line.target, given, !line.session.plan)?;
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
     if let Some(oneshot) = oneshot {
-        effect::check_mode(given, &line, has_terminal)?;
         return Ok(Box::new(move || Ok(redis_cli::run(&oneshot, &ends()?, has_terminal)?)));
     }
+    let defaults = config::defaults(given)?;
+    line.load.follow_defaults(&defaults.load);
+    line.session.look.follow(&defaults.look);
     let is_headless = line.session.headless || !has_terminal;
     line.load.load |= line.experiment.is_given();
     if is_headless && !line.experiment.is_given() && !line.load.no_load {
@@ -36,7 +47,6 @@ pub(super) fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool
     let course = line.experiment.course(knobs.clone(), line.session.duration, !is_headless)?;
     (plan.commission.knobs, plan.settings) = (course.knobs, course.settings);
     plan.check_clients()?;
-    effect::check_mode(given, &line, has_terminal)?;
     if line.session.verify {
         return verify::plan(plan);
     }
@@ -45,7 +55,7 @@ pub(super) fn plan(mut line: CommandLine, given: &ArgMatches, has_terminal: bool
         return Ok(Box::new(Text(preview::text(&plan)?)));
     }
     if is_headless {
-        effect::check_load(given, &line, &knobs)?;
+        effect::check_load(matches, &line, &knobs)?;
     }
     Ok(Box::new(SessionRun {
         plan,

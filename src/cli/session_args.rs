@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     compare::Condition,
+    print::words::choose_characters,
     runner::{Export, UsageError, metrics},
     tui::theme::{Choice, Theme},
     workload::Suggested,
@@ -114,6 +115,16 @@ pub struct LookArgs {
 }
 
 impl LookArgs {
+    /// Takes over what the config file says where no option does.
+    pub fn follow(&mut self, file: &Self) {
+        self.theme = self.theme.or(file.theme);
+        self.ascii |= file.ascii;
+        self.no_mouse |= file.no_mouse;
+        if file.ascii {
+            choose_characters(true);
+        }
+    }
+
     /// Whether the screen listens to the mouse: not on a terminal that has none.
     pub fn mouse(&self) -> bool {
         let term = std::env::var("TERM").unwrap_or_default();

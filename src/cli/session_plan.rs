@@ -3,10 +3,7 @@
 use std::path::Path;
 
 use super::{
-    load_args::LoadArgs,
-    recordings,
-    session_args::SessionArgs,
-    target_args::{TargetArgs, TlsArgs},
+    load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
 };
 use crate::{
     app::quoted,

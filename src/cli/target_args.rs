@@ -1,11 +1,6 @@
 //! The options that name a target, as in every Redis tool.
 //!
 //! The command that takes them in must switch clap's own help flag off (`disable_help_flag`): `-h` is the host here.
-//!
-//! The options of TLS, named as redis-cli names them.
-//!
-//! redis-cli takes them without `--tls` too, and ignores them; here that is an error, since whoever gives one counts on
-//! being encrypted.
 
 use std::{
     env::{self, VarError},
@@ -14,16 +9,16 @@ use std::{
 
 use clap::{Args, value_parser};
 
+use super::tls_args::TlsArgs;
 use crate::{
     endpoint::{
-        Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target,
-        Tls, TlsSettings, Trust, parse_uri,
+        Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
     },
     runner::UsageError,
 };
 
 /// The environment variable that holds the password, as for redis-cli.
-const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
+pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 /// The highest database number that servers can be configured for.
 const MAX_DB: u32 = i32::MAX as u32;
 
@@ -50,12 +45,18 @@ pub struct TargetArgs {
                 memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path"
     )]
     pub uri: Option<Password>,
+    /// A target of the config file, by its name; @NAME for short
+    #[arg(long = "target", value_name = "NAME", conflicts_with = "uri")]
+    pub named: Option<String>,
     /// ACL user, with a password
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// Password; safer in the environment as REDISCLI_AUTH, where other users do not see it
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
     pub password: Option<Password>,
+    /// Ask for the password at the terminal, without showing it
+    #[arg(long, conflicts_with = "password")]
+    pub askpass: bool,
     /// Database number [default: 0]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(MAX_DB)))]
     pub db: Option<u32>,
@@ -65,13 +66,29 @@ pub struct TargetArgs {
     /// TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
+    /// What the config file says of the server.
+    #[arg(skip)]
+    pub server: Option<Target>,
 }
 
 impl TargetArgs {
     /// Whether a server was named at all. Without, the program may choose one, but none that speaks TLS.
     pub fn is_given(&self) -> bool {
         let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
-        by_address || self.uri.is_some() || self.tls.tls
+        by_address || self.uri.is_some() || self.named.is_some() || self.tls.tls
+    }
+
+    /// Whether an option, the URI or the config file asks for TLS.
+    pub fn speaks_tls(&self) -> bool {
+        self.tls.tls || self.uri.as_ref().is_some_and(|uri| parse_uri(uri.reveal()).is_ok_and(|it| it.tls))
+    }
+
+    /// Takes over the server and the options of a target of the config file, where no option of the command line says otherwise.
+    pub fn follow(&mut self, options: Self) {
+        self.server = options.server;
+        self.user = self.user.take().or(options.user);
+        self.db = self.db.or(options.db);
+        self.tls.follow(options.tls);
     }
 
     /// The target, with the password from the environment if the arguments give none.
@@ -94,8 +111,12 @@ impl TargetArgs {
             // It may hold a password, so it is kept as one.
             Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,
             None => {
-                let (address, db) = (self.address()?, self.db.unwrap_or(0));
-                ParsedUri { target: Target { address, db, ..Target::default() }, tls: false }
+                let server = self.server.clone().unwrap_or_default();
+                let (address, db) = (self.address(server.address)?, self.db.unwrap_or(server.db));
+                if db > 0 && !server.dialect.has_databases() {
+                    return Err(UsageError::of(UriError::NoDb));
+                }
+                ParsedUri { target: Target { address, db, ..server }, tls: false }
             }
         };
         if target.db > MAX_DB {
@@ -126,7 +147,8 @@ impl TargetArgs {
         Ok(target)
     }
 
-    fn address(&self) -> Result<Address, UsageError> {
+    /// The address of these options, the rest of it as in `usual`.
+    fn address(&self, usual: Address) -> Result<Address, UsageError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {
             return Err(UsageError::of("-h takes no URI; give it with -u"));
@@ -140,11 +162,16 @@ impl TargetArgs {
             }
             return Ok(Address::Unix(path.clone()));
         }
-        let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
+        let (usual_host, usual_port) = match usual {
+            Address::Tcp { host, port } => (host, port),
+            Address::Unix(_) if self.host.is_none() && self.port.is_none() => return Ok(usual),
+            Address::Unix(_) => (DEFAULT_HOST.to_owned(), DEFAULT_PORT),
+        };
+        let host = self.host.clone().unwrap_or(usual_host);
         if host.is_empty() {
             return Err(UsageError::of("-h must not be empty"));
         }
-        Ok(Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) })
+        Ok(Address::Tcp { host, port: self.port.unwrap_or(usual_port) })
     }
 
     fn credentials(&self, from_variable: Option<Password>) -> Result<Option<Credentials>, UsageError> {
@@ -159,85 +186,11 @@ impl TargetArgs {
 
     fn credential_option(&self) -> Option<&'static str> {
         match (&self.password, &self.user) {
+            _ if self.askpass => Some("--askpass"),
             (Some(_), _) => Some("-a"),
             (None, Some(_)) => Some("--user"),
             (None, None) => None,
         }
-    }
-}
-
-/// TLS: whom we trust, who we are.
-#[derive(Args, Debug, Clone, Default)]
-#[command(next_help_heading = "TLS")]
-pub struct TlsArgs {
-    /// Speak TLS, as rediss:// in a URI does; the server's certificate and name are checked
-    #[arg(long)]
-    pub tls: bool,
-    /// Trust servers that a CA of this file has signed (PEM) [default: the system's CAs]
-    #[arg(long, value_name = "FILE")]
-    pub cacert: Option<PathBuf>,
-    /// The same with all files of a directory
-    #[arg(long, value_name = "DIR")]
-    pub cacertdir: Option<PathBuf>,
-    /// Show the server this client certificate (PEM), with --key
-    #[arg(long, value_name = "FILE", requires = "key")]
-    pub cert: Option<PathBuf>,
-    /// The private key of --cert (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    pub key: Option<PathBuf>,
-    /// The name that the server is asked for and its certificate must have [default: the host]
-    #[arg(long, value_name = "NAME")]
-    pub sni: Option<String>,
-    /// Encrypt, but trust any server: nobody checks who it is
-    #[arg(long, conflicts_with_all = ["cacert", "cacertdir"])]
-    pub insecure: bool,
-}
-
-impl TlsArgs {
-    /// TLS with the server at `address`, if it is asked for here or `by_uri`. Reads the files.
-    ///
-    /// # Errors
-    /// When options contradict each other, or a file is not what it should be.
-    pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
-        if !self.tls && !by_uri {
-            let needs_tls = |option| {
-                let next = "add --tls, or write rediss:// in the URI";
-                Err(UsageError::of(format!("{option} is for TLS, which was not asked for; {next}")))
-            };
-            return self.first_given().map_or(Ok(None), needs_tls);
-        }
-        let settings = TlsSettings {
-            trust: self.trust(),
-            client: self.client(),
-            server_name: self.sni.clone(),
-            ..TlsSettings::default()
-        };
-        Tls::new(settings, address).map(Some).map_err(UsageError::of)
-    }
-
-    fn first_given(&self) -> Option<&'static str> {
-        let all = [
-            (self.cacert.is_some(), "--cacert"),
-            (self.cacertdir.is_some(), "--cacertdir"),
-            (self.cert.is_some(), "--cert"),
-            (self.key.is_some(), "--key"),
-            (self.sni.is_some(), "--sni"),
-            (self.insecure, "--insecure"),
-        ];
-        all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
-    }
-
-    fn trust(&self) -> Trust {
-        match (self.insecure, &self.cacert, &self.cacertdir) {
-            (true, ..) => Trust::Anybody,
-            (false, None, None) => Trust::System,
-            (false, file, directory) => Trust::These { file: file.clone(), directory: directory.clone() },
-        }
-    }
-
-    fn client(&self) -> Option<ClientCertificate> {
-        let (certificate, key) = self.cert.clone().zip(self.key.clone())?;
-        Some(ClientCertificate { certificate, key })
     }
 }
 
@@ -246,7 +199,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::{endpoint::UriError, protocol::Dialect};
+    use crate::{endpoint::Trust, protocol::Dialect};
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
@@ -295,6 +248,39 @@ mod tests {
     }
 
     #[test]
+    fn options_win_over_those_of_a_named_target_and_trust_is_taken_over_whole() {
+        let merged = |line: &str, server: &str, options: &str| {
+            let mut args = args(line);
+            let server = Some(parse_uri(server).unwrap().target);
+            args.follow(TargetArgs { server, ..self::args(options) });
+            args
+        };
+        let found = |line: &str| {
+            merged(line, "redis://db:7000/2", "--user ann --db 3")
+                .target_with(Some(Password::new("x")))
+                .unwrap()
+        };
+        let shown = |target: Target| {
+            (target.address.to_string(), target.db, target.credentials.unwrap().user.unwrap())
+        };
+        assert_eq!(shown(found("")), ("db:7000".into(), 3, "ann".into()));
+        assert_eq!(shown(found("-p 1 --db 5 --user bob")), ("db:1".into(), 5, "bob".into()));
+        assert_eq!(shown(found("-s /s")).0, "/s");
+        assert_eq!(merged("-h h", "unix:///s", "").target_with(None).unwrap().address.to_string(), "h:6379");
+        assert_eq!(
+            merged("--db 1", "memcached://h", "").target_with(None),
+            Err(UsageError::of(UriError::NoDb))
+        );
+        let trust = |line, options| merged(line, "redis://h", options).tls.trust();
+        assert_eq!(trust("", "--insecure"), Trust::Anybody);
+        assert_eq!(
+            trust("--cacert a", "--insecure"),
+            Trust::These { file: Some("a".into()), directory: None }
+        );
+        assert_eq!(trust("--insecure", "--cacert a"), Trust::Anybody);
+    }
+
+    #[test]
     fn impossible_combinations_and_ranges_are_refused() {
         for (line, expected) in [
             ("-u redis://:x@h -a x", "the URI holds user and password already; leave out -a"),
@@ -326,24 +312,5 @@ mod tests {
     fn neither_debug_nor_help_shows_a_password() {
         let shown = format!("{:?}", args("-a hunter2 -u redis://:hunter2@h"));
         assert!(!shown.contains("hunter2"), "{shown}");
-    }
-
-    fn tls(args: &TlsArgs, by_uri: bool) -> Result<Option<Tls>, UsageError> {
-        args.tls(by_uri, &Address::default())
-    }
-
-    #[test]
-    fn tls_is_spoken_when_an_option_or_the_uri_says_so() {
-        let insecure = TlsArgs { insecure: true, ..TlsArgs::default() };
-        assert_eq!(tls(&TlsArgs::default(), false), Ok(None));
-        for (asked, by_uri) in [(true, false), (false, true)] {
-            let found = tls(&TlsArgs { tls: asked, ..insecure.clone() }, by_uri).unwrap().unwrap();
-            assert!(!found.is_verified());
-        }
-        let refused = tls(&insecure, false).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "--insecure is for TLS, which was not asked for; add --tls, or write rediss:// in the URI"
-        );
     }
 }

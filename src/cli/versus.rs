@@ -6,18 +6,20 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     load_args::LoadArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
-    target_args::{TargetArgs, TlsArgs},
+    target_args::TargetArgs,
+    tls_args::TlsArgs,
     values::seconds,
 };
 use crate::{
-    endpoint::{Password, parse_uri},
+    endpoint::Password,
     experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{AbRun, SessionPlan, UsageError},
+    runner::{AbRun, Failure, SessionPlan, UsageError},
 };
 
 const AFTER: &str = "\
@@ -38,7 +40,7 @@ pub struct VersusArgs {
     #[arg(
         value_name = "URI",
         help = "The first target, A: redis://[[user]:password@]host[:port][/db], rediss://, unix:///path, \
-                memcached://host[:port]"
+                memcached://host[:port], or @NAME of the config file"
     )]
     pub a: Password,
     /// The second target, B, which the verdict is about
@@ -62,7 +64,7 @@ pub struct VersusArgs {
 }
 
 impl Arguments for VersusArgs {
-    fn plan(mut self: Box<Self>, _: Invocation) -> Planned {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
         if self.load.dataset.is_some() {
             let text =
                 "versus has no --dataset: each target would be sent a part of the records only; leave it out";
@@ -73,8 +75,9 @@ impl Arguments for VersusArgs {
             return Err(UsageError::of(text).into());
         }
         self.load.choose()?;
+        self.load.follow_defaults(&config::defaults(given)?.load);
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
-        let plan = self.session()?;
+        let plan = self.session(&self.targets(given)?)?;
         plan.check_clients()?;
         plan.check_dialect()?;
         let times = Plan::default().with_parts_of(self.part);
@@ -88,14 +91,14 @@ impl VersusArgs {
     ///
     /// # Errors
     /// When one is no target, with its name, or when the load cannot be.
-    fn session(&self) -> Result<SessionPlan, UsageError> {
+    fn session(&self, targets: &[TargetArgs; 2]) -> Result<SessionPlan, UsageError> {
         let target = |side| {
-            let target = self.target(side).target();
+            let target = targets[side as usize].target();
             target.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
         };
         let [a, b] = [target(Side::A)?, target(Side::B)?];
         let session = SessionArgs { record: self.record.clone().map(Some), ..SessionArgs::default() };
-        let mut plan = session_plan(&self.target(Side::A), &self.load, &session)?;
+        let mut plan = session_plan(&targets[Side::A as usize], &self.load, &session)?;
         plan.names = vec![format!("A, {}", a.address), format!("B, {}", b.address)];
         plan.commission.others = vec![b];
         plan.commission.carrier = Some(Side::A as u16);
@@ -104,19 +107,29 @@ impl VersusArgs {
         Ok(plan)
     }
 
-    /// The options of a target. Those of TLS are for whom TLS is spoken with.
-    fn target(&self, side: Side) -> TargetArgs {
-        let uris = [&self.a, &self.b];
-        let speaks = uris.map(|uri| parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls));
-        let is_meant = self.tls.tls || speaks[side as usize] || !speaks.contains(&true);
-        let tls = if is_meant { self.tls.clone() } else { TlsArgs::default() };
-        TargetArgs { uri: Some(uris[side as usize].clone()), tls, ..TargetArgs::default() }
+    /// The options of both targets. Those of TLS are for whom TLS is spoken with.
+    fn targets(&self, given: Invocation) -> Result<[TargetArgs; 2], Failure> {
+        let mut targets = [&self.a, &self.b].map(|uri| match uri.reveal().strip_prefix('@') {
+            Some(name) => TargetArgs { named: Some(name.to_owned()), ..TargetArgs::default() },
+            None => TargetArgs { uri: Some(uri.clone()), ..TargetArgs::default() },
+        });
+        for target in &mut targets {
+            config::resolve(target, given, true)?;
+        }
+        let speaks = targets.each_ref().map(TargetArgs::speaks_tls);
+        for (target, speaks_tls) in targets.iter_mut().zip(speaks) {
+            if self.tls.tls || speaks_tls || !speaks.contains(&true) {
+                let of_file = std::mem::replace(&mut target.tls, self.tls.clone());
+                target.tls.follow(of_file);
+            }
+        }
+        Ok(targets)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
     use crate::endpoint::Target;
@@ -131,7 +144,9 @@ mod tests {
     fn targets(line: &str) -> Result<[Target; 2], String> {
         let line =
             TestArgs::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
-        let plan = line.versus.session().map_err(|error| error.to_string())?;
+        let given = Invocation { line: TestArgs::command, has_terminal: false, is_real: false };
+        let targets = line.versus.targets(given).map_err(|error| error.to_string())?;
+        let plan = line.versus.session(&targets).map_err(|error| error.to_string())?;
         Ok(plan.commission.targets().cloned().collect::<Vec<_>>().try_into().unwrap())
     }
 

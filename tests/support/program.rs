@@ -17,10 +17,13 @@ use super::wait_for;
 const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// A directory without a config file.
+const NO_CONFIG: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-config");
+
 /// The program with `args`, deaf to what the environment of the tests says.
 pub fn redyno(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redyno"));
-    command.args(args).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
+    command.args(args).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8").env("XDG_CONFIG_HOME", NO_CONFIG);
     for variable in ["REDISCLI_AUTH", "NO_COLOR", "COLUMNS", "LINES", "GITHUB_ACTIONS", "XDG_STATE_HOME"] {
         command.env_remove(variable);
     }

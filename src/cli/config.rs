@@ -1,0 +1,133 @@
+//! The config file: defaults of looks and sizes, and targets with names; how they reach a command, and `redyno config`, which
+//! shows what holds.
+//!
+//! ```text
+//!                     ┌ [defaults] ──► options that were not given
+//! config.toml ─ read ─┤
+//!                     └ [targets.NAME] ──► @NAME: address and options ┐
+//!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
+//! ```
+//! An option of the command line wins over the target's, that over a default, that over what is built in.
+
+mod file;
+mod password;
+
+use std::env;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use self::file::{ConfigFile, Options};
+use super::{
+    command::{Arguments, Invocation, Planned},
+    load_args::LoadArgs,
+    recordings,
+    target_args::{PASSWORD_VARIABLE, TargetArgs},
+};
+use crate::{
+    endpoint::Password,
+    runner::{Failure, Text, UsageError},
+    tui::theme::{Choice, Theme},
+    units::aligned,
+    untrusted,
+};
+
+const AFTER: &str = "\
+[defaults] has options of looks and sizes by their long names, [targets.NAME] what is meant by @NAME:
+  [defaults]
+  theme = \"dark\"
+  clients = 100
+
+  [targets.prod]
+  address = \"10.0.0.5:6379\"    # or a path, or a URI such as memcached://10.0.0.5
+  user = \"ann\"
+  tls = true
+  cacert = \"ca.pem\"            # beside the config file
+  password-command = \"pass show redis/prod\"
+
+No password stands there, and nobody else may write the file, for it names commands.
+
+Examples:
+  redyno config
+  redyno @prod
+  redyno versus @prod redis://127.0.0.1";
+
+/// The arguments of `redyno config`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct ConfigArgs {}
+
+impl Arguments for ConfigArgs {
+    fn plan(self: Box<Self>, given: Invocation) -> Planned {
+        Ok(Box::new(Text(text(&read(given)?))))
+    }
+}
+
+fn read(given: Invocation) -> Result<ConfigFile, UsageError> {
+    let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
+    ConfigFile::read(given.is_real.then(place).flatten())
+}
+
+/// The options that the file says for all commands.
+///
+/// # Errors
+/// When the file is refused.
+pub(super) fn defaults(given: Invocation) -> Result<Options, UsageError> {
+    Ok(read(given)?.defaults)
+}
+
+/// Takes over what the file says of the target that is named, and gets the password, unless `args` say both. It `asks` where
+/// something will be done with the target.
+///
+/// # Errors
+/// When there is no such target, the file is refused, or there is no password to be had.
+pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
+    let mut command = None;
+    if let Some(name) = &args.named {
+        let found = read(given)?.target(name)?;
+        command = found.password_command;
+        args.follow(found.options);
+    }
+    let place = || format!("target '@{}'", args.named.as_deref().unwrap_or_default());
+    if args.password.is_none() && (args.askpass || command.is_some()) {
+        args.password = Some(match command {
+            _ if !asks || !given.is_real => Password::new("not asked for"),
+            Some(command) if !args.askpass => password::printed_by(&command).with_context(place)?,
+            _ => password::ask()?,
+        });
+    }
+    Ok(())
+}
+
+/// All that holds where the command line says nothing, and from where.
+fn text(file: &ConfigFile) -> String {
+    let set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
+    let load = LoadArgs::default();
+    let knobs = load.knobs(false).unwrap_or_default();
+    let theme = Theme::from_env(Choice::default(), false);
+    let built_in = [
+        ("theme", if theme.has_colours() { "auto" } else { "mono" }.to_owned(), !theme.has_colours()),
+        ("ascii", (!theme.has_braille()).to_string(), !theme.has_braille()),
+        ("no-mouse", false.to_string(), false),
+        ("clients", knobs.clients.to_string(), false),
+        ("pipeline", knobs.pipeline.to_string(), false),
+        ("data-size", knobs.value_size.to_string(), false),
+        ("keys", knobs.keyspace.to_string(), false),
+        ("threads", load.worker_threads().to_string(), false),
+        ("timeout", load.reply_timeout().as_secs().to_string(), false),
+        ("password", if set(PASSWORD_VARIABLE) { "***" } else { "none" }.to_owned(), set(PASSWORD_VARIABLE)),
+        ("recordings", untrusted::path(&recordings::directory()), set("XDG_STATE_HOME")),
+    ];
+    let row = |(name, usual, is_environments): (&str, String, bool)| {
+        let from = if is_environments { "environment" } else { "built in" };
+        let (value, from) = file.value_of(name).map_or((usual, from), |value| (value, "file"));
+        vec![name.to_owned(), value, from.to_owned()]
+    };
+    let heads = |heads: [&str; 3]| vec![heads.map(str::to_owned).to_vec()];
+    let settings: Vec<_> = heads(["option", "value", "from"]).into_iter().chain(built_in.map(row)).collect();
+    let mut targets = heads(["target", "address", "options"]);
+    targets.extend(file.rows());
+    let targets =
+        if targets.len() > 1 { "\n".to_owned() + &aligned(&targets, |_| false) } else { String::new() };
+    format!("{file}\n\n{}{targets}", aligned(&settings, |_| false))
+}

@@ -1,0 +1,386 @@
+//! What stands in the config file, and that nobody else can write it, since it names commands.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::{self, File, Metadata},
+    io::{self, Read as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use clap::Parser;
+use rustix::fs::OFlags;
+use toml::{Table, Value};
+
+use crate::{
+    cli::{load_args::LoadArgs, session_args::LookArgs, target_args::TargetArgs},
+    endpoint::{Address, Target, parse_uri},
+    runner::UsageError,
+    untrusted,
+};
+
+/// A longer file is refused, in bytes.
+const LONGEST: u64 = 64 * 1024;
+/// The options of looks and sizes, by their long names.
+const DEFAULTS: [&str; 9] =
+    ["theme", "ascii", "no-mouse", "clients", "pipeline", "data-size", "keys", "threads", "timeout"];
+/// What a target may have.
+const TARGET: [&str; 11] = [
+    "address",
+    "user",
+    "db",
+    "tls",
+    "cacert",
+    "cacertdir",
+    "cert",
+    "key",
+    "sni",
+    "insecure",
+    "password-command",
+];
+/// Options without a value.
+const FLAGS: [&str; 4] = ["ascii", "no-mouse", "tls", "insecure"];
+const IN_CLEAR: &str = "a password in clear is refused: name a command that prints it (password-command), \
+                        or leave it out and give --askpass, or REDISCLI_AUTH in the environment";
+
+/// The options that a table is made of, read as those of the command line.
+#[derive(Debug, Default, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub struct Options {
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+}
+
+/// A target of the file.
+#[derive(Debug, Clone)]
+pub struct NamedTarget {
+    pub options: TargetArgs,
+    pub password_command: Option<String>,
+}
+
+/// What the file says; nothing, where there is none.
+#[derive(Debug, Default)]
+pub struct ConfigFile {
+    path: Option<PathBuf>,
+    is_there: bool,
+    tables: Table,
+    pub defaults: Options,
+    targets: BTreeMap<String, NamedTarget>,
+}
+
+impl ConfigFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When others can write it, or it is none: one line with its path.
+    pub fn read(path: Option<PathBuf>) -> Result<Self, UsageError> {
+        let mut config = Self { path, ..Self::default() };
+        let Some(path) = config.path.clone() else { return Ok(config) };
+        let read = text(&path).and_then(|text| match text {
+            Some(text) => config.take(&text, path.parent().unwrap_or(&path)),
+            None => Ok(()),
+        });
+        read.map_err(|cause| UsageError::Line(format!("{}: {cause}", untrusted::path(&path))))?;
+        Ok(config)
+    }
+
+    fn take(&mut self, text: &str, directory: &Path) -> Result<(), String> {
+        self.is_there = true;
+        self.tables = text.parse().map_err(|error: toml::de::Error| {
+            let before = error.span().map_or(0, |at| at.start);
+            let line = text.bytes().take(before).filter(|byte| *byte == b'\n').count() + 1;
+            format!("line {line}: {}", error.message().replace('\n', ", "))
+        })?;
+        for (name, table) in &self.tables {
+            match (name.as_str(), table) {
+                ("defaults", Value::Table(table)) => {
+                    let found = options(
+                        table,
+                        &DEFAULTS,
+                        "looks and sizes; what writes, keeps or skips a question is for the command line",
+                    );
+                    self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
+                }
+                ("targets", Value::Table(tables)) => {
+                    for (name, table) in tables {
+                        let found = target(name, table, directory);
+                        let found = found.map_err(|cause| format!("[targets.{name}]: {cause}"))?;
+                        self.targets.insert(name.clone(), found);
+                    }
+                }
+                _ => {
+                    return Err(format!(
+                        "'{name}' is no table of it; there are [defaults] and [targets.NAME]"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The target of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn target(mut self, name: &str) -> Result<NamedTarget, UsageError> {
+        let names = self.names().collect::<Vec<_>>().join(", ");
+        let names = if names.is_empty() { "none".to_owned() } else { names };
+        let none = format!("there is no target '@{name}'; there are {names}; config {self}");
+        self.targets.remove(name).ok_or(UsageError::Line(none))
+    }
+
+    /// The names of all targets: `@prod`.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.targets.keys().map(|name| format!("@{name}"))
+    }
+
+    /// A default, if the file has it, as it stands there; `false` changes nothing and is none.
+    pub fn value_of(&self, name: &str) -> Option<String> {
+        let value = self.tables.get("defaults")?.get(name)?;
+        (value.as_bool() != Some(false)).then(|| written(value))
+    }
+
+    /// A row for each target: name, address, and options without secrets.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.targets.iter().map(|(name, target)| {
+            let table = self.tables["targets"][name].as_table().into_iter().flatten();
+            let options = table.filter(|(key, _)| *key != "address").map(|(key, value)| match key.as_str() {
+                "password-command" => "password ***".to_owned(),
+                key => format!("{key} {}", written(value)),
+            });
+            let Target { address, dialect, .. } = target.options.server.clone().unwrap_or_default();
+            let address = if dialect.needs_uri() { address.uri(dialect) } else { address.to_string() };
+            vec![format!("@{name}"), address, options.collect::<Vec<_>>().join(", ")]
+        })
+    }
+}
+
+impl fmt::Display for ConfigFile {
+    /// Where it is, or would be.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.path {
+            None => f.write_str("file: none; neither XDG_CONFIG_HOME nor HOME says where it would be"),
+            Some(path) if self.is_there => write!(f, "file: {}", untrusted::path(path)),
+            Some(path) => write!(f, "file: none; it would be {}", untrusted::path(path)),
+        }
+    }
+}
+
+/// A value as it is shown.
+fn written(value: &Value) -> String {
+    untrusted::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str())
+}
+
+/// The text of the file, if it is there.
+fn text(path: &Path) -> Result<Option<String>, String> {
+    let unread = |error: io::Error| format!("cannot read it: {error}");
+    // What is no file may wait for a writer.
+    let file = match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
+    {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        opened => opened.map_err(unread)?,
+    };
+    let about = file.metadata().map_err(unread)?;
+    if !about.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    refuse_others(path, &about)?;
+    // A link is as safe as where it stands and where it leads.
+    let real = path.canonicalize().map_err(unread)?;
+    for directory in [path, &real].into_iter().filter_map(Path::parent) {
+        refuse_others(directory, &fs::metadata(directory).map_err(unread)?)?;
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(format!("it has more than {LONGEST} bytes, and a config file has no more"));
+    }
+    io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
+}
+
+/// Refuses what another user than root can write.
+fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
+    let path = untrusted::path(path);
+    if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
+        return Err(format!(
+            "{path} belongs to another user, and the file names commands; make it yours with chown"
+        ));
+    }
+    if about.mode() & 0o022 != 0 {
+        return Err(format!("others can write {path}, and the file names commands; chmod go-w it"));
+    }
+    Ok(())
+}
+
+/// The options of a table, which takes those that are `known`, for this reason.
+fn options(table: &Table, known: &[&str], reason: &str) -> Result<Options, String> {
+    let mut words = Vec::new();
+    for (key, value) in table {
+        let is_flag = FLAGS.contains(&key.as_str());
+        match value {
+            _ if ["password", "pass"].contains(&key.as_str()) => return Err(IN_CLEAR.to_owned()),
+            _ if !known.contains(&key.as_str()) => {
+                return Err(format!("'{key}' is refused; there are {}: {reason}", known.join(", ")));
+            }
+            Value::Boolean(is_on) if is_flag => words.extend(is_on.then(|| format!("--{key}"))),
+            Value::String(text) if !is_flag => words.push(format!("--{key}={text}")),
+            Value::Integer(_) | Value::Float(_) if !is_flag => words.push(format!("--{key}={value}")),
+            _ if is_flag => return Err(format!("{key} must be true or false")),
+            _ => return Err(format!("{key} must be a text or a number")),
+        }
+    }
+    Options::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let what = text.split("\n\n").next().unwrap_or_default().split_whitespace();
+        what.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+    })
+}
+
+fn target(name: &str, table: &Value, directory: &Path) -> Result<NamedTarget, String> {
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
+        return Err("a name has letters, digits, '-', '_' and '.' only".to_owned());
+    }
+    let mut table = table.as_table().ok_or("it is no table")?.clone();
+    let mut text = |key: &str| match table.remove(key) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
+        Some(_) => Err(format!("{key} must be a text")),
+        None => Ok(None),
+    };
+    let address = text("address")?.ok_or("its address is missing, such as address = \"10.0.0.5:6379\"")?;
+    let password_command = text("password-command")?;
+    let mut options = options(&table, &TARGET, "what says where and who")?.target;
+    let tls = &mut options.tls;
+    for file in [&mut tls.cacert, &mut tls.cacertdir, &mut tls.cert, &mut tls.key].into_iter().flatten() {
+        *file = directory.join(&*file);
+    }
+    let mut server = Target { address: Address::Unix(address.clone().into()), ..Target::default() };
+    if !address.starts_with('/') {
+        let uri = if address.contains("://") { address } else { format!("redis://{address}") };
+        let parsed = parse_uri(&uri).map_err(|error| format!("address: {error}"))?;
+        tls.tls |= parsed.tls;
+        server = parsed.target;
+    }
+    if server.credentials.is_some() {
+        return Err(format!("address: {IN_CLEAR}"));
+    }
+    options.server = Some(server);
+    Ok(NamedTarget { options, password_command })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ConfigFile, String> {
+        let mut config = ConfigFile::default();
+        config.take(text, Path::new("/etc/redyno")).map(|()| config)
+    }
+
+    #[test]
+    fn defaults_and_targets_are_read_as_options_are() {
+        let text = "[defaults]\ntheme = 16\nascii = true\nclients = \"1k\"\ntimeout = 0.5\n\n[targets.prod]\n\
+            address = \"rediss://10.0.0.5:7000/3\"\nuser = \"ann\"\ncacert = \"ca.pem\"\nkey = \"/k\"\ncert = \"c\"";
+        let config = read(text).unwrap();
+        let Options { load, look, .. } = &config.defaults;
+        assert_eq!((load.clients, load.timeout.map(|t| t.as_millis())), (Some(1000), Some(500)));
+        assert!(look.ascii && look.theme.is_some() && !look.no_mouse);
+        let prod = config.target("prod").unwrap();
+        let server = prod.options.server.unwrap();
+        assert_eq!((server.address.to_string().as_str(), server.db), ("10.0.0.5:7000", 3));
+        let TargetArgs { user, tls, .. } = prod.options;
+        assert_eq!((user.as_deref(), tls.tls), (Some("ann"), true));
+        let files = [tls.cacert, tls.cert, tls.key].map(|file| file.unwrap().display().to_string());
+        assert_eq!(files, ["/etc/redyno/ca.pem", "/etc/redyno/c", "/k"]);
+    }
+
+    #[test]
+    fn an_address_is_a_host_a_path_or_a_uri() {
+        for (address, shown) in [
+            ("db", "db:6379"),
+            ("[::1]:7000", "[::1]:7000"),
+            ("/run/a%20b?.sock", "/run/a%20b?.sock"),
+            ("unix:///run/r.sock", "/run/r.sock"),
+            ("memcached://db", "memcached://db:11211"),
+        ] {
+            let config = read(&format!("[targets.a]\naddress = \"{address}\"")).unwrap();
+            assert_eq!(config.rows().next().unwrap(), ["@a", shown, ""], "{address}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_there_is() {
+        let target = "[targets.a]\naddress = \"h\"\n";
+        for (text, expected) in [
+            ("[x", "line 1: "),
+            ("a = 1\n\na = 2", "line 3: duplicate key"),
+            ("[other]", "'other' is no table of it; there are [defaults] and [targets.NAME]"),
+            (
+                "[defaults]\nclinets = 5",
+                "[defaults]: 'clinets' is refused; there are theme, ascii, no-mouse, clients,",
+            ),
+            ("[defaults]\nclients = \"many\"", "'--clients <CLIENTS>': 'many' is not a count such as"),
+            ("[defaults]\nclients = true", "clients must be a text or a number"),
+            ("[defaults]\nascii = 1", "ascii must be true or false"),
+            ("[targets]\na = 1", "[targets.a]: it is no table"),
+            ("[targets.\"a b\"]\naddress = \"h\"", "a name has letters, digits, '-', '_' and '.' only"),
+            ("[targets.a]\nuser = \"ann\"", "its address is missing, such as address = \"10.0.0.5:6379\""),
+            ("[targets.a]\naddress = \"h:0\"", "the port in the URI must be a number"),
+            (&format!("{target}host = \"x\""), "'host' is refused; there are address, user, db,"),
+            (&format!("{target}cert = \"x\""), "were not provided: --key <FILE>"),
+            (&format!("{target}password-command = 1"), "password-command must be a text"),
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn no_default_writes_keeps_or_skips_a_question() {
+        let names = [
+            "yes",
+            "load",
+            "own-names",
+            "key-prefix",
+            "keep",
+            "keep-going",
+            "prefill",
+            "workload",
+            "find",
+            "sweep",
+        ];
+        for name in names {
+            let refused = read(&format!("[defaults]\n{name} = true")).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("[defaults]: '{name}' is refused; there are theme, ")),
+                "{refused}"
+            );
+            assert!(
+                refused.ends_with("what writes, keeps or skips a question is for the command line"),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_password_in_clear_is_refused_and_not_repeated() {
+        for text in [
+            "[defaults]\npass = \"hunter2\"",
+            "[targets.a]\naddress = \"h\"\npassword = \"hunter2\"",
+            "[targets.a]\naddress = \"hunter2@h\"",
+            "[targets.a]\naddress = \"redis://ann:hunter2@h\"",
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.contains("a password in clear is refused: name a command"), "{refused}");
+            assert!(!refused.contains("hunter2"), "{refused}");
+        }
+        let refused = read("[targets.a]\npassword = hunter2").unwrap_err();
+        assert!(!refused.contains("hunter2"), "{refused}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Passwords that stand nowhere: what a command prints, and what a person types unseen.
+
+use std::{
+    io::{self, IsTerminal, Read as _, Write as _},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, bail};
+use rustix::{
+    stdio::stdin,
+    termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr},
+};
+
+use crate::{
+    endpoint::Password,
+    print::words::StreamText,
+    runner::{Failure, UsageError},
+};
+
+/// So many bytes are read of what a command prints.
+const LONGEST: u64 = 64 * 1024;
+
+/// The first line that a command of a shell prints.
+///
+/// # Errors
+/// When it fails, or prints none.
+pub fn printed_by(command: &str) -> anyhow::Result<Password> {
+    let sh = Command::new("sh").args(["-c", command]).stdout(Stdio::piped()).spawn();
+    let mut sh = sh.context("password-command: cannot start sh")?;
+    let mut printed = Vec::new();
+    if let Some(pipe) = sh.stdout.take() {
+        pipe.take(LONGEST).read_to_end(&mut printed).context("password-command")?;
+    }
+    let status = sh.wait().context("password-command")?;
+    if !status.success() {
+        bail!("password-command failed: {status}");
+    }
+    let text = io::read_to_string(&printed[..]).context("password-command prints no UTF-8 text")?;
+    match text.lines().next().unwrap_or_default() {
+        "" => bail!("password-command prints no password in its first line"),
+        line => Ok(Password::new(line)),
+    }
+}
+
+/// A terminal that shows nothing of what is typed and hands each key on, Ctrl-C too; it is as it was when this is dropped.
+struct Unseen(Termios);
+
+impl Unseen {
+    fn begin() -> io::Result<Self> {
+        let usual = tcgetattr(stdin())?;
+        let mut unseen = usual.clone();
+        unseen.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        unseen.special_codes[SpecialCodeIndex::VMIN] = 1;
+        unseen.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(stdin(), OptionalActions::Flush, &unseen)?;
+        Ok(Self(usual))
+    }
+}
+
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs none of it.
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
+        let _ = writeln!(StreamText::stderr());
+    }
+}
+
+/// Asks for a password at the terminal.
+///
+/// # Errors
+/// When standard input is none, or Ctrl-C is typed.
+pub fn ask() -> Result<Password, Failure> {
+    if !io::stdin().is_terminal() {
+        let text = "--askpass asks at a terminal, and standard input is none; give the password in the environment as REDISCLI_AUTH";
+        return Err(UsageError::of(text).into());
+    }
+    let _unseen = Unseen::begin().context("--askpass: cannot hide what is typed")?;
+    let mut err = StreamText::stderr();
+    write!(err, "Please input password: ").and_then(|()| err.flush()).context("--askpass")?;
+    let mut typed = Vec::new();
+    for key in io::stdin().lock().bytes() {
+        match key.context("--askpass")? {
+            b'\n' | b'\r' | 0x04 => break,
+            0x03 => return Err(Failure::Interrupted),
+            // All bytes of the last character.
+            0x08 | 0x7f => while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+            0x15 => typed.clear(),
+            byte => typed.push(byte),
+        }
+    }
+    let text = io::read_to_string(&typed[..]).context("--askpass: the password is no UTF-8 text")?;
+    Ok(Password::new(text))
+}
