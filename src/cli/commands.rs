@@ -78,7 +78,10 @@ const COMMANDS: &[CommandRow] = &[
     row::<WorkloadsArgs>("workloads", "List the workloads and series, or print one as a file to start from"),
     row::<ConfigArgs>("config", "Show the defaults and the named targets that hold, and where each is from"),
     row::<HelpArgs>("help", "Describe every field of an export or a recording: help formats, help records"),
-    row::<CompletionsArgs>("completions", "Print what a shell completes: bash, zsh, fish or powershell"),
+    row::<CompletionsArgs>(
+        "completions",
+        "Print the script that makes a shell complete redyno's words: bash, elvish, fish, powershell or zsh",
+    ),
     row::<ManArgs>("man", "Print the manual page of redyno or of one of its commands, or write all of them"),
 ];
 

@@ -1,139 +1,157 @@
-//! `redyno completions SHELL`: what a shell completes, made of the command line itself.
+//! `redyno completions SHELL`: what makes a shell ask redyno itself what may stand next; and the answer, made of the command
+//! line, of tables of names, and of the targets of the config file.
 
-use clap::{
-    Arg, Args, Command,
-    builder::{PossibleValue, PossibleValuesParser},
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    process::ExitCode,
 };
-use clap_complete::{Generator, Shell};
+
+use clap::{Arg, Args, Command, ValueHint, builder::PossibleValuesParser};
+use clap_complete::{
+    ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter, engine::ValueCompleter as _,
+    env::Shells,
+};
 
 use super::{
     command::{Arguments, Invocation, Planned},
+    config,
     topics::TOPICS,
 };
 use crate::{
     app::Screen,
-    experiment::series::series_presets,
+    experiment::{Dimension, series::series_presets},
     export::{Format, Rows},
-    knobs::{Arrivals, Backlog},
+    knobs::{Adjustable, Arrivals, Backlog},
     runner::Text,
     tui::theme::THEMES,
     workload::{Distribution, presets},
 };
 
+/// The variable by which a shell asks.
+const VARIABLE: &str = "REDYNO_COMPLETE";
+
 const AFTER: &str = "\
-Where the shells look for it:
-  redyno completions bash > ~/.local/share/bash-completion/completions/redyno
-  redyno completions zsh > ~/.zfunc/_redyno
+Examples:
+  redyno completions bash >> ~/.bashrc
+  redyno completions zsh >> ~/.zshrc
   redyno completions fish > ~/.config/fish/completions/redyno.fish
-  redyno completions powershell >> $PROFILE";
+  redyno completions powershell >> $PROFILE
+
+Once is enough: the shell then asks redyno, which must be on your PATH, and so knows the targets of the config file, too.";
 
 /// The arguments of `redyno completions`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CompletionsArgs {
-    /// bash, zsh, fish or powershell
+    /// bash, elvish, fish, powershell or zsh
     #[arg(value_name = "SHELL", value_parser = shell)]
-    pub shell: Shell,
+    pub shell: String,
 }
 
-/// The shells that it is tried in.
-const SHELLS: [Shell; 4] = [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell];
-
-fn shell(name: &str) -> Result<Shell, String> {
-    let found = SHELLS.into_iter().find(|shell| shell.to_string() == name);
-    found.ok_or_else(|| format!("there are {}", SHELLS.map(|shell| shell.to_string()).join(", ")))
+fn shell(name: &str) -> Result<String, String> {
+    let names: Vec<_> = Shells::builtins().names().collect();
+    if names.contains(&name) { Ok(name.to_owned()) } else { Err(format!("there are {}", names.join(", "))) }
 }
 
-/// The names that the value of this argument has, wherever it stands; it may be something else, too, such as a file.
-fn names(argument: &str, commands: &[String]) -> Option<Vec<String>> {
-    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let workloads = || presets().map(|preset| preset.name.clone());
-    let series = || series_presets().map(|series| series.name);
+/// Answers the shell that asks, if one does; `line` is the command line with all commands.
+pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCode> {
+    let asked = CompleteEnv::with_factory(|| with_names(line())).var(VARIABLE);
+    match asked.try_complete(args, env::current_dir().ok().as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(error) => {
+            // A shell that closed its end wants no answer any more.
+            let _ = error.print();
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// What finds the names that the value of this argument has, wherever it stands; it may be something else, too, such as a file.
+fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
-        "arrivals" => owned(&[Arrivals::Constant, Arrivals::Poisson].map(Arrivals::name)),
-        "backlog" => owned(&[Backlog::Queue, Backlog::Shed].map(Backlog::name)),
-        "command" => commands.to_vec(),
-        "distribution" => Distribution::names().map(str::to_owned).collect(),
-        "format" => owned(&Format::ALL.map(Format::name)),
-        "name" => workloads().chain(series()).collect(),
-        "rows" => owned(&Rows::ALL.map(Rows::name)),
-        "screen" => Screen::ALL.map(|screen| screen.name().to_ascii_lowercase()).to_vec(),
-        "series" => series().collect(),
-        "shell" => SHELLS.map(|shell| shell.to_string()).to_vec(),
-        "theme" => owned(&THEMES),
-        "topic" => owned(&TOPICS.map(|(name, _)| name)),
-        "workload" => workloads().collect(),
+        "a" | "b" | "uri" | "@" => config::target_names,
+        "arrivals" => || owned(&[Arrivals::Constant, Arrivals::Poisson].map(Arrivals::name)),
+        "backlog" => || owned(&[Backlog::Queue, Backlog::Shed].map(Backlog::name)),
+        "distribution" => || Distribution::names().map(str::to_owned).collect(),
+        "format" => || owned(&Format::ALL.map(Format::name)),
+        "from" | "to" => || Adjustable::all().map(|knob| knob.word().to_owned()).collect(),
+        "name" => || [workloads(), series()].concat(),
+        "named" => || config::target_names().iter().map(|name| name[1..].to_owned()).collect(),
+        "rows" => || owned(&Rows::ALL.map(Rows::name)),
+        "screen" => || Screen::ALL.map(|screen| screen.name().to_ascii_lowercase()).to_vec(),
+        "series" => series,
+        "shell" => || Shells::builtins().names().map(str::to_owned).collect(),
+        "sweep" => || Dimension::all().map(Dimension::word).collect(),
+        "theme" => || owned(&THEMES),
+        "topic" => || owned(&TOPICS.map(|(name, _)| name)),
+        "workload" => workloads,
         _ => return None,
     })
 }
 
-/// The command line `line`, whose arguments know the names of their values.
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn workloads() -> Vec<String> {
+    presets().map(|preset| preset.name.clone()).collect()
+}
+
+fn series() -> Vec<String> {
+    series_presets().map(|series| series.name).collect()
+}
+
+/// The command line `line`, whose arguments know the names of their values, and where `@NAME` may stand.
 fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
-        command.mut_args(|argument| match names(argument.get_id().as_str(), &commands) {
-            Some(names) => argument.value_parser(PossibleValuesParser::new(names)),
-            None => argument,
+        let has_target = command.get_arguments().any(|argument| argument.get_id() == "named");
+        let command = if has_target { command.arg(Arg::new("@")) } else { command };
+        command.mut_args(|argument| match argument.get_id().as_str() {
+            "command" => argument.value_parser(PossibleValuesParser::new(commands.clone())),
+            _ => completed(argument),
         })
     };
     named(line).mut_subcommands(named)
 }
 
-/// The names that an argument's value has, with spaces between them.
-fn joined(argument: &Arg) -> String {
-    let values = argument.get_possible_values();
-    values.iter().map(PossibleValue::get_name).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether it may be a file as well.
-fn takes_file(argument: &Arg) -> bool {
-    argument.get_value_names().is_some_and(|names| names == ["NAME|FILE"])
-}
-
-/// The script for zsh. Its generator knows names or files, not both.
-fn zsh(mut script: String, line: &Command) -> String {
-    let arguments = line.get_subcommands().chain([line]).flat_map(Command::get_arguments);
-    for names in arguments.filter(|argument| takes_file(argument)).map(joined) {
-        script = script.replace(&format!(":({names})"), &format!(":{{compadd -- {names}; _files}}"));
+/// An argument with what its value may be: names, files, or both.
+fn completed(argument: Arg) -> Arg {
+    let is = |of: &str| argument.get_value_names().is_some_and(|names| names == [of]);
+    let takes_file = is("NAME|FILE");
+    match names(argument.get_id().as_str()) {
+        Some(names) => argument.add(ArgValueCompleter::new(move |begun: &OsStr| {
+            let begins = |name: &String| begun.to_str().is_some_and(|begun| name.starts_with(begun));
+            let mut found: Vec<_> =
+                names().into_iter().filter(begins).map(CompletionCandidate::new).collect();
+            if takes_file {
+                found.extend(PathCompleter::any().complete(begun));
+            }
+            found
+        })),
+        None if is("FILE") => argument.value_hint(ValueHint::AnyPath),
+        None => argument,
     }
-    script
 }
 
-/// The script for fish. Its generator knows no names of what is no option, and no value of an option before the command.
-fn fish(script: &str, line: &Command) -> String {
-    let mut script = script.replacen("2>/dev/null\n    or return\n", "2>/dev/null\n    or return 0\n", 1);
-    for command in line.get_subcommands() {
-        for argument in
-            command.get_positionals().filter(|argument| !argument.get_possible_values().is_empty())
-        {
-            let (command, names) = (command.get_name(), joined(argument));
-            let only = if takes_file(argument) { "" } else { " -f" };
-            script += &format!(
-                "complete -c redyno -n \"__fish_redyno_using_subcommand {command}\"{only} -a \"{names}\"\n"
-            );
-        }
-    }
-    script
-}
-
-/// The script for this shell.
-fn script(shell: Shell, line: Command) -> String {
-    let mut command = with_names(line);
-    command.set_bin_name("redyno");
-    command.build();
+/// What a shell is to run once.
+fn script(shell: &str) -> String {
     let mut script = Vec::new();
-    shell.generate(&command, &mut script);
-    let script = String::from_utf8(script).expect("it is made of text");
-    match shell {
-        Shell::Zsh => zsh(script, &command),
-        Shell::Fish => fish(&script, &command),
-        _ => script,
+    let shells = Shells::builtins();
+    if let Some(shell) = shells.completer(shell) {
+        // Memory takes all that is written.
+        let _ = shell.write_registration(VARIABLE, "redyno", "redyno", "redyno", &mut script);
     }
+    // For bash a word ends before @ otherwise, where the name of a host may follow.
+    let before = if shell == "bash" { "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n" } else { "" };
+    before.to_owned() + &String::from_utf8(script).expect("it is made of text")
 }
 
 impl Arguments for CompletionsArgs {
-    fn plan(self: Box<Self>, given: Invocation) -> Planned {
-        Ok(Box::new(Text(script(self.shell, (given.line)()))))
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+        Ok(Box::new(Text(script(&self.shell))))
     }
 }
 
@@ -149,16 +167,21 @@ mod tests {
     /// Names that are completed and then refused would be a trap.
     #[test]
     fn every_name_that_is_completed_is_taken() {
-        let (line, named) = (CommandLine::command(), with_names(CommandLine::command()));
+        let line = CommandLine::command();
+        let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
         let mut found = BTreeSet::new();
-        for command in std::iter::once(&named).chain(named.get_subcommands()) {
+        for command in std::iter::once(&line).chain(line.get_subcommands()) {
             for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
-                for name in argument.get_possible_values() {
-                    found.insert(argument.get_id().to_string());
+                let id = argument.get_id().as_str();
+                let names = names(id).map(|names| names());
+                let names = names.or((id == "command").then(|| commands.clone()));
+                for name in names.unwrap_or_default() {
+                    found.insert(id.to_owned());
                     let option = argument.get_long().map(|long| format!("--{long}"));
                     let sub = command.get_name() != "redyno";
                     let words = ["redyno"].into_iter().chain(sub.then_some(command.get_name()));
-                    let words = words.chain(option.as_deref()).chain([name.get_name()]);
+                    let name = if id == "sweep" { format!("{name} 1..8") } else { name };
+                    let words = words.chain(option.as_deref()).chain([name.as_str()]);
                     // What else is missing there is another matter.
                     let kind = line.clone().try_get_matches_from(words).err().map(|error| error.kind());
                     let is_refused =
@@ -170,18 +193,22 @@ mod tests {
                 }
             }
         }
+        found.retain(|id| !["a", "b", "named", "uri"].contains(&id.as_str()));
         let expected = [
             "arrivals",
             "backlog",
             "command",
             "distribution",
             "format",
+            "from",
             "name",
             "rows",
             "screen",
             "series",
             "shell",
+            "sweep",
             "theme",
+            "to",
             "topic",
             "workload",
         ];
@@ -189,13 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn the_scripts_have_what_their_generators_leave_out() {
-        let zsh = script(Shell::Zsh, CommandLine::command());
-        assert_eq!(zsh.matches(":{compadd -- cache ").count(), 3, "redyno, ab, versus: {zsh}");
-        assert_eq!(zsh.matches(":{compadd -- redis-io ").count(), 1, "series: {zsh}");
-        let fish = script(Shell::Fish, CommandLine::command());
-        assert!(fish.contains("\n    or return 0\n") && !fish.contains("or return\n"), "{fish}");
-        assert!(fish.contains("using_subcommand help\" -f -a \"formats records\"\n"), "{fish}");
-        assert!(fish.contains("using_subcommand series\" -a \"redis-io "), "{fish}");
+    fn every_shell_gets_a_script_that_asks_redyno_by_its_variable() {
+        for shell in Shells::builtins().names() {
+            assert!(script(shell).contains(VARIABLE), "{shell}");
+        }
     }
 }

@@ -59,13 +59,14 @@ pub struct ConfigArgs {}
 
 impl Arguments for ConfigArgs {
     fn plan(self: Box<Self>, given: Invocation) -> Planned {
-        Ok(Box::new(Text(text(&read(given)?))))
+        Ok(Box::new(Text(text(&read(given.is_real)?))))
     }
 }
 
-fn read(given: Invocation) -> Result<ConfigFile, UsageError> {
+/// What the file says, or nothing unless it `is_real`.
+fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
     let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
-    ConfigFile::read(given.is_real.then(place).flatten())
+    ConfigFile::read(is_real.then(place).flatten())
 }
 
 /// The options that the file says for all commands.
@@ -73,7 +74,12 @@ fn read(given: Invocation) -> Result<ConfigFile, UsageError> {
 /// # Errors
 /// When the file is refused.
 pub(super) fn defaults(given: Invocation) -> Result<Options, UsageError> {
-    Ok(read(given)?.defaults)
+    Ok(read(given.is_real)?.defaults)
+}
+
+/// The names of all targets, `@prod`; none where the file is refused.
+pub(super) fn target_names() -> Vec<String> {
+    read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
 /// Takes over what the file says of the target that is named, and gets the password, unless `args` say both. It `asks` where
@@ -84,7 +90,7 @@ pub(super) fn defaults(given: Invocation) -> Result<Options, UsageError> {
 pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
     let mut command = None;
     if let Some(name) = &args.named {
-        let found = read(given)?.target(name)?;
+        let found = read(given.is_real)?.target(name)?;
         command = found.password_command;
         args.follow(found.options);
     }

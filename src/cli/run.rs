@@ -14,7 +14,7 @@ use clap::{
 use super::{
     args::CommandLine,
     command::{Invocation, Planned},
-    session,
+    completions, session,
 };
 use crate::{
     compat::stand_in,
@@ -34,6 +34,9 @@ const LONGEST_REFUSAL: usize = 1024;
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(code) = completions::answer(&args, CommandLine::command) {
+        return code;
+    }
     let has_terminal = io::stdout().is_terminal();
     choose_characters(is_ascii(false));
     let code = match CommandLine::read(&args) {
