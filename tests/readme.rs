@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::CommandFactory as _;
 use redyno::cli::args::CommandLine;
+
+use crate::support::program::run;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// What a person reads before deciding, as `wc -w` counts; all else has a page of its own.
@@ -59,7 +62,17 @@ fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     let words =
         parts.flat_map(|(n, part)| if n % 2 == 0 { part.split_whitespace().collect() } else { vec![part] });
-    words.take_while(|word| !["#", "|", ">"].contains(word)).map(str::to_owned).collect()
+    words.take_while(|word| !["#", "|", ">", ">>"].contains(word)).map(str::to_owned).collect()
+}
+
+/// Fails where the program does not take these words behind its name.
+fn assert_taken(place: &str, line: &[String]) {
+    // Commands of one's own are not clap's.
+    let options = line.iter().take_while(|word| *word != "--").cloned();
+    let args: Vec<_> = std::iter::once("redyno".to_owned()).chain(options).map(OsString::from).collect();
+    if let Err(error) = CommandLine::read(&args) {
+        panic!("{place}: redyno {}: {error}", line.join(" "));
+    }
 }
 
 #[test]
@@ -68,16 +81,31 @@ fn every_command_line_in_them_is_one_that_the_program_takes() {
     for (path, text) in pages() {
         for line in command_lines(&text) {
             count += 1;
-            // Commands of one's own are not clap's.
-            let options = line.iter().take_while(|word| *word != "--").cloned();
-            let args: Vec<_> =
-                std::iter::once("redyno".to_owned()).chain(options).map(OsString::from).collect();
-            if let Err(error) = CommandLine::read(&args) {
-                panic!("{}: redyno {}: {error}", path.display(), line.join(" "));
-            }
+            assert_taken(&path.display().to_string(), &line);
         }
     }
     assert!(count > 20, "{count} command lines");
+}
+
+#[test]
+fn every_help_has_examples_that_the_program_takes() {
+    let line = CommandLine::command();
+    let names = line.get_subcommands().map(|command| Some(command.get_name()));
+    for name in std::iter::once(None).chain(names) {
+        let args: Vec<_> = name.into_iter().chain(["--help"]).collect();
+        let help = run(&args).expect_code(0).out;
+        let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{args:?}: {help}"));
+        // In the help of all there is a word for each beside it.
+        let lines = examples.lines().take_while(|line| line.starts_with("  "));
+        let lines = lines.map(|line| line.trim().split("   ").next().unwrap_or_default());
+        let mut count = 0;
+        for line in lines {
+            let line = command(line).unwrap_or_else(|| panic!("{args:?}: {line}"));
+            assert_taken(name.unwrap_or_default(), &words(line));
+            count += 1;
+        }
+        assert!(count > 0, "{args:?}: {help}");
+    }
 }
 
 /// Where the links and pictures of a page lead.

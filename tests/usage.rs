@@ -7,6 +7,9 @@ use std::{
     path::PathBuf,
 };
 
+use clap::CommandFactory as _;
+use redyno::cli::args::CommandLine;
+
 use crate::support::{
     Server, free_port,
     program::{Outcome, Running, redyno, run},
@@ -257,17 +260,14 @@ fn a_file_that_is_no_recording_gets_one_line_and_exit_code_1() {
 
 #[test]
 fn help_goes_to_stdout_and_is_as_it_was_read_last() {
-    for (name, line) in [
-        ("help", "--help"),
-        ("help_demo", "demo --help"),
-        ("help_ab", "ab --help"),
-        ("help_memtier", "memtier --help"),
-        ("help_versus", "versus --help"),
-        ("help_clean", "clean --help"),
-        ("help_replay", "replay --help"),
-        ("help_report", "report --help"),
-    ] {
-        let outcome = run_line(line).expect_code(0);
+    let line = CommandLine::command();
+    let commands: Vec<_> = line.get_subcommands().map(clap::Command::get_name).collect();
+    assert_eq!(commands.len(), 17);
+    let of_command = |name: &&str| (format!("help_{name}"), format!("{name} --help"));
+    for (name, line) in
+        std::iter::once(("help".to_owned(), "--help".to_owned())).chain(commands.iter().map(of_command))
+    {
+        let outcome = run_line(&line).expect_code(0);
         assert_eq!(outcome.err, "");
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));

@@ -24,6 +24,10 @@ KNOBS are settings in words, with commas between them: 'clients 50', 'rate 5k, a
 'preset write-heavy', 'config appendfsync always'. What they do not name is as the load options say; a parameter is set
 back when the other setting holds, and at the end.
 
+Examples:
+  redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
+  redyno ab @prod --yes --rate 5k --to 'config appendfsync always' --json
+
 The first second after a switch is left out. What decides is throughput, and under a rate the p99 of the response time.
 Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.
 Exit codes: 0 B is the same or better, 3 worse, 4 not clear; 1, 2 and 130 as ever.";

@@ -36,8 +36,14 @@ const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The pause between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
+const AFTER: &str = "\
+Examples:
+  redyno clean -p 6379
+  redyno clean @prod --yes";
+
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
 pub struct CleanArgs {
     /// Set parameters back and delete what setups made without asking, and do all this even while another redyno is at work
     /// on the server

@@ -21,8 +21,14 @@ use crate::{
 /// How often it is seen whether the server still runs.
 const WATCH: Duration = Duration::from_millis(500);
 
+const AFTER: &str = "\
+Examples:
+  redyno demo -p 7000
+  redyno demo -p 7000 --fault 'stall 500ms every 5s' --fault 'error LOADING 1%'";
+
 /// The arguments of `redyno demo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
 pub struct DemoArgs {
     /// Port on 127.0.0.1 to listen at; 0 takes any free one
     #[arg(short, long, default_value_t = 6379)]

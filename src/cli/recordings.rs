@@ -31,8 +31,14 @@ pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     Some(base.join("redyno"))
 }
 
+const AFTER: &str = "\
+Examples:
+  redyno sessions
+  redyno sessions ./nightly --json";
+
 /// The arguments of `redyno sessions`.
 #[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
 pub struct SessionsArgs {
     /// Look in this directory [default: where --record and the key r put them]
     #[arg(value_name = "DIRECTORY")]

@@ -44,8 +44,15 @@ use crate::{
 /// The largest side of a picture, in columns or rows.
 const LARGEST: u16 = 1000;
 
+const AFTER: &str = "\
+Examples:
+  redyno replay tuning.jsonl
+  redyno replay tuning.jsonl --headless
+  redyno replay tuning.jsonl --screenshot tuning.svg --screen latency --at 30";
+
 /// The arguments of `redyno replay`.
 #[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
 pub struct ReplayArgs {
     /// The recording, made by --record FILE
     #[arg(value_name = "FILE")]

@@ -32,6 +32,8 @@ A series is one run after the other: redyno workloads lists those that there are
 cell of its table is a session without a screen: its keys are made where its workload reads some, it is asked about, and its \
 keys are removed. --set takes one or more values of a list: --set size=64,1024 runs these alone.
 
+Examples:
+  redyno series redis-io -p 6379 --plan
   redyno series tair-threads -p 6379 --yes --scale 0.01 --published
 
 Ctrl-C ends it with the table so far.

@@ -27,6 +27,10 @@ Each target has the whole load while the other has none: A B B A A B B A ..., th
 seconds after it. The first second after a switch is left out. Each is asked about, marked and cleaned by itself, before \
 anything is written to either; what is refused is told with its name.
 
+Examples:
+  redyno versus redis://a:6379 redis://b:6379
+  redyno versus @prod memcached://10.0.0.6 -c 200 --yes
+
 What decides is throughput, and under a rate the p99 of the response time. Each row of the table is judged by itself: of many \
 equal ones, one in twenty may be called different.
 Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.

@@ -10,10 +10,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A workload is run with --workload NAME, or --workload FILE for one of your own:
+A workload is run with --workload NAME, or --workload FILE for one of your own, a series with redyno series NAME or FILE.
+
+Examples:
+  redyno workloads
   redyno workloads cache > mine.toml
-  redyno -p 6379 --workload ./mine.toml
-A series is run with redyno series NAME, or redyno series FILE.";
+  redyno -p 6379 --workload ./mine.toml";
 
 /// The arguments of `redyno workloads`.
 #[derive(Args, Debug, Clone)]

@@ -10,8 +10,14 @@ use crate::{
     session::figures::{FIGURES, Figure, Unit},
 };
 
+const AFTER: &str = "\
+Examples:
+  redyno help formats
+  redyno help records";
+
 /// The arguments of `redyno help`.
 #[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
 pub struct HelpArgs {
     /// formats: what redyno export writes; records: the lines of a recording [default: the options]
     #[arg(value_name = "TOPIC", value_parser = topic)]

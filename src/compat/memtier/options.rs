@@ -227,6 +227,9 @@ pub(super) fn usage(program: &str) -> String {
     }
     text += "\nNot there, and what redyno has in its stead:\n";
     text += &(listed(ABSENT, NAMES, "nothing") + &deviations(&DEVIATIONS));
+    text += &format!(
+        "\nExamples:\n  {program} -p 6379 --test-time 10\n  {program} -P memcache_text -p 11211 --ratio 1:10 -n 10000\n"
+    );
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 

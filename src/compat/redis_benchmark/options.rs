@@ -249,7 +249,10 @@ pub(super) fn usage(flavour: Flavour) -> String {
     let program = flavour.program();
     let end = if flavour == Flavour::Redis { "" } else { " [--]" };
     let text = format!("Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n\nOptions:\n");
-    text + &listed(options(flavour), NAMES, "") + &deviations(&DEVIATIONS)
+    let examples = format!(
+        "\nExamples:\n  {program} -p 6379 -t get,set -n 100000 -q\n  {program} -c 200 -P 16 -r 1000000 SET key:__rand_int__ x\n"
+    );
+    text + &listed(options(flavour), NAMES, "") + &deviations(&DEVIATIONS) + &examples
 }
 
 #[cfg(test)]
