@@ -33,6 +33,7 @@ mod sharing;
 mod source;
 mod subject;
 mod tables;
+mod tour;
 mod track;
 mod update;
 mod view;
@@ -46,7 +47,7 @@ pub use self::keys::{
     Action, Binding, Context, Key, KeyCode, Landmark, Pane, Pattern, Screen, action, bindings, footer,
 };
 pub use self::mode::{Entry, Mode, Purpose, Question, Typing};
-pub use self::model::{Course, LoadState, Message, Model, Program, Tone};
+pub use self::model::{Course, LoadState, Message, Model, Program, Tone, Tour};
 pub use self::moment::{Lookback, View, Zoom};
 pub use self::occurrence::{Kind, Occurrence, turned};
 pub use self::outgoing::{Destination, Form, Outgoing, Picture, Written};

@@ -72,6 +72,31 @@ pub(super) struct Begun {
     pub(super) before: Knobs,
 }
 
+/// How far the tour is.
+#[derive(Debug, Clone, Default)]
+pub struct Tour {
+    /// The step that is shown.
+    pub(super) step: usize,
+    /// Its next key.
+    pub(super) key: usize,
+    /// When the step began or its last key was pressed, in seconds of the session.
+    pub(super) since_s: f64,
+    /// Whether the keys are pressed by themselves.
+    pub(super) plays: bool,
+}
+
+impl Tour {
+    /// The tour whose keys a person presses.
+    pub fn of_hints() -> Self {
+        Self::default()
+    }
+
+    /// The tour that presses its keys.
+    pub fn that_plays() -> Self {
+        Self { plays: true, ..Self::default() }
+    }
+}
+
 /// What all command lines of a session begin with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
@@ -136,6 +161,8 @@ pub struct Model {
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
+    /// The tour, until it is over.
+    pub(super) tour: Option<Tour>,
     /// What the message that is being taken in asks to be done.
     pub(super) effects: Vec<Effect>,
     /// The knobs that the session began with.
@@ -172,6 +199,7 @@ impl Model {
             themes: &[],
             course: Course::Running,
             message: None,
+            tour: None,
             effects: Vec::new(),
             // Before the first segment nothing is in force.
             initial: Knobs { load: false, ..knobs },
@@ -193,6 +221,11 @@ impl Model {
     /// What the session is or was recorded to, or is read from, and what was made of it.
     pub fn files(&self) -> &[String] {
         &self.files
+    }
+
+    /// The same, with a tour.
+    pub fn on_tour(self, tour: Option<Tour>) -> Self {
+        Self { tour, ..self }
     }
 
     /// The same, drawn on a screen that has these themes to choose from.

@@ -54,7 +54,10 @@ pub enum Msg {
 /// Takes one message in.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
-        Msg::Key(key) => on_key(model, key),
+        Msg::Key(key) => {
+            model.take_over_tour();
+            on_key(model, key);
+        }
         Msg::Mouse(mouse) => {
             model.message = None;
             model.on_mouse(mouse);
@@ -67,6 +70,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Delivery(delivery) => {
             on_delivery(model, &delivery);
             model.hand(&delivery);
+            if let Some(key) = model.key_of_tour() {
+                on_key(model, key);
+            }
         }
         Msg::Columns(columns) => {
             let columns = columns.max(1);
@@ -79,6 +85,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.look_closer();
         }
     }
+    model.follow_tour();
     std::mem::take(&mut model.effects)
 }
 

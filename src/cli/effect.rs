@@ -1,11 +1,11 @@
 //! Which option has an effect in which mode. One without any is an error: whoever gives it counts on it.
 //!
 //! ```text
-//!                screen  lines   plan, verify  latency  history  dist  intrinsic
-//! -h -p -u -a …    ×       ×           ×           ×        ×       ×
-//! -c -P --rate …   ×    with load      ×
-//! --theme …        ×
-//! -i               ×                               ×        ×       ×
+//!                screen  tour   lines   plan, verify  latency  history  dist  intrinsic
+//! -h -p -u -a …    ×              ×           ×           ×        ×       ×
+//! -c -P --rate …   ×           with load      ×
+//! --theme …        ×      ×
+//! -i               ×      ×                               ×        ×       ×
 //! ```
 
 use std::fmt;
@@ -19,6 +19,8 @@ use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Screen,
+    /// The screen on a server of our own, under a load of our own.
+    Tour,
     /// Lines because stdout is no terminal: what is for the screen may stand there, in an alias or a script.
     Piped,
     Headless,
@@ -36,6 +38,7 @@ impl Mode {
             _ if line.session.verify => Self::Verify,
             Some(mode) => Self::Oneshot(mode),
             None if line.session.headless => Self::Headless,
+            None if line.session.tour => Self::Tour,
             None if has_terminal => Self::Screen,
             None => Self::Piped,
         }
@@ -55,6 +58,7 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Screen => f.write_str("on the screen"),
+            Self::Tour => f.write_str("with --tour"),
             Self::Piped => f.write_str("without a screen"),
             Self::Headless => f.write_str("with --headless"),
             Self::Plan => f.write_str("with --plan"),
@@ -90,11 +94,12 @@ enum Place {
 impl Place {
     fn includes(self, mode: Mode) -> bool {
         match self {
-            Self::Server => !matches!(mode, Mode::Oneshot(redis_cli::Mode::IntrinsicLatency(_))),
-            Self::Session | Self::Load => !mode.is_oneshot(),
-            Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions(),
+            Self::Server => !matches!(mode, Mode::Oneshot(redis_cli::Mode::IntrinsicLatency(_)) | Mode::Tour),
+            Self::Session => !mode.is_oneshot(),
+            Self::Load => !mode.is_oneshot() && mode != Mode::Tour,
+            Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions() && mode != Mode::Tour,
             Self::Lines => matches!(mode, Mode::Piped | Mode::Headless),
-            Self::Look => matches!(mode, Mode::Screen | Mode::Piped),
+            Self::Look => matches!(mode, Mode::Screen | Mode::Tour | Mode::Piped),
             Self::Windows => mode != Mode::Headless && !mode.is_about_sessions(),
             Self::Oneshot => mode.is_oneshot(),
             Self::Form => !mode.is_about_sessions(),

@@ -141,6 +141,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let options = tui::Options {
         experiment: None,
+        tour: None,
         theme: args.look.theme(),
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),

@@ -38,6 +38,11 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     if is_headless && !line.experiment.is_given() && !line.load.no_load {
         line.session.end_after_a_pass(&line.load)?;
     }
+    if line.session.tour && !has_terminal {
+        return Err(
+            UsageError::of("--tour plays on a terminal, and the output is none; start it in one").into()
+        );
+    }
     let shows = shows(&line, is_headless)?;
     let gate = Gate::of(&line.session.fail_if, line.session.base.as_deref())?;
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
@@ -75,7 +80,12 @@ fn shows(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageError> {
     match (is_headless, line.session.json) {
         (true, true) => Ok(Shows::Lines(Form::Json)),
         (true, false) => Ok(Shows::Lines(Form::Lines)),
-        (false, false) => Ok(Shows::Screen(Screen { theme: look.theme(), mouse: look.mouse(), timeline })),
+        (false, false) => Ok(Shows::Screen(Screen {
+            theme: look.theme(),
+            mouse: look.mouse(),
+            timeline,
+            plays_tour: line.session.tour,
+        })),
         (false, true) => {
             Err(UsageError::of("--json is for --headless and the one-shot modes, not for the screen"))
         }

@@ -73,6 +73,9 @@ pub struct SessionArgs {
     /// file, and end; writes nothing. Exit code 3 where one is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
+    /// Play the five-minute tour of the screen on the built-in server, until you press a key
+    #[arg(long, conflicts_with_all = ["headless", "json", "plan", "verify"])]
+    pub tour: bool,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,

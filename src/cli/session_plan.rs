@@ -55,6 +55,7 @@ pub(super) fn session_plan(
     Ok(SessionPlan {
         commission,
         is_named: target_args.is_given(),
+        wants_own: session.tour,
         loads_own: !load.no_load,
         settings: Vec::new(),
         words,

@@ -35,6 +35,9 @@ pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
     let length = commission.plan.length;
     let longest = length.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
     let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
+    if plan.wants_own {
+        return built_in(&target);
+    }
     let mut unreachable = None;
     for (node, target) in (0..).zip(commission.targets()) {
         match reach(target, limit).map_err(|error| if commission.redacts { error.redacted() } else { error })

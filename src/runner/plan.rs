@@ -47,6 +47,8 @@ pub struct SessionPlan {
     pub commission: Commission,
     /// Whether its target was named; where it was not and nothing listens there, a server of our own is started.
     pub is_named: bool,
+    /// Whether a server of our own is started whatever listens there.
+    pub wants_own: bool,
     /// Whether such a server is put under load though no option asks for it.
     pub loads_own: bool,
     /// What an experiment will put in force, as far as that is known.

@@ -86,6 +86,11 @@ impl Running {
         Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics })
     }
 
+    /// Whether it goes to the built-in server.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.destination.built_in.is_some()
+    }
+
     /// Hands what it delivers to `listeners` until it is over, and waits for its end.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use super::{
     running::Running,
 };
 use crate::{
+    app::Tour,
     experiment::Experiment,
     print::{Said, printer::Form, summary, words::StreamText, ycsb_summary},
     session::{Order, Timeline, TimelineOptions},
@@ -46,8 +47,10 @@ pub struct Screen {
     pub theme: Theme,
     /// Whether it listens to the mouse.
     pub mouse: bool,
-    /// What its timeline is told.
+    /// The options of its timeline.
     pub timeline: TimelineOptions,
+    /// Whether the tour plays by itself.
+    pub plays_tour: bool,
 }
 
 impl Plan for SessionRun {
@@ -83,6 +86,11 @@ fn on_screen(
     has_ycsb: bool,
     session: &mut Running,
 ) -> Result<(), Failure> {
+    let tour = match experiment {
+        _ if screen.plays_tour => Some(Tour::that_plays()),
+        None if session.is_built_in() => Some(Tour::of_hints()),
+        _ => None,
+    };
     let options = tui::Options {
         theme: screen.theme,
         knobs: session.knobs.clone(),
@@ -91,6 +99,7 @@ fn on_screen(
         program: session.program.clone(),
         mouse: screen.mouse,
         experiment,
+        tour,
         kept: session.kept.take(),
     };
     let stops = signals(&Signal::STOPS).context("cannot take signals")?;

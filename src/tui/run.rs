@@ -24,7 +24,9 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, update},
+    app::{
+        Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, Tour, update,
+    },
     experiment::Experiment,
     knobs::Knobs,
     session::{Kept, Timeline, TimelineOptions},
@@ -52,6 +54,8 @@ pub struct Options {
     pub mouse: bool,
     /// What turns the knobs from the beginning.
     pub experiment: Option<Box<dyn Experiment>>,
+    /// The tour, on the built-in server.
+    pub tour: Option<Tour>,
     /// The records that exports are made of.
     pub kept: Option<Kept>,
 }
@@ -62,7 +66,11 @@ impl Options {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
             None => Model::new(self.knobs.clone(), self.timeline),
         };
-        model.with_themes(&THEMES).of_program(self.program.clone()).conducting(self.experiment.clone())
+        model
+            .with_themes(&THEMES)
+            .of_program(self.program.clone())
+            .conducting(self.experiment.clone())
+            .on_tour(self.tour.clone())
     }
 }
 
@@ -163,7 +171,10 @@ impl<W: Write, E: Events> Loop<W, E> {
         let mut pace = Pace::begun(Instant::now());
         let mut is_behind = false;
         loop {
-            due = due.max(self.take_records(&mut model, source)?).max(self.take_files(&mut model));
+            if let Some(outcome) = self.take_records(&mut model, source, &mut due)? {
+                return Ok(Finished::of(model, outcome));
+            }
+            due = due.max(self.take_files(&mut model));
             if model.course == Course::Over {
                 return Ok(Finished::of(model, Outcome::Ended));
             }
@@ -260,8 +271,12 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    fn take_records(&mut self, model: &mut Model, source: &mut dyn Source) -> anyhow::Result<Due> {
-        let mut due = Due::Nothing;
+    fn take_records(
+        &mut self,
+        model: &mut Model,
+        source: &mut dyn Source,
+        due: &mut Due,
+    ) -> anyhow::Result<Option<Outcome>> {
         for delivery in source.poll() {
             let asks = matches!(
                 delivery,
@@ -274,12 +289,14 @@ impl<W: Write, E: Events> Loop<W, E> {
                             | Notice::LoadStopped(_)
                     )
             );
-            due = due.max(if asks { Due::Now } else { Due::Data });
+            *due = (*due).max(if asks { Due::Now } else { Due::Data });
             let effects = update(model, Msg::Delivery(delivery));
-            // What a session tells asks it for something at the most.
-            self.carry_out(effects, model, source)?;
+            // A tour may press the key that quits.
+            if let Some(outcome) = self.carry_out(effects, model, source)? {
+                return Ok(Some(outcome));
+            }
         }
-        Ok(due)
+        Ok(None)
     }
 
     /// Tells of the files that are made by now, and copies their paths.

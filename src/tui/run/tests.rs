@@ -74,6 +74,15 @@ impl Frames {
 }
 
 fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Finished>, Frames) {
+    run_on_tour(script(keys), source, signals, None)
+}
+
+fn run_on_tour(
+    events: Script,
+    source: &mut dyn Source,
+    signals: &[Signal],
+    tour: Option<Tour>,
+) -> (anyhow::Result<Finished>, Frames) {
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     let size = || Rect::new(0, 0, 100, 30);
     let mut frames = Frames::default();
@@ -86,12 +95,13 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
         program: Program::default(),
         mouse: true,
         experiment: None,
+        tour,
         kept: None,
     };
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
-    let (events, spots, files) = (script(keys), Spots::default(), Files::of(None));
+    let (spots, files) = (Spots::default(), Files::of(None));
     let finished = Loop { canvas, events, size, options, spots, files }.run(source, &receiver);
     (finished, frames)
 }
@@ -134,4 +144,29 @@ fn signals_and_the_end_of_the_session_end_the_loop() {
 fn a_terminal_that_is_gone_is_an_error_and_no_endless_loop() {
     let (finished, _) = run("", &mut Fake::default(), &[]);
     assert!(finished.unwrap_err().to_string().contains("the terminal is gone"));
+}
+
+/// A session under load that obeys at once, and whose time passes.
+struct Obedient(f64, Knobs);
+
+impl Source for Obedient {
+    fn poll(&mut self) -> Vec<Delivery> {
+        self.0 += 0.5;
+        vec![Delivery::Record(Arc::new(Record::Segment(Segment::new(self.0, 1, self.1.clone()))))]
+    }
+
+    fn order(&mut self, order: Order) {
+        if let Order::SetKnobs(knobs) = order {
+            self.1 = knobs;
+        }
+    }
+}
+
+#[test]
+fn a_tour_that_plays_ends_the_loop() {
+    let mut source = Obedient(0.0, Knobs { load: true, ..Knobs::default() });
+    let events = Script(vec![None; 1000].into());
+    let (finished, _) = run_on_tour(events, &mut source, &[], Some(Tour::that_plays()));
+    assert_eq!(finished.unwrap().outcome, Outcome::Quit);
+    assert_eq!((source.1.clients, source.1.pipeline, source.1.rate), (50, 16, Some(5000)));
 }

@@ -59,6 +59,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if model.course != Course::Running {
         return ("the session has ended; q leaves".to_owned(), Ink::Strong);
     }
+    if let Some(text) = model.tour_text() {
+        return (text.to_owned(), Ink::Strong);
+    }
     if let Some(behind_s) = model.behind_s() {
         let behind = units::elapsed((behind_s * 1e9) as u64);
         return (

@@ -1,0 +1,190 @@
+//! The tour on the built-in server: a line that says what is on the screen and what to press next, until it is pressed.
+//!
+//! `redyno --tour` presses the keys by itself, until a person presses one. Its clock is that of the session.
+
+use super::{Key, KeyCode, Mode, Model, Purpose, Screen, Tour, View};
+
+/// How long a person can read a line before its first key is pressed, in seconds.
+const READING_S: f64 = 9.0;
+/// Between two keys that belong together, in seconds.
+const TYPING_S: f64 = 0.5;
+/// Between two keys that each show something, in seconds.
+const LOOKING_S: f64 = 4.0;
+
+/// One line of the tour.
+struct Step {
+    /// What is on the screen, and what to press.
+    text: &'static str,
+    /// The keys.
+    keys: &'static [KeyCode],
+    /// Whether they were pressed, or something else with the same result.
+    is_done: fn(&Model) -> bool,
+}
+
+const STEPS: [Step; 9] = [
+    Step {
+        text: "This is the throughput and latency of 50 clients. Press → for 100 clients.",
+        keys: &[KeyCode::Right],
+        is_done: |model| model.panel.wanted().clients > model.initial.clients,
+    },
+    Step {
+        text: "Throughput hardly changes, latency doubles: the clients wait. u undoes it.",
+        keys: &[KeyCode::Char('u')],
+        is_done: |model| model.panel.wanted().clients == model.initial.clients,
+    },
+    Step {
+        text: "↓ selects pipeline. Enter 16 Enter keeps 16 requests of each client in flight.",
+        keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('1'), KeyCode::Char('6'), KeyCode::Enter],
+        is_done: |model| model.panel.wanted().pipeline > model.initial.pipeline,
+    },
+    Step {
+        text: "Throughput rises: sockets cost most. ↓ selects rate. Enter 5k Enter sets it.",
+        keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('5'), KeyCode::Char('k'), KeyCode::Enter],
+        is_done: |model| model.panel.wanted().rate.is_some(),
+    },
+    Step {
+        text: "An open loop: latency counts from when a request is due. 2 shows percentiles.",
+        keys: &[KeyCode::Char('2')],
+        is_done: |model| model.screen == Screen::Latency,
+    },
+    Step {
+        text: "Here is the latency of each command and each percentile. 1 returns.",
+        keys: &[KeyCode::Char('1')],
+        is_done: |model| model.screen == Screen::Overview,
+    },
+    Step {
+        text: "ping is what another client sees, wake this machine's delay. Press Space.",
+        keys: &[KeyCode::Char(' ')],
+        is_done: |model| model.view != View::Live,
+    },
+    Step {
+        text: "The view is frozen, the load goes on. w: the worst moment. Space: live again.",
+        keys: &[KeyCode::Char('w'), KeyCode::Char(' ')],
+        is_done: |model| model.view == View::Live,
+    },
+    Step {
+        text: "That was the tour. ? explains the screen and its keys, q quits.",
+        keys: &[KeyCode::Char('q')],
+        is_done: |model| matches!(&model.mode, Mode::Typing(typing) if matches!(typing.purpose, Purpose::Help { .. })),
+    },
+];
+
+impl Model {
+    /// What the tour says now.
+    pub fn tour_text(&self) -> Option<&'static str> {
+        self.tour.as_ref().map(|tour| STEPS[tour.step].text)
+    }
+
+    /// Goes on to the first step that is not done yet; behind the last one the tour is over.
+    pub(super) fn follow_tour(&mut self) {
+        while let Some(tour) = self.tour.take() {
+            let is_done = (STEPS[tour.step].is_done)(self);
+            if !is_done {
+                self.tour = Some(tour);
+                return;
+            }
+            let step = tour.step + 1;
+            let next = Tour { step, key: 0, since_s: self.timeline().now_s(), ..tour };
+            self.tour = Some(next).filter(|_| step < STEPS.len());
+        }
+    }
+
+    /// A person pressed a key: the tour presses none any more.
+    pub(super) fn take_over_tour(&mut self) {
+        if let Some(tour) = &mut self.tour {
+            tour.plays = false;
+        }
+    }
+
+    /// The key that the tour presses now.
+    pub(super) fn key_of_tour(&mut self) -> Option<Key> {
+        let now_s = self.timeline().now_s();
+        let is_under_load = self.in_force().load;
+        let tour = self.tour.as_mut().filter(|tour| tour.plays && is_under_load)?;
+        let code = *STEPS[tour.step].keys.get(tour.key)?;
+        let pause_s = match code {
+            _ if tour.key == 0 => READING_S,
+            KeyCode::Char('0'..='9' | 'k') | KeyCode::Enter => TYPING_S,
+            _ => LOOKING_S,
+        };
+        if now_s < tour.since_s + pause_s {
+            return None;
+        }
+        (tour.key, tour.since_s) = (tour.key + 1, now_s);
+        Some(Key::plain(code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Effect, Msg, Order, update},
+        knobs::Knobs,
+        session::{Delivery, Record, Segment, TimelineOptions},
+    };
+    use std::sync::Arc;
+
+    fn model(tour: Tour) -> Model {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let mut model = Model::new(knobs.clone(), TimelineOptions::default()).on_tour(Some(tour));
+        at(&mut model, 0.0, knobs);
+        model
+    }
+
+    /// A segment begins; what that makes the model ask for.
+    fn at(model: &mut Model, t_s: f64, knobs: Knobs) -> Vec<Effect> {
+        let segment = Record::Segment(Segment::new(t_s, 1, knobs));
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(segment))))
+    }
+
+    fn press(model: &mut Model, code: KeyCode) {
+        update(model, Msg::Key(Key::plain(code)));
+    }
+
+    #[test]
+    fn each_step_is_left_by_the_keys_that_it_names() {
+        let mut model = model(Tour::of_hints());
+        for step in &STEPS[..STEPS.len() - 1] {
+            assert_eq!(model.tour_text(), Some(step.text));
+            step.keys.iter().for_each(|code| press(&mut model, *code));
+        }
+        assert_eq!(model.tour_text(), Some(STEPS[STEPS.len() - 1].text));
+        press(&mut model, KeyCode::Char('?'));
+        assert_eq!(model.tour_text(), None);
+    }
+
+    #[test]
+    fn a_line_fits_the_narrowest_screen_that_has_one() {
+        for step in &STEPS {
+            assert!(step.text.chars().count() <= 78, "{}", step.text);
+        }
+    }
+
+    #[test]
+    fn the_tour_plays_to_its_end_and_quits() {
+        let mut model = model(Tour::that_plays());
+        let (mut t_s, mut orders) = (0.0, 0);
+        loop {
+            t_s += 0.25;
+            let wanted = model.panel.wanted().clone();
+            let effects = at(&mut model, t_s, wanted);
+            orders +=
+                effects.iter().filter(|effect| matches!(effect, Effect::Order(Order::SetKnobs(_)))).count();
+            if effects.contains(&Effect::Quit) {
+                break;
+            }
+            assert!(t_s < 200.0, "it stays at {:?}", model.tour_text());
+        }
+        assert_eq!(orders, 4);
+    }
+
+    #[test]
+    fn a_key_of_a_person_ends_the_playing_and_keeps_the_hints() {
+        let mut model = model(Tour::that_plays());
+        press(&mut model, KeyCode::Down);
+        let wanted = model.panel.wanted().clone();
+        assert_eq!(at(&mut model, 60.0, wanted), []);
+        assert_eq!(model.tour_text(), Some(STEPS[0].text));
+    }
+}
