@@ -158,7 +158,7 @@ fn the_knobs_of_a_recording_cannot_be_turned_and_it_says_so() {
     wait_for_clock(&terminal, "00:02:00");
     for keys in ["l", "\r75\r"] {
         terminal.press(keys);
-        terminal.wait_for_text("this is a recording: its knobs are shown as they were and cannot be turned");
+        terminal.wait_for_text("this is a recording: its knobs cannot be changed");
         assert!(terminal.text().contains("● LOAD"), "{}", terminal.text());
         terminal.press(LEFT);
         terminal.wait_until_gone("this is a recording");

@@ -224,7 +224,7 @@ fn segments_are_compared_and_the_log_is_searched_while_the_load_runs() {
     terminal.press("4");
     terminal.wait_for_text("2 segments");
     terminal.press(&format!("{DOWN}b"));
-    terminal.wait_for_text("segment 1 is the baseline; b again lets it go");
+    terminal.wait_for_text("segment 1 is the baseline; b again unpins it");
     terminal.wait_for_text("ops/s vs 1");
     terminal.press("2");
     terminal.wait_for("the baseline beside the present", |screen| {

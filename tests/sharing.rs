@@ -188,14 +188,14 @@ fn a_recording_is_drawn_without_a_terminal() {
     let said = |word: &str| document.descendants().any(|node| node.text() == Some(word));
     assert!(moves > 2 && said("throughput,") && said("00:00:01"), "{moves}: {drawn}");
     let again = run(&["replay", &recording, "--animate", &moving]).expect_code(1);
-    assert!(again.err.contains("pictures are never overwritten"), "{}", again.err);
+    assert!(again.err.contains("is not overwritten"), "{}", again.err);
     let again = run(&["replay", &recording, "--screenshot", &svg]).expect_code(1);
-    assert!(again.err.contains("pictures are never overwritten"), "{}", again.err);
+    assert!(again.err.contains("is not overwritten"), "{}", again.err);
     for (bad, complaint) in [
         (["--size", "0x0"], "such as 120x36"),
         (["--screen", "foo"], "there are overview, latency"),
         (["--at", "x"], "is not a number of seconds"),
-        (["--at", "999"], "the recording ends after"),
+        (["--at", "999"], "--at 999: give at most "),
     ] {
         let picture = path("other.svg");
         let outcome =

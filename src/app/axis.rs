@@ -6,10 +6,10 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! A young session fills it from the left, a quarter of a second a column. When it is full, columns become a little longer
-//! at a time, so that the whole session stays on it and nothing is drawn anew for a while; where only the last minutes are
-//! wanted, it moves at last. Columns begin at whole multiples of their length, so the picture holds still between: the eye
-//! can rest on it, and a slow line has little to carry.
+//! A young session fills the axis from the left, a quarter of a second a column. When the axis is full, columns grow in small
+//! steps, so that the whole session stays visible and the picture is redrawn seldom. Where only the last minutes are wanted,
+//! the axis finally moves. Columns begin at whole multiples of their length, so the picture stands still between two steps:
+//! it is easy to read, and a slow terminal line has little to transfer.
 //!
 //! The vertical axis of a chart: which values it shows, and when it changes.
 //!
@@ -18,8 +18,8 @@
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! An axis that followed its values would move the picture under the eye. So it stays as it is until something that
-//! should be seen lies beyond it, or until it has become much too long.
+//! An axis that followed its values would move the picture all the time. So it stays as it is until an important value is
+//! beyond it, or until it has become much too long.
 
 use std::cmp::Ordering;
 
@@ -28,17 +28,17 @@ use crate::session::{Timeline, timeline::Window};
 /// Which stretch of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// One past the number of the last column; column 0 begins where the session did.
+    /// The number after that of the last column; column 0 begins at the start of the session.
     pub end: u64,
-    /// How many columns.
+    /// The number of columns.
     pub columns: u16,
-    /// How long each is, in seconds.
+    /// The length of a column, in seconds.
     pub step_s: f64,
 }
 
 impl TimeAxis {
-    /// The axis of `columns` columns of `step_s` seconds that holds `t_s`, in its last column once there are so many since
-    /// `begins_s`.
+    /// The axis of `columns` columns of `step_s` seconds that contains `t_s`: in its last column, once enough columns have passed
+    /// since `begins_s`.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -54,35 +54,34 @@ impl TimeAxis {
         self.end as f64 * self.step_s
     }
 
-    /// How long it is, in seconds.
+    /// The length of the whole axis, in seconds.
     pub fn length_s(&self) -> f64 {
         f64::from(self.columns) * self.step_s
     }
 
-    /// How much of it shows a session that ends at `ends_s`: to when, with how many columns.
+    /// The part of the axis that a session covers which ends at `ends_s`: its end, and its number of columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
     }
 
-    /// What its columns hold of a session that ends at `ends_s`.
+    /// The stretch of a session that its columns show, if the session ends at `ends_s`.
     pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
         let (to_s, shown) = self.until(ends_s);
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
-    /// When `column` begins, which may not have come yet.
+    /// When `column` begins, which may be in the future.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
 
-    /// The column that holds the moment `t_s`; `None` when it is not on the axis. A moment between two belongs to the
-    /// later.
+    /// The column that contains the moment `t_s`; `None` when it is not on the axis. A border belongs to the later column.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
     }
 
-    /// The column that ends with the moment `t_s` or holds it.
+    /// The column that ends at the moment `t_s` or contains it.
     pub fn column_ending(&self, t_s: f64) -> Option<u16> {
         self.of_number(number_ending(t_s, self.step_s))
     }
@@ -93,73 +92,72 @@ impl TimeAxis {
     }
 }
 
-/// The shortest column that a session grows from, a tick.
+/// The shortest column, with which a session begins: a tick.
 const SHORTEST_S: f64 = 0.25;
-/// By so much columns become longer at a time.
+/// The factor by which columns grow at a time.
 const GROWTH: f64 = 1.05;
 
-/// The length of columns that have grown until each is at least `least_s` long, and less than a twentieth more.
+/// The length of columns that have grown until each is at least `least_s` long, and at most a twentieth longer.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// The number of the column that ends with `t_s` or holds it: what ends on a border belongs to the column before.
+/// The number of the column that ends at `t_s` or contains it: a border belongs to the column before.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
 }
 
-/// How values are spread over an axis.
+/// How values are spread over an axis: linear or logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// In equal steps.
+    /// Equal differences are equally far apart.
     #[default]
     Linear,
-    /// In equal factors.
+    /// Equal factors are equally far apart.
     Log,
 }
 
-/// The values from the foot of a chart to its top.
+/// The range of values from the bottom of a chart to its top.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValueAxis {
-    /// The value at the foot; above 0 where the spread is logarithmic.
+    /// The value at the bottom; above 0 on a logarithmic axis.
     pub low: f64,
     /// The value at the top, above `low`.
     pub high: f64,
-    /// How the values between are spread.
+    /// How the values between them are spread.
     pub spread: Spread,
 }
 
-/// A logarithmic axis is a decade long at the least, so that noise does not look like a mountain.
+/// A logarithmic axis covers at least a decade, so that noise does not look large.
 const LEAST_DECADES: f64 = 1.0;
-/// The room below and above what should be seen, in decades.
+/// The margin below and above the important values, in decades.
 const MARGINS: (f64, f64) = (0.05, 0.08);
 /// An axis that has more room than this at either end, in decades, is too long.
 const TOO_LONG: f64 = 0.35;
 
-/// What a linear axis shows.
+/// The values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// A usual value. A tenth of it is to be seen as a step.
+    /// A typical value. A tenth of it should be visible as a step.
     pub usual: f64,
-    /// From the lowest to the highest value of what might be shown, from the most to the least. The last is shown at any
-    /// rate, another one if a tenth can be seen beside it.
+    /// Ranges from lowest to highest value, from the least to the most important. The last one is always shown, another one if
+    /// a tenth of the typical value stays visible.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// A linear axis is at least as long as this share of what is usual, so that noise does not look like a mountain.
+/// A linear axis is at least this share of the typical value long, so that noise does not look large.
 const LEAST_LENGTH: f64 = 0.5;
-/// It is at most this long for the sake of what need not be shown, and one that is there already this long: of 16 dots
-/// a tenth is more than one.
+/// A new linear axis gets at most this long for optional ranges, and an existing one may be this long: a tenth is then
+/// more than one of 16 dots.
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
-/// The room below and above what should be seen, as a share of that.
+/// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
 /// A linear axis that is this many times as long as needed is too long.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {
-    /// The logarithmic axis on which the values from `low` to `high`, all above 0, are seen: `kept` as long as it will
-    /// do, else a new one that fits.
+    /// The logarithmic axis for the values from `low` to `high`, all above 0: `kept` as long as it fits, else a new one.
     pub fn log(kept: Option<Self>, low: f64, high: f64) -> Self {
         kept.filter(|kept| kept.spread == Spread::Log && kept.still_fits(low, high))
             .unwrap_or_else(|| Self::fitting(low, high))
@@ -168,7 +166,7 @@ impl ValueAxis {
     fn fitting(low: f64, high: f64) -> Self {
         let (low, high) = (low.log10() - MARGINS.0, high.log10() + MARGINS.1);
         let missing = (LEAST_DECADES - (high - low)).max(0.0);
-        // Latencies rise further than they fall.
+        // Latencies vary more upwards than downwards.
         let (low, high) = (low - missing / 4.0, high + missing * 3.0 / 4.0);
         Self { low: 10_f64.powf(low), high: 10_f64.powf(high), spread: Spread::Log }
     }
@@ -179,13 +177,12 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
-    /// The linear axis for values of 0 and above on which what is `wanted` is seen: `kept` as long as it will do, else a
-    /// new one that fits.
+    /// The linear axis for values of 0 and above that shows what is `wanted`: `kept` as long as it fits, else a new one.
     pub fn linear(kept: Option<Self>, wanted: &Wanted) -> Option<Self> {
         let usual = wanted.usual.max(f64::MIN_POSITIVE);
         let kept = kept.filter(|kept| kept.spread == Spread::Linear);
         let holds = |kept: &Self, (low, high): (f64, f64)| kept.low <= low && high <= kept.high;
-        // What is on the axis already stays a little longer than it would be taken in: else both would alternate.
+        // The limit for keeping a range is wider than the limit for adding it; otherwise the axis would alternate.
         let most = |range| match kept.filter(|kept| holds(kept, range)) {
             Some(_) => MOST_LENGTH.1 * usual,
             None => MOST_LENGTH.0 * usual,
@@ -209,7 +206,7 @@ impl ValueAxis {
         self.high - self.low
     }
 
-    /// Where `value` stands: 0 is the foot, 1 the top; what is beyond lies below or above.
+    /// The position of `value`: 0 is the bottom, 1 the top; values beyond the axis are below 0 or above 1.
     pub fn share(&self, value: f64) -> f64 {
         match self.spread {
             Spread::Linear => (value - self.low) / (self.high - self.low),
@@ -217,7 +214,7 @@ impl ValueAxis {
         }
     }
 
-    /// The value that stands at `share` of the height.
+    /// The value at `share` of the height.
     pub fn value(&self, share: f64) -> f64 {
         match self.spread {
             Spread::Linear => self.low + (self.high - self.low) * share,
@@ -226,7 +223,7 @@ impl ValueAxis {
     }
 }
 
-/// The value that the share `share` of `values` lies below, in the order of `compare`.
+/// The value below which the share `share` of `values` is, in the order of `compare`.
 pub(super) fn at<T: Copy>(share: f64, mut values: Vec<T>, compare: fn(&T, &T) -> Ordering) -> Option<T> {
     values.sort_unstable_by(compare);
     let last = values.len().checked_sub(1)?;
@@ -321,7 +318,7 @@ mod tests {
         assert_eq!(with_a_dip.low, 0.0);
         assert!(with_a_dip.high > 170.0 && with_a_dip.high < 200.0, "{with_a_dip:?}");
         assert_eq!(linear(None, 160.0, &[(150.0, 600.0), (150.0, 170.0)]), around);
-        // What has to be seen is, however long that is.
+        // A required range is shown, however long it is.
         let long = linear(None, 160.0, &[(0.0, 900.0)]);
         assert!(long.low == 0.0 && long.high > 900.0, "{long:?}");
         let idle = linear(None, 0.0, &[(0.0, 0.0)]);
@@ -333,7 +330,7 @@ mod tests {
         let mut axes = vec![linear(None, 160.0, &[(150.0, 170.0)])];
         for n in 0..200 {
             let noise = 8.0 * f64::from(n).sin();
-            // All is 1.2 times as long as what is usual, more or less.
+            // All values are within 1.2 times the typical one.
             let ranges = [(0.0, 192.0 + noise), (150.0 + noise / 2.0, 170.0)];
             axes.push(linear(axes.last().copied(), 160.0 + noise / 4.0, &ranges));
         }

@@ -1,8 +1,8 @@
-//! How the charts of the Overview are drawn: what they show, and on which vertical axes.
+//! The Overview's charts: what they show, and their vertical axes.
 //!
-//! Which throughput the chart shows: that of one segment closely, and what can be shown of others beside it.
+//! The range of the throughput's chart: one segment in detail, and others if they fit beside it.
 //!
-//! That is the last one in view, or in a frozen view that of the cursor.
+//! That segment is the last one in view, or the one at the cursor of a frozen view.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use super::{
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
-/// What the charts show, and the axes that they had in the last picture.
+/// What the charts show, and their axes in the last picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charts {
-    /// From when latencies count.
+    /// Whether latencies are response or service times.
     pub timed: Timed,
-    /// How the values of the throughput are spread.
+    /// Whether the throughput's axis is linear or logarithmic.
     pub spread: Spread,
     pub(super) latency: Option<ValueAxis>,
     pub(super) throughput: Option<ValueAxis>,
 }
 
-/// This share of all p50 may lie below the axis.
+/// This share of all p50 values may be below the axis.
 const BELOW: f64 = 0.01;
-/// This share of the p99.9 of a segment lies on it.
+/// This share of a segment's p99.9 values is on the axis.
 const MOST: f64 = 0.85;
-/// A segment of fewer columns is told by its p99: what comes with a change of knobs is no part of its tail yet.
+/// A segment with fewer columns counts with its p99, since its p99.9 may be only the effect of the change itself.
 const FEW: usize = 4;
 
 impl Charts {
-    /// The axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9 of each
-    /// segment, so that neither a stall nor a short segment decides alone. None where nothing was measured.
+    /// The axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9 values of each
+    /// segment, so that neither a stall nor a short segment determines it. `None` where nothing was measured.
     pub fn latency_axis(
         &self,
         columns: &[Option<Quantiles>],
@@ -53,7 +53,7 @@ impl Charts {
         Some(ValueAxis::log(self.latency, low.max(1) as f64, high.max(low).max(1) as f64))
     }
 
-    /// The axis for these columns of load, with the cursor at `cursor_s`. None where nothing was measured.
+    /// The axis for these columns of load, with the cursor at `cursor_s`. `None` where nothing was measured.
     pub fn throughput_axis(
         &self,
         columns: &[Option<LoadCell>],
@@ -65,41 +65,41 @@ impl Charts {
         of(self.throughput, self.spread, &segments)
     }
 
-    /// Lets the next picture have axes that fit it, whatever the last one had.
+    /// Lets the next picture choose new axes.
     pub(super) fn refit(&mut self) {
         self.latency = None;
         self.throughput = None;
     }
 }
 
-/// Most of the p99.9 of a segment.
+/// The p99.9 below which most of a segment's are.
 fn tail(columns: &[&Quantiles]) -> Option<u64> {
     let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// `level`, or the highest below it that has enough samples; the maximum where none has.
+/// `level`, or the highest one below it that has enough samples; the maximum if none has.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
 }
 
-/// What the columns of a segment hold, in good replies per second.
+/// The columns of a segment, in good replies per second.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Rates {
     /// The mean of each column.
     means: Vec<f64>,
     /// The slowest and the fastest tick.
     extremes: Option<(f64, f64)>,
-    /// What was asked for.
+    /// The requested rate.
     asked: Option<f64>,
 }
 
-/// This share of the columns of a segment lies below what has to be seen of it, and as many above: neither its first
-/// moments nor a stall decide alone.
+/// This share of a segment's columns may be below the range that must be visible, and as many above it: neither its first
+/// moments nor a stall determine the range.
 const OUTLIERS: f64 = 0.05;
 
-/// What each segment in view did; the last one, or that of the moment `cursor_s` if it is in view, last.
+/// The segments in view; the last one, or the one at `cursor_s` if it is in view, comes last.
 pub(super) fn by_segment(
     columns: &[Option<LoadCell>],
     axis: &TimeAxis,
@@ -122,7 +122,7 @@ pub(super) fn by_segment(
     by_segment.into_values().chain(last).collect()
 }
 
-/// The axis for what `segments` did; `kept` as long as it will do. None where nothing was measured.
+/// The axis for `segments`; `kept` as long as it fits. `None` where nothing was measured.
 pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) -> Option<ValueAxis> {
     let last = segments.last()?;
     let most = |rates: &Rates| {
@@ -135,7 +135,7 @@ pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) ->
     let means = all(&most).map_or(core, |means| around(means, core));
     let extremes = all(&|rates| rates.extremes).map_or(means, |extremes| around(means, extremes));
     if spread == Spread::Log {
-        // A stall to next to nothing would make it very long.
+        // A stall to almost zero would make the logarithmic axis very long.
         let high = all(&asked).map_or(extremes.1, |asked| extremes.1.max(asked.1));
         return Some(ValueAxis::log(kept, means.0.max(1.0), high.max(means.0).max(1.0)));
     }
@@ -155,7 +155,7 @@ pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) ->
     ValueAxis::linear(kept, &Wanted { usual, ranges })
 }
 
-/// The range that holds both.
+/// The range that contains both.
 fn around(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0.min(b.0), a.1.max(b.1))
 }
@@ -170,7 +170,7 @@ mod tests {
         stats::fixture::latency_of,
     };
 
-    /// A column of 20 000 requests that take `median` to nine times as long.
+    /// A column of 20 000 requests that take between `median` and nine times as long.
     fn column(median: u64, max: u64) -> Option<Quantiles> {
         let body = (0..20_000).map(|n| if n % 100 == 0 { median * 9 } else { median });
         Some(Quantiles::of(&latency_of(body.chain([max]))))
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asked_rate_is_seen_where_it_is_near_and_a_stall_down_to_nothing_too() {
+    fn a_requested_rate_is_seen_where_it_is_near_and_a_stall_down_to_nothing_too() {
         let last = Rates { asked: Some(100e3), ..rates(&[88e3; 30], (80e3, 90e3)) };
         assert!(shows(of(None, Spread::Linear, &[last]).unwrap(), 100e3));
         let overloaded = Rates { asked: Some(1e6), ..rates(&[88e3; 30], (80e3, 90e3)) };

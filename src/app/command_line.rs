@@ -3,7 +3,7 @@
 //! ```text
 //! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
 //! ```
-//! What no option says stands behind it, as a comment of the shell. A password is never in it.
+//! Anything that no option can express follows as a shell comment. A password is never included.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     workload::{Workload, presets},
 };
 
-/// A word as a shell reads it.
+/// A word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -25,7 +25,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl Program {
-    /// That of a session which only its recording tells of.
+    /// The beginning for a session that is known only from its recording.
     fn of_recording(server: &ServerIdentity) -> Self {
         let mut words = "redyno".to_owned();
         if !server.built_in {
@@ -46,7 +46,7 @@ impl Program {
     }
 }
 
-/// Knobs as options; `None` where the workload has no name that an option takes.
+/// The knobs as options; `None` if the workload has no name that an option accepts.
 fn options(knobs: &Knobs) -> Option<String> {
     if !knobs.load {
         return Some("--no-load".to_owned());
@@ -87,7 +87,7 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + prefill(known, asked)?)
 }
 
-/// The option that makes the prefill of a `known` workload that of the one that is `asked`.
+/// The option for a prefill, where that of the workload `asked` for differs from the `known` one's.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");
@@ -99,10 +99,10 @@ fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
 }
 
 impl Model {
-    /// The command line that would run the segment that is shown again.
+    /// The command line that would run the shown segment again.
     ///
     /// # Errors
-    /// In words, when there is none.
+    /// A message, if there is no such command line.
     fn command_line(&self) -> Result<String, String> {
         let shown = self.shown();
         let current = shown.segment().ok_or("there is no segment yet")?;
@@ -112,9 +112,8 @@ impl Model {
                 .filter(|_| self.playback.is_some())
         };
         let program = of_recording().unwrap_or_else(|| self.program.clone());
-        let options = options(knobs).ok_or_else(|| {
-            format!("no option of the command line asks for the workload {}", knobs.workload)
-        })?;
+        let options = options(knobs)
+            .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;
         let mut set = Tuned::default();
         let until = self.segments().iter().filter(|s| s.start.segment <= current.start.segment);
         until.for_each(|segment| set.take(&segment.start));
@@ -125,7 +124,7 @@ impl Model {
         Ok(format!("{} {options}{beside}", program.words))
     }
 
-    /// Shows it, and asks for a copy of it on the clipboard.
+    /// Shows the command line, and copies it to the clipboard.
     pub(super) fn copy_command_line(&mut self) {
         match self.command_line() {
             Ok(text) => {
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_told_as_options_with_what_was_set_beside_them() {
+    fn a_segment_is_written_as_options_with_set_parameters_as_a_comment() {
         let program = Program { words: "redyno -p 6380 --db 3".to_owned(), has_password: true };
         let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
         assert_eq!(copied(&mut model), None);
@@ -179,26 +178,26 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_that_an_option_asks_for_is_told_by_it() {
-        let told = |asked: &Workload| workload(asked).unwrap_or_default();
+    fn every_workload_is_written_as_the_option_that_selects_it() {
+        let options = |asked: &Workload| workload(asked).unwrap_or_default();
         for known in presets() {
-            assert_eq!(told(known), format!(" --workload {}", known.name));
+            assert_eq!(options(known), format!(" --workload {}", known.name));
         }
-        assert_eq!(told(&Workload::ratio(3, 7)), " --ratio 3:7");
-        assert_eq!(told(&preset("cache").unwrap().with_read_percent(25)), " --ratio 3:1");
+        assert_eq!(options(&Workload::ratio(3, 7)), " --ratio 3:7");
+        assert_eq!(options(&preset("cache").unwrap().with_read_percent(25)), " --ratio 3:1");
         let filled = preset("get").unwrap().with_prefill().unwrap();
-        assert_eq!(told(&filled), " --workload get --prefill");
-        assert_eq!(told(&filled.without_prefill()), " --workload get");
+        assert_eq!(options(&filled), " --workload get --prefill");
+        assert_eq!(options(&filled.without_prefill()), " --workload get");
         let drawn = |by: &str| preset("get").unwrap().drawn_by(by.parse().unwrap());
-        assert_eq!(told(&drawn("sequential")), " --workload get --distribution sequential");
-        assert_eq!(told(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");
+        assert_eq!(options(&drawn("sequential")), " --workload get --distribution sequential");
+        assert_eq!(options(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");
         let mut other = Workload::clone(&Workload::ratio(1, 1));
         other.operations[0].steps = vec!["GETDEL {key}".to_owned()];
         assert_eq!(workload(&other), None);
     }
 
     #[test]
-    fn a_recording_tells_its_target_and_never_more() {
+    fn a_recordings_command_line_has_its_target_and_nothing_more() {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         for (address, tls, expected) in [
             ("[::1]:7000", Encryption::Unverified, "redyno -h ::1 -p 7000 --tls --insecure --no-load"),

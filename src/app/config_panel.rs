@@ -1,4 +1,4 @@
-//! The parameters of the server beside the knobs: which is selected, and what it is turned to.
+//! The server's parameters in the panel: which one is selected, and how it is changed.
 
 use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Model {
-    /// Whether the server's parameters can be turned at all: not in a recording, and not those of a memcached.
+    /// Whether the server's parameters can be changed at all: not in a recording, and not on memcached.
     pub fn has_parameters(&self) -> bool {
         let status = self.timeline().status();
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
@@ -29,21 +29,21 @@ impl Model {
         Setting { parameter, from: from.to_owned(), to, harm }
     }
 
-    /// Sets a parameter; a person has said yes to that.
+    /// Sets a parameter; the user has agreed to it.
     pub(super) fn set_parameter(&mut self, Setting { parameter, from, to, .. }: Setting) {
         self.interrupt_experiment(Interruption::Turned);
         self.panel.keep(Turned::Config { parameter, from, to: to.clone() });
         self.ask(Order::SetConfig { parameter, to });
     }
 
-    /// Takes the last change back, of a knob or a parameter, or says why it cannot be.
+    /// Undoes the last change of a knob or parameter, or says why that is impossible.
     pub(super) fn undo(&mut self) {
         self.interrupt_experiment(Interruption::Turned);
         match self.panel.undo() {
             Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
             Some(Turned::Config { parameter, from, to }) => {
                 match self.parameter_before(parameter, &from, &to) {
-                    // What may do harm is asked for this way round, too.
+                    // A change back may do harm as well, so it is asked about too.
                     Ok(setting) if setting.harm.is_some() => {
                         self.mode = Mode::Asking(Question::SetConfig(setting));
                     }
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// What sets a parameter back that was set to `to`, unless somebody else has set it since.
+    /// The change that restores a parameter that was set to `to`, unless somebody else has changed it since.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,
@@ -67,16 +67,16 @@ impl Model {
     ) -> Result<Setting, String> {
         let name = parameter.name;
         let mut last = self.segments().iter().rev().filter_map(|segment| segment.start.config.as_ref());
-        // The server has its own way to write a value.
+        // The server may write a value in another form.
         let written = last.find(|set| set.name == name).map_or(to, |set| set.to.as_str());
         match self.value_now(name)? {
-            // The server tells its values once a second, so it may still tell the one before.
+            // The server reports its values once a second, so it may still report the previous one.
             now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
             now => Err(format!("{name} is {} now, which is not what was set here", value_words(now))),
         }
     }
 
-    /// The selected parameter turned by a step.
+    /// The selected parameter, changed by a step.
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
         let from = self.value_now(parameter.name)?;
@@ -86,13 +86,13 @@ impl Model {
         Ok(self.setting_of(parameter, from, to))
     }
 
-    /// The selected parameter as it was typed; `None` for what it is already.
+    /// The typed value for the selected parameter; `None` if it is the present one.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
         let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 
-    /// A parameter as it was typed, also where it is so already.
+    /// The typed value for a parameter, even if it is the present one.
     pub(super) fn parameter_typed(
         &self,
         parameter: &'static Parameter,
@@ -102,7 +102,7 @@ impl Model {
         Ok(self.setting_of(parameter, from, parameter.typed(text)))
     }
 
-    /// Begins to type a value for the selected parameter; of words, to choose one of them.
+    /// Begins to type a value for the selected parameter; if its values are words, opens their list.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         match parameter.values {
@@ -129,7 +129,7 @@ mod tests {
         keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
     }
 
-    fn told(model: &mut Model, policy: &str) {
+    fn report(model: &mut Model, policy: &str) {
         let config = [("maxmemory-policy".to_owned(), policy.to_owned())].into();
         let status = Status { config, ..Status::default() };
         let record = Record::Server(Box::new(Moment::new(model.timeline().now_s(), status)));
@@ -144,7 +144,7 @@ mod tests {
     /// A model in which the policy was set.
     fn set() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        told(&mut model, "noeviction");
+        report(&mut model, "noeviction");
         model.screen = Screen::Server;
         while model.config.selected().name != "maxmemory-policy" {
             model.config.select(Direction::Down);
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn undo_takes_the_last_change_back_whether_a_knob_was_turned_or_a_parameter_set() {
         let mut model = set();
-        told(&mut model, "allkeys-lru");
+        report(&mut model, "allkeys-lru");
         let turned = Knobs { clients: 100, ..Knobs::default() };
         model.put_in_force(Order::SetKnobs(turned));
         press(&mut model, "");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_somebody_else_has_set_since_is_left_alone_and_what_was_refused_is_no_change() {
         let mut model = set();
-        told(&mut model, "volatile-ttl");
+        report(&mut model, "volatile-ttl");
         assert_eq!(press(&mut model, "u"), []);
         let text = "not undone: maxmemory-policy is volatile-ttl now, which is not what was set here";
         assert_eq!(model.message().unwrap().text, text);

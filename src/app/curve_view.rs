@@ -1,4 +1,4 @@
-//! What the Curve screen shows: which knob it lies over, its points, and what an experiment found there.
+//! The Curve screen's content: the knob that it is drawn over, its points, and the result of an experiment.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use crate::{
     experiment::{Curve, Dimension, Drawn, Limit, Pairs, Points},
 };
 
-/// The values at which a search ended, or is now.
+/// The bounds between which a search ended, or is at present.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// The limit, `p99<1ms`.
+    /// The limit, such as `p99<1ms`.
     pub limit: String,
-    /// It holds here.
+    /// The highest value that keeps the limit.
     pub lower: Option<u64>,
-    /// It does not hold here.
+    /// The lowest value that does not.
     pub upper: Option<u64>,
 }
 
@@ -24,12 +24,12 @@ impl Model {
         self.experiment().map_or(Drawn::Segments, |experiment| experiment.drawn())
     }
 
-    /// The pairs to show instead of a curve.
+    /// The pairs of an A/B comparison, to show in place of a curve.
     pub fn pairs_shown(&self) -> Option<Pairs> {
         self.experiment().filter(|_| self.curve_over.is_none())?.pairs()
     }
 
-    /// The curve to show; `None` where nothing was turned.
+    /// The curve to show; `None` if nothing was changed.
     pub fn curve(&self) -> Option<Curve> {
         let dimension = self.curve_dimension()?;
         match self.points(dimension) {
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The values that a curve over this dimension will have points at, as far as that is known.
+    /// The values at which a curve over this dimension will have points, if known.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }
@@ -60,14 +60,14 @@ impl Model {
         self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }
 
-    /// What has the most values in the segments, the first of equals; none where nothing was turned.
+    /// The dimension with the most values in the segments, the first of equals; `None` if nothing was changed.
     fn turned_most(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;
         all.into_iter().find(|(_, values)| *values == most).map(|(dimension, _)| dimension)
     }
 
-    /// What has more than one value in the segments, and how many.
+    /// The dimensions with more than one value in the segments, and the number of values.
     fn dimensions_turned(&self) -> Vec<(Dimension, usize)> {
         let values = |dimension: Dimension| {
             let points = Curve::values_of(dimension, self.segments().iter());
@@ -76,7 +76,7 @@ impl Model {
         Dimension::all().map(values).filter(|(_, values)| *values > 1).collect()
     }
 
-    /// Lays the curve over the next of what was turned.
+    /// Draws the curve over the next dimension that was changed.
     pub(super) fn turn_dimension(&mut self, towards: Direction) {
         let all: Vec<_> = self.dimensions_turned().into_iter().map(|(dimension, _)| dimension).collect();
         let now = self.curve_dimension().and_then(|now| all.iter().position(|known| *known == now));
@@ -87,7 +87,7 @@ impl Model {
         self.curve_over = all.get(next).copied();
     }
 
-    /// The limit that is looked for over this dimension, or was last.
+    /// The limit of the present or last search over this dimension.
     pub fn curve_limit(&self, dimension: Dimension) -> Option<Limit> {
         match self.points(dimension) {
             Some(points) => points.limit.cloned(),
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// The bounds of a search over this dimension: of that which runs, or of the last one in the session.
+    /// The bounds of a search over this dimension: the running one, or the last one of the session.
     pub fn curve_bounds(&self, dimension: Dimension) -> Option<Bounds> {
         if let Drawn::Bounds(bounds) = self.drawn()
             && bounds.dimension == dimension

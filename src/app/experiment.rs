@@ -1,8 +1,8 @@
-//! The experiment that runs, or ran last: begun in words, handed all that comes, stopped by a key or by a turned knob.
+//! The current or last experiment: typed by the user, fed with all deliveries, ended by a key or by a change of a knob.
 //!
 //! ```text
-//!  words ─► Asked ─► a question, if it sets parameters ─► begun ─► each delivery: its orders are the screen's
-//!                                                              └─► over: its answer stands until it is put away
+//!  text ─► Asked ─► a question, if it sets parameters ─► begun ─► each delivery: its orders go to the session
+//!                                                              └─► over: its result is shown until it is closed
 //! ```
 
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::{
 };
 
 impl Model {
-    /// The same with an experiment that begins with the first record.
+    /// The same with an experiment, which begins with the first record.
     pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
         let before = self.panel.wanted().clone();
         self.experiment = experiment.map(|experiment| Begun { experiment, before });
         self
     }
 
-    /// The experiment that runs; when it is over, until its answer is put away.
+    /// The running experiment; after its end, until its result is closed.
     pub fn experiment(&self) -> Option<&dyn Experiment> {
         self.experiment.as_ref().map(|begun| &*begun.experiment)
     }
 
-    /// Begins an experiment, or asks first, or says why that cannot be.
+    /// Begins an experiment, or asks first, or says why that is impossible.
     pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
             return self.say(Tone::Warning, "an experiment runs; c stops it");
@@ -39,7 +39,7 @@ impl Model {
         }
     }
 
-    /// Begins the script of this file, likewise.
+    /// Begins the script in this file, or says why that is impossible.
     pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
         let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
         let asked = text.and_then(|text| {
@@ -51,13 +51,13 @@ impl Model {
         }
     }
 
-    /// What has to be asked before it, if anything has.
+    /// The question to ask before the experiment, if one is needed.
     fn question_of(&self, asked: &ExperimentSpec) -> Option<String> {
         let set = asked.parameters();
         set.first().map(|(parameter, to)| {
             let to = value_words(to);
             format!(
-                "CONFIG SET {} {to} and back, again and again, for everybody who uses this server. Do it?",
+                "CONFIG SET {} {to} and back, many times. This affects everybody who uses this server. Begin?",
                 parameter.name
             )
         })
@@ -66,22 +66,22 @@ impl Model {
     pub(super) fn begin_experiment(&mut self, asked: ExperimentSpec) {
         let mut experiment = asked.begin();
         let now_s = self.timeline().now_s();
-        // It has to know what holds, as if it had listened from the beginning.
+        // The experiment must know the present segment, as if it had been fed from the beginning.
         let present = self.timeline().segments().current().map(|segment| segment.start.clone());
-        let told = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
-        let orders = told.map_or_else(Vec::new, |told| experiment.take(&Delivery::Record(Arc::new(told))));
-        // The next picture is about what it is about by itself.
+        let begin = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
+        let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
+        // The next curve is over the experiment's own dimension.
         self.curve_over = None;
         self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
         self.carry_on(orders);
     }
 
-    /// Hands the experiment what was delivered, as long as it goes on.
+    /// Passes a delivery to the experiment, while it runs.
     pub(super) fn hand(&mut self, delivery: &Delivery) {
         self.conduct(|experiment| experiment.take(delivery));
     }
 
-    /// Stops the experiment; when it is over already, puts its answer away.
+    /// Stops the experiment; if it is over already, closes its result.
     pub(super) fn stop_experiment(&mut self) {
         if self.experiment().is_some_and(Experiment::is_over) {
             self.experiment = None;
@@ -91,16 +91,16 @@ impl Model {
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted().clone() } == begun.before;
         let knobs = if is_back { "as before it" } else { "as it left them" };
-        let told = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
-        self.say(Tone::Info, told);
+        let text = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
+        self.say(Tone::Info, text);
     }
 
-    /// Ends the experiment, if one runs, because of what a person did.
+    /// Ends the experiment, if one runs, because of a user's action.
     pub(super) fn interrupt_experiment(&mut self, why: Interruption) {
         self.conduct(|experiment| experiment.interrupt(why));
     }
 
-    /// Lets it do something, as long as it goes on.
+    /// Calls the experiment, while it runs.
     fn conduct(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
         let Some(begun) = self.experiment.as_mut().filter(|begun| !begun.experiment.is_over()) else {
             return;
@@ -109,7 +109,7 @@ impl Model {
         self.carry_on(orders);
     }
 
-    /// Carries out what the experiment wants. At its end that is said, and its turns can be undone as one.
+    /// Carries out what the experiment asks for. At its end, a message says so, and its changes can be undone together.
     fn carry_on(&mut self, orders: Vec<Order>) {
         for order in orders {
             if let Order::SetKnobs(knobs) = &order {
@@ -143,7 +143,7 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// At a screen, a session of a server that answers 10 000 requests a second, each in 400 µs.
+    /// A model fed by a simulated server that answers 10 000 requests a second, each in 400 µs.
     struct Session {
         model: Model,
         knobs: Knobs,
@@ -168,10 +168,10 @@ mod tests {
             self.segment += 1;
             self.knobs = knobs.clone();
             let (t_s, segment) = (self.now_s(), self.segment);
-            self.tell(Record::Segment(Segment::new(t_s, segment, knobs)));
+            self.feed(Record::Segment(Segment::new(t_s, segment, knobs)));
         }
 
-        fn tell(&mut self, record: Record) {
+        fn feed(&mut self, record: Record) {
             let effects = update(&mut self.model, Msg::Delivery(Delivery::Record(Arc::new(record))));
             self.obey(effects);
         }
@@ -212,7 +212,7 @@ mod tests {
                     response,
                     ..Interval::default()
                 };
-                self.tell(Record::Interval(Box::new(interval)));
+                self.feed(Record::Interval(Box::new(interval)));
             }
         }
 
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_runs_to_its_end_and_its_answer_stands_until_it_is_put_away() {
+    fn a_typed_experiment_runs_to_its_end_and_its_result_is_shown_until_it_is_closed() {
         let mut session = Session::begun();
         session.press(":find p99<1ms\n");
         assert!(session.is_running() && session.knobs.load, "{}", session.said());
@@ -326,10 +326,7 @@ mod tests {
         let Mode::Asking(Question::Experiment { question, .. }) = &session.model.mode else {
             panic!("not asked")
         };
-        assert!(
-            question.starts_with("CONFIG SET appendfsync always and back, again and again"),
-            "{question}"
-        );
+        assert!(question.starts_with("CONFIG SET appendfsync always and back, many times"), "{question}");
         session.press("n");
         assert!(session.model.experiment().is_none());
         session.press(":ab config appendfsync always\ny");

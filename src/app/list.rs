@@ -1,13 +1,13 @@
-//! Moving through the rows of a list: with ends, or round them.
+//! Moving through the rows of a list: to its ends, or around them.
 
 use super::Direction;
 
-/// `by` rows further than `at` in a list of `len` rows, no further than to its ends.
+/// `by` rows after `at` in a list of `len` rows, at most to its ends.
 pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// The one after `at` of `len`, which is at least 1, or the one before it, round the ends.
+/// The item after `at` of `len`, which is at least 1, or the one before it; wraps around.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }

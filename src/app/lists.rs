@@ -1,4 +1,4 @@
-//! What keys do to what is shown: which screen and pane, which row, which moment.
+//! Keys that change the view: which screen and pane, which row, which moment.
 
 use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone, list::moved};
 
@@ -9,7 +9,7 @@ impl Model {
         self.maximised = None;
     }
 
-    /// Does what an action is about that changes nothing but the look; others are none of its.
+    /// Carries out an action that changes only the view; ignores others.
     pub(super) fn look(&mut self, action: Action) {
         match action {
             Action::Show(screen) => self.show(screen),
@@ -59,7 +59,7 @@ impl Model {
         }
     }
 
-    /// Lists them from so many places further on, no further than to the last.
+    /// Scrolls the list of operations by this many rows, at most to the last.
     pub(super) fn scroll_operations(&mut self, rows: i16) {
         let all = self.shown().segment().map_or(0, |segment| segment.total.commands.len());
         self.first_operation = moved(self.first_operation, rows, all);

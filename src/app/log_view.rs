@@ -1,4 +1,4 @@
-//! The log: what happened, in time order; which line is selected, what is looked for.
+//! The log: events in time order; which line is selected, and what is searched for.
 
 use super::{
     Direction, Entry, LogKind, LogLine, Model, Purpose, Tone,
@@ -8,17 +8,17 @@ use super::{
 use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
 
 impl Model {
-    /// What is looked for in the log, in lower case, as far as it has been typed; may be empty.
+    /// The text that is searched for in the log, in lower case, as far as it has been typed; may be empty.
     pub fn needle(&self) -> String {
         let typed = self.entry(Purpose::Search).map(Entry::text);
         typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
     }
 
-    /// The lines of the log, oldest first, as it is narrowed. All of the session up to the moment at which the view was
-    /// frozen, also of the time after the cursor.
+    /// The lines of the log, oldest first, after its filter: the whole session up to the moment at which the view was frozen,
+    /// including the time after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
-        let until_s = self.track().told_until_s();
+        let until_s = self.track().shown_until_s();
         let marks = self.timeline().marks().filter(|mark| mark.t_s <= until_s);
         lines.extend(marks.map(|mark| LogLine::new(mark.t_s, LogKind::Mark, "mark", mark.text.as_str())));
         lines.extend(self.segment_lines());
@@ -31,7 +31,7 @@ impl Model {
 
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
         let errors = self.track().errors();
-        let until_s = self.track().told_until_s();
+        let until_s = self.track().shown_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
         for event in self.timeline().events().filter(|event| event.t_s <= until_s) {
@@ -47,7 +47,7 @@ impl Model {
                 },
             });
         }
-        // Of those without a first message no more is known than when they were last counted.
+        // Errors without a first message have only their last count.
         lines.extend(unseen.into_iter().map(|error| error_line(error.1.last_s as f64, error)));
         lines
     }
@@ -61,13 +61,13 @@ impl Model {
         })
     }
 
-    /// The place of the selected one among `lines`; `None` when there is none.
+    /// The position of the selected line among `lines`; `None` if there is no line.
     pub fn selected_line(&self, lines: usize) -> Option<usize> {
         let last = lines.checked_sub(1)?;
         Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
     }
 
-    /// Moves the selection by so many lines; at the newest it follows again.
+    /// Moves the selection by this many lines; at the newest line, new lines are followed again.
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
         let Some(at) = self.selected_line(lines) else { return };
@@ -78,14 +78,14 @@ impl Model {
         self.log_view.selected = Some(at).filter(|at| at + 1 < lines);
     }
 
-    /// Narrows the log to the next kind.
+    /// Switches to the next filter.
     pub(super) fn turn_filter(&mut self, direction: Direction) {
         let view = &mut self.log_view;
         view.filter = turned(view.filter, direction, FILTERS.len());
         view.selected = None;
     }
 
-    /// Takes the search that was typed, and goes to the first hit from the selected line on.
+    /// Takes the typed text, and goes to the first match from the selected line on.
     pub(super) fn take_search(&mut self, typed: String) {
         self.log_view.needle = typed;
         if !self.log_view.needle.is_empty() {
@@ -93,7 +93,7 @@ impl Model {
         }
     }
 
-    /// Goes to the next hit, down or up, round the ends.
+    /// Goes to the next match, down or up; wraps around at the ends.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
             self.say(Tone::Info, "no search yet; / begins one");
@@ -109,7 +109,7 @@ impl Model {
         let n = lines.len();
         let place =
             |by: usize| if direction == Direction::Down { (from + by) % n } else { (from + n - by) % n };
-        // The line itself comes last: it may be the only hit.
+        // The line itself comes last: it may be the only match.
         let found = (skipped..=n).map(place).find(|at| !lines[*at].hits(&needle).is_empty());
         match found {
             Some(at) => self.put_line(at, n),
@@ -117,15 +117,15 @@ impl Model {
         }
     }
 
-    /// Puts the time cursor to the selected line.
+    /// Moves the time cursor to the selected line.
     pub(super) fn go_to_line(&mut self) {
         let lines = self.log_lines();
         let Some(at) = self.selected_line(lines.len()) else { return };
         let t_s = lines[at].t_s;
-        // What moves with the cursor must not move the line away.
+        // Charts move with the cursor, but the selected line must stay where it is.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
-        self.say(Tone::Info, "the cursor stands there; 1 shows the Overview at that moment");
+        self.say(Tone::Info, "the cursor is at that moment; 1 shows it on the Overview");
     }
 }
 

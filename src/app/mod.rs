@@ -1,11 +1,11 @@
-//! The screen's state: what is shown, what was asked for, what a key means. Pure: no ratatui, no I/O, no clock.
+//! The screen's state: what is shown, what was requested, what a key does. Pure: no ratatui, no I/O, no clock.
 //!
 //! ```text
 //!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source
 //!   keys   ────────────────────►           │
 //!                                          └─► Model ─► tui draws it
 //! ```
-//! A live engine and a replayed file are both a [`Source`], so no screen can tell them apart.
+//! A live engine and a replayed file are both a [`Source`], and screens cannot distinguish them.
 
 mod axis;
 mod charts;

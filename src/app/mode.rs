@@ -1,81 +1,81 @@
-//! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
+//! What receives the keys: the screen, a question, an entry (also in the help). One of them at a time.
 //!
-//! A short text being typed: one for all that is typed on the screen.
+//! A short text that is being typed, for all entries of the screen.
 
 use super::{Context, Setting};
 use crate::experiment::ExperimentSpec;
 
-/// What takes the keys.
+/// What receives the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Mode {
     /// The screen.
     #[default]
     Screen,
-    /// A question that waits for yes or no; no is the default.
+    /// A question that waits for yes or no; the default is no.
     Asking(Question),
-    /// Something that is typed.
+    /// A text that is being typed.
     Typing(Typing),
-    /// A command line, for a person to take.
+    /// A command line, shown for copying.
     CommandLine(String),
 }
 
-/// What is asked before it is done.
+/// A question before something is done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
-    /// May we write to this server? In words.
+    /// Whether we may write to this server; the reason as text.
     FirstWrite(String),
-    /// May this parameter of the server be set?
+    /// Whether this parameter of the server may be set.
     SetConfig(Setting),
-    /// An experiment that sets parameters of the server.
+    /// Whether to begin an experiment that sets parameters of the server.
     Experiment {
-        /// What it does, in words.
+        /// What it does, as text.
         question: String,
         /// The experiment.
         asked: ExperimentSpec,
     },
-    /// A change that may do harm: what could happen, in words.
+    /// Whether to make a change that may do harm; what could happen, as text.
     Danger(String),
 }
 
-/// Something that is typed.
+/// A text that is being typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typing {
-    /// What for.
+    /// What it is for.
     pub purpose: Purpose,
     /// As typed so far.
     pub entry: Entry,
 }
 
-/// What something is typed for.
+/// What a text is typed for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Purpose {
     /// A value for the selected knob.
     Knob,
     /// A value for the selected parameter of the server.
     Parameter,
-    /// What is looked for in the log.
+    /// The search in the log.
     Search,
-    /// What a note on the time axis says.
+    /// The text of a mark on the time axis.
     Mark {
-        /// The moment that it is about, in seconds of the session.
+        /// The moment of the mark, in seconds of the session.
         t_s: f64,
     },
-    /// A command of the palette, by its name.
+    /// A command in the palette, by its name.
     Command {
-        /// Which of the offers is chosen, the best being 0.
+        /// Which offer is selected, the best being 0.
         chosen: usize,
     },
-    /// What is looked for in the help.
+    /// The search in the help.
     Help {
         /// Lines above the first one shown.
         scroll: u16,
     },
-    /// How many seconds the intrinsic probe shall run.
+    /// The length of an intrinsic run, in seconds.
     Intrinsic,
 }
 
 impl Mode {
-    /// The parts of the key table that hold in it before all others; `None` on the screen, which has its own.
+    /// The parts of the key table that apply to this entry before all others; `None` on the screen, which has its own.
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
         match self {
             Self::Screen => None,
@@ -103,8 +103,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// In characters: save points, `3600 1 300 100 60 10000`, are the longest value that makes sense; more than a
-    /// sentence does not stand in a line.
+    /// In characters: the longest value in use is a list of save points, `3600 1 300 100 60 10000`; more than a sentence does
+    /// not fit in a line.
     fn longest(self) -> usize {
         match self {
             Self::Quantity => 24,
@@ -120,7 +120,7 @@ impl Kind {
     }
 }
 
-/// A short text being typed, with a caret between two of its characters.
+/// A short text that is being typed, with a caret between two of its characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     before: String,
@@ -134,7 +134,7 @@ impl Entry {
         Self::of(text, Kind::Quantity)
     }
 
-    /// An entry for words that begins with `text`.
+    /// An entry for text that begins with `text`.
     pub fn sentence(text: &str) -> Self {
         Self::of(text, Kind::Sentence)
     }
@@ -145,17 +145,17 @@ impl Entry {
         entry
     }
 
-    /// What was typed.
+    /// The text so far.
     pub fn text(&self) -> String {
         format!("{}{}", self.before, self.after)
     }
 
-    /// What stands before and behind the caret.
+    /// The text before and after the caret.
     pub fn around_caret(&self) -> (&str, &str) {
         (&self.before, &self.after)
     }
 
-    /// Puts a character in at the caret, if it may be there and there is room.
+    /// Inserts a character at the caret, if it is allowed and there is room.
     pub(super) fn insert(&mut self, c: char) {
         let length = self.before.chars().count() + self.after.chars().count();
         if length < self.kind.longest() && self.kind.takes(c) {
@@ -163,7 +163,7 @@ impl Entry {
         }
     }
 
-    /// Puts a text in: what would break the line becomes a blank.
+    /// Inserts a text: line breaks and other control characters become blanks.
     pub(super) fn paste(&mut self, text: &str) {
         text.trim().chars().for_each(|c| self.insert(if c.is_whitespace() { ' ' } else { c }));
     }
@@ -173,14 +173,14 @@ impl Entry {
         self.before.pop();
     }
 
-    /// Removes the character behind it.
+    /// Removes the character after the caret.
     pub(super) fn delete(&mut self) {
         if !self.after.is_empty() {
             self.after.remove(0);
         }
     }
 
-    /// Moves the caret by so many characters, no further than to the ends.
+    /// Moves the caret by this many characters, at most to the ends.
     pub(super) fn move_caret(&mut self, by: i16) {
         for _ in 0..by.unsigned_abs() {
             if by < 0 {

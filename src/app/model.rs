@@ -1,4 +1,4 @@
-//! Everything the screen shows.
+//! The model: all state of the screen.
 
 use std::collections::BTreeMap;
 
@@ -13,62 +13,62 @@ use crate::{
     session::{Record, Timeline, TimelineOptions},
 };
 
-/// What the load does, or is about to do.
+/// What the load does now, or will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadState {
-    /// It runs as wanted.
+    /// It is on.
     On,
-    /// It is off, as wanted.
+    /// It is off.
     Off,
-    /// A change is on its way.
+    /// A change was sent to the session.
     Settling,
-    /// A change waits for the answer to a question.
+    /// A change waits for the user's answer to a question.
     Asking,
     /// A change waits for the target to answer.
     Waiting,
 }
 
-/// Whether a session goes on.
+/// Whether a session continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// Records come.
+    /// More records come.
     Running,
-    /// No more come, and the screen stays.
+    /// No more records come; the screen stays.
     Ended,
-    /// No more come, and the screen goes.
+    /// No more records come; the screen closes.
     Over,
 }
 
-/// How a message is meant.
+/// The tone of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// It went well, or is worth knowing.
+    /// Success, or information.
     Info,
     /// Something needs attention.
     Warning,
 }
 
-/// A line for the person at the screen, until the next key or for a few seconds.
+/// A message to the user, shown until the next key or for a few seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// What to say.
+    /// The text.
     pub text: String,
-    /// How it is meant.
+    /// Its tone.
     pub tone: Tone,
-    /// When it was said, in seconds of the session.
+    /// When it was shown first, in seconds of the session.
     pub since_s: f64,
 }
 
-/// More nodes than a person can watch beside each other have no track: a recording may tell of any number.
+/// The largest number of tracks, since a person cannot watch more nodes at once; a recording may have any number.
 const MOST_TRACKS: usize = 16;
-/// How long a message stands, in seconds of the session.
+/// How long a message is shown, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
 /// An experiment that was begun.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
     pub(super) experiment: Box<dyn Experiment>,
-    /// The knobs before it.
+    /// The knobs before the experiment.
     pub(super) before: Knobs,
 }
 
@@ -97,81 +97,81 @@ impl Tour {
     }
 }
 
-/// What all command lines of a session begin with.
+/// The common beginning of all command lines of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
-    /// The program with its target, and what else is the same in all segments.
+    /// The program with its target and all options that are the same in all segments.
     pub words: String,
-    /// Whether the server wants a password.
+    /// Whether the server needs a password.
     pub has_password: bool,
 }
 
-/// Columns that are assumed until the screen has reported its own.
+/// The number of columns until the screen has reported its own.
 const USUAL_COLUMNS: u16 = 60;
 
-/// Everything the screen shows.
+/// The model: all state of the screen.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// What is shown, one beside the other; figures and tables are of the first, which is always there.
+    /// The tracks that are shown beside each other; figures and tables are of the first, which always exists.
     pub(super) tracks: Vec<Track>,
-    /// Which moment of them is shown.
+    /// Which moment is shown.
     pub view: View,
-    /// How long a stretch of them.
+    /// How long a stretch of time is shown.
     pub zoom: Zoom,
-    /// How many columns the charts of the screen have.
+    /// How many columns the screen's charts have.
     pub columns: u16,
-    /// What the charts show, and on which axes.
+    /// What the charts show, and their axes.
     pub charts: Charts,
-    /// The recording that this is, unless it is live.
+    /// How the recording is played; `None` for a live session.
     pub playback: Option<Playback>,
-    /// Which screen.
+    /// The current screen.
     pub screen: Screen,
-    /// The pane of it that has all of its body; `None` shows all of them.
+    /// The pane that fills the screen; `None` shows all panes.
     pub maximised: Option<Pane>,
     /// Which stretch the Latency screen shows.
     pub stretch: Lookback,
-    /// From which place on it lists the operations.
+    /// The first operation in its list that is visible.
     pub first_operation: usize,
     /// The table of the segments.
     pub segment_table: SegmentTable,
     /// The log.
     pub log_view: LogView,
-    /// What the curve lies over; while nothing was chosen, what an experiment is about, or what was turned most.
+    /// The dimension of the curve; until one is selected, that of an experiment, or what was changed most.
     pub(super) curve_over: Option<Dimension>,
-    /// The knobs.
+    /// The panel of the knobs.
     pub panel: Panel,
-    /// The parameters of the server.
+    /// The panel of the server's parameters.
     pub config: ConfigPanel,
-    /// The experiment that runs or ran last.
+    /// The running experiment, or the last one.
     pub(super) experiment: Option<Begun>,
-    /// What takes the keys.
+    /// What receives the keys.
     pub mode: Mode,
-    /// Whether the gentle intrinsic probe was turned on.
+    /// Whether the gentle intrinsic probe is on.
     pub gentle_intrinsic: bool,
-    /// The recording under way.
+    /// The recording in progress.
     pub recording: Option<RecordingState>,
     /// How often each offer of the palette was carried out.
     pub(super) used: BTreeMap<String, u32>,
-    /// What the session was begun by.
+    /// The command line that began the session.
     pub(super) program: Program,
-    /// What it is recorded to, or read from, and what was made of it.
+    /// The files of the session: its recording, and what was made of it.
     files: Vec<String>,
-    /// The names of the themes that the screen can be drawn in.
+    /// The names of the available themes.
     pub themes: &'static [&'static str],
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
     /// The tour, until it is over.
     pub(super) tour: Option<Tour>,
-    /// What the message that is being taken in asks to be done.
+    /// The effects requested while the present message is handled.
     pub(super) effects: Vec<Effect>,
-    /// The knobs that the session began with.
+    /// The knobs at the start of the session.
     pub(super) initial: Knobs,
     options: TimelineOptions,
 }
 
 impl Model {
-    /// The state before the first record. `knobs` are what the source starts with.
+    /// The state before the first record. `knobs` are those of the source at the start.
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
@@ -201,24 +201,24 @@ impl Model {
             message: None,
             tour: None,
             effects: Vec::new(),
-            // Before the first segment nothing is in force.
+            // Before the first segment no setting is in force.
             initial: Knobs { load: false, ..knobs },
             options,
         }
     }
 
-    /// The state before the first record of a recording, which is shown as a whole.
+    /// The state before the first record of a recording, which is shown as a whole at first.
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
         let files = vec![playback.file.clone()];
         Self { playback: Some(playback), zoom: Zoom::Whole, files, ..Self::new(Knobs::default(), options) }
     }
 
-    /// The same, begun by this program.
+    /// The same, with the command line that began the session.
     pub fn of_program(self, program: Program) -> Self {
         Self { program, ..self }
     }
 
-    /// What the session is or was recorded to, or is read from, and what was made of it.
+    /// The same, with the files of the session.
     pub fn files(&self) -> &[String] {
         &self.files
     }
@@ -228,42 +228,42 @@ impl Model {
         Self { tour, ..self }
     }
 
-    /// The same, drawn on a screen that has these themes to choose from.
+    /// The same, with these themes to choose from.
     pub fn with_themes(self, themes: &'static [&'static str]) -> Self {
         Self { themes, ..self }
     }
 
-    /// The same with these tracks beside each other, if there is one at least.
+    /// The same with these tracks, if there is at least one.
     pub fn showing(self, tracks: Vec<Track>) -> Self {
         if tracks.is_empty() { self } else { Self { tracks, ..self } }
     }
 
-    /// The tracks beside each other, the one that figures and tables are of first.
+    /// The tracks; figures and tables are of the first.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
-    /// The track that figures and tables are of.
+    /// The track of figures and tables.
     pub fn track(&self) -> &Track {
         &self.tracks[0]
     }
 
-    /// Its session so far.
+    /// The first track's session so far.
     pub fn timeline(&self) -> &Timeline {
         self.track().timeline()
     }
 
-    /// The same, when the screen is gone.
+    /// The same, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
         self.tracks.swap_remove(0).into_timeline()
     }
 
-    /// Whether the target answers now.
+    /// Whether the target answers at present.
     pub fn reachability(&self) -> &Reachability {
         &self.track().reachability
     }
 
-    /// Takes a record of the session in: each track what is of its node. The first of another node begins its
+    /// Takes a record of the session: each track takes those of its node. The first record of a further node begins a new
     /// track.
     pub(super) fn push(&mut self, record: &Record) {
         let next = self.tracks.len();
@@ -277,8 +277,8 @@ impl Model {
         }
     }
 
-    /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before
-    /// the first those that the source starts with.
+    /// The knobs in force: those of the current segment; in a recording, of the segment shown; before the first segment, those
+    /// of the source at the start.
     pub fn in_force(&self) -> &Knobs {
         let segments = self.timeline().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
@@ -288,7 +288,7 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
-    /// What the load does, or is about to do.
+    /// What the load does now, or will do.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());
         match self.track().reachability {
@@ -307,7 +307,7 @@ impl Model {
         }
     }
 
-    /// Whether the target answered at the moment that is shown.
+    /// Whether the target answered at the moment shown.
     pub fn reachability_shown(&self) -> Reachability {
         if self.view == View::Live && self.playback.is_none() {
             return self.track().reachability.clone();
@@ -318,8 +318,7 @@ impl Model {
         }
     }
 
-    /// What is wrong, or limits the result, the most pressing first: now, in a frozen view and in a recording over the segment
-    /// shown as a whole.
+    /// The findings, the most important first: at present; in a frozen view and in a recording, over the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
         if self.view == View::Live && self.playback.is_none() {
             return self.track().findings.now();
@@ -329,9 +328,9 @@ impl Model {
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
     }
 
-    /// The message to show now.
+    /// The message to show at present.
     pub fn message(&self) -> Option<&Message> {
-        // In a recording the time of the session says nothing about how long a message has stood.
+        // In a recording, the session's time does not show how long a message has been visible.
         let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
@@ -340,19 +339,19 @@ impl Model {
         self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
     }
 
-    /// Remembers a file of the session for its summary.
+    /// Adds a file of the session to those that its summary lists.
     pub(super) fn add_file(&mut self, file: String) {
         if !self.files.contains(&file) {
             self.files.push(file);
         }
     }
 
-    /// Asks for something to be done.
+    /// Requests an effect.
     pub(super) fn ask(&mut self, effect: impl Into<Effect>) {
         self.effects.push(effect.into());
     }
 
-    /// What is being typed for this purpose.
+    /// The text that is being typed for this purpose.
     pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
         match &self.mode {
             Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
@@ -360,12 +359,12 @@ impl Model {
         }
     }
 
-    /// Begins to type.
+    /// Begins an entry.
     pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: Entry) {
         self.mode = Mode::Typing(Typing { purpose, entry });
     }
 
-    /// Changes what is being typed, after which the best offer of the palette is chosen, and the help begins at its top.
+    /// Changes the entry; then the palette selects its best offer, and the help scrolls to its top.
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
         if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();

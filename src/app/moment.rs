@@ -1,4 +1,4 @@
-//! Which moment of a session is shown, and how long a stretch of time around or before it.
+//! Which moment of a session is shown, and how long a stretch of time.
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -6,36 +6,36 @@ pub enum View {
     /// The latest.
     #[default]
     Live,
-    /// A moment of the past. The measurement goes on.
+    /// A moment of the past. The measurement continues.
     Frozen {
-        /// The moment that figures and tables show, in seconds of the session.
+        /// The moment of figures and tables, in seconds of the session.
         cursor_s: f64,
         /// Where the axis ends.
         to_s: f64,
     },
 }
 
-/// How long a stretch the axis shows; never more than the session is long.
+/// How long a stretch the axis shows; at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
-    /// The last minutes, so that what a knob does is seen soon: columns of two seconds, or so many that it is more than
-    /// a minute. A younger session is shown as a whole.
+    /// The last minutes, so that the effect of a knob is visible soon: columns of two seconds, longer ones if the view would
+    /// be shorter than a minute. A younger session is shown as a whole.
     #[default]
     Lately,
-    /// Columns of one of the usual lengths.
+    /// Columns of a common length.
     Step(usize),
     /// The whole session.
     Whole,
 }
 
-/// A stretch before the moment that is shown, never over a segment border.
+/// A stretch before the moment shown, within one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lookback {
     /// The last second.
     Now,
     /// The last 60 s.
     Minute,
-    /// All of the segment.
+    /// The whole segment.
     #[default]
     Segment,
 }

@@ -1,4 +1,4 @@
-//! What happened, as the Overview names it: a kind, a word for the event lane, a sentence for the cursor.
+//! Events as the Overview shows them: a kind, a word for the lane of events, a sentence for the cursor.
 
 use crate::{
     diagnose::Cause,
@@ -8,7 +8,7 @@ use crate::{
     units,
 };
 
-/// What kind of thing happened, the most pressing first: where room is short, the others give way.
+/// The kinds of events, the most important first: where room is short, the others are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A connection, a worker or the server was lost.
@@ -21,33 +21,33 @@ pub enum Kind {
     Error,
     /// An entry of the slow log.
     Slow,
-    /// The server forked, or a child of it saves.
+    /// The server forked, or its child process saves.
     Fork,
-    /// The server evicts keys or turns connections away.
+    /// The server evicts keys or refuses connections.
     Eviction,
-    /// What was lost is back.
+    /// A recovery.
     Back,
     /// New knobs.
     Segment,
-    /// Whatever else the session tells.
+    /// Any other event of the session.
     Other,
 }
 
-/// Something that happened at one moment.
+/// An event at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Occurrence {
     /// When, in seconds of the session.
     pub t_s: f64,
-    /// What kind of thing.
+    /// Its kind.
     pub kind: Kind,
     /// One or two words: `slow 14.2 ms`.
     pub word: String,
-    /// All that is known: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
+    /// The full text: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
 }
 
 impl Occurrence {
-    /// What an event says.
+    /// From an event of the session.
     pub fn event(event: &Event) -> Self {
         let name = event.what.name();
         let sentence = match event.what.to_string() {
@@ -67,7 +67,7 @@ impl Occurrence {
         }
     }
 
-    /// A stall of `ns` nanoseconds that was over at `t_s`, and its cause, if one is known.
+    /// A stall of `ns` nanoseconds that ended at `t_s`, and its cause, if known.
     pub fn stall(t_s: f64, ns: u64, cause: Option<Cause>) -> Self {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
@@ -75,7 +75,7 @@ impl Occurrence {
         Self { t_s, kind: Kind::Stall, word, sentence }
     }
 
-    /// The beginnings of the segments but the first, by what was turned.
+    /// The beginnings of all segments except the first, with what changed.
     pub fn segments(reading: &Reading) -> Vec<Self> {
         let segments: Vec<_> = reading.known_segments().iter().map(|segment| &segment.start).collect();
         let begin = |pair: &[&Segment]| {
@@ -87,7 +87,7 @@ impl Occurrence {
     }
 }
 
-/// What was turned when `now` followed on `before`: knobs, or a parameter of the server.
+/// What changed from `before` to `now`: knobs, or a parameter of the server.
 pub fn turned(before: &Segment, now: &Segment) -> String {
     match &now.config {
         Some(config) => format!("{} {}", config.name, config.to),
@@ -95,7 +95,7 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
     }
 }
 
-/// By the name.
+/// The kind of an event, by its name.
 fn kind(what: &EventKind) -> Kind {
     match what.name() {
         _ if what.is_recovery() => Kind::Back,
@@ -122,7 +122,7 @@ fn word(what: &EventKind) -> String {
 mod tests {
     use super::*;
 
-    fn told(what: EventKind) -> (Kind, String) {
+    fn shown(what: EventKind) -> (Kind, String) {
         let Occurrence { kind, word, .. } = Occurrence::event(&Event::new(1.0, what));
         (kind, word)
     }
@@ -131,12 +131,12 @@ mod tests {
     fn an_event_has_a_kind_and_a_short_word() {
         let named = |kind, word: &str| (kind, word.to_owned());
         let slow = EventKind::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
-        assert_eq!(told(slow), named(Kind::Slow, "slow 14.2 ms"));
-        assert_eq!(told(EventKind::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
+        assert_eq!(shown(slow), named(Kind::Slow, "slow 14.2 ms"));
+        assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
         let message = "OOM command not allowed".to_owned();
         let error = EventKind::FirstError { error: "OOM".to_owned(), message };
-        assert_eq!(told(error), named(Kind::Error, "OOM"));
-        assert_eq!(told(EventKind::Reachable), named(Kind::Back, "reachable"));
-        assert_eq!(told(EventKind::Forked { held_us: None }), named(Kind::Fork, "fork"));
+        assert_eq!(shown(error), named(Kind::Error, "OOM"));
+        assert_eq!(shown(EventKind::Reachable), named(Kind::Back, "reachable"));
+        assert_eq!(shown(EventKind::Forked { held_us: None }), named(Kind::Fork, "fork"));
     }
 }

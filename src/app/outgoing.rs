@@ -1,5 +1,5 @@
-//! What can leave the screen for a file: the figures of the session or of one segment, in a form that other tools read, or a
-//! report for people; and pictures of the screen.
+//! Files that the screen can write: figures of the session or of a segment in another tool's format, a report for people, and
+//! pictures of the screen.
 
 use std::fmt;
 
@@ -8,37 +8,37 @@ use crate::{
     report,
 };
 
-/// A file that is wanted.
+/// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// In which form.
+    /// Its form.
     pub form: Form,
-    /// Of which segment alone; `None` is the whole session.
+    /// The segment; `None` for the whole session.
     pub segment: Option<u32>,
-    /// Where to.
+    /// The file's name.
     pub to: Destination,
 }
 
-/// What a file is made of records.
+/// The forms that are made from records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Figures; of tables with what a row is of.
+    /// An export; for tables with the kind of its rows.
     Figures(Format, Rows),
     /// A report.
     Report(report::Form),
 }
 
-/// The file.
+/// The name of a file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// A new one in the working directory that is called so, and by the present second.
+    /// A new file in the working directory with this name and the present time.
     Fresh(String),
-    /// The one that a person named, which is not there yet.
+    /// The file that the user named, which must not exist.
     Named(String),
 }
 
 impl Form {
-    /// All of them, those with rows once for each kind of these.
+    /// All forms; tables once for each kind of rows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
         let reports = [report::Form::Html, report::Form::Markdown].map(Self::Report);
@@ -46,7 +46,7 @@ impl Form {
         Format::ALL.into_iter().flat_map(figures).chain(reports)
     }
 
-    /// What the names of its files end in.
+    /// The extension of its file.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Figures(format, _) => format.extension(),
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub(super) fn about(self) -> String {
         match self {
             Self::Figures(format, rows) if format.has_rows() => {
@@ -94,18 +94,18 @@ impl fmt::Display for Outgoing {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where.
+    /// Its path.
     pub path: String,
-    /// What to say about it.
-    pub told: String,
+    /// The message about it.
+    pub message: String,
 }
 
-/// A form of a picture of the screen.
+/// The form of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
-    /// A drawing that any browser shows.
+    /// SVG, for any browser.
     Svg,
-    /// The characters alone.
+    /// Plain text.
     Text,
 }
 

@@ -1,4 +1,4 @@
-//! The knobs and the parameters of the server as a person wants them: which is selected, what to undo.
+//! The knobs and the server's parameters as the user wants them: which one is selected, and what can be undone.
 
 use super::{Direction, Knob, TurnError, list::turned};
 use crate::{
@@ -12,26 +12,26 @@ const UNDO_DEPTH: usize = 100;
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Turned {
-    /// Of a knob; the settings before it.
+    /// Of a knob: the settings before it.
     Knobs(Knobs),
     /// Of a parameter of the server.
     Config {
-        /// Which.
+        /// The parameter.
         parameter: &'static Parameter,
         /// Its value before.
         from: String,
-        /// Its value since.
+        /// Its value after the change.
         to: String,
     },
 }
 
-/// The knobs as a person wants them.
+/// The knobs as the user wants them.
 #[derive(Debug, Clone)]
 pub struct Panel {
     wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
-    /// What was wanted one after the other, and of which no segment has come yet; or never will, where changes became one.
+    /// The wanted settings in order whose segments have not begun yet. Some never do, because changes may be joined.
     awaited: Vec<Knobs>,
 }
 
@@ -41,35 +41,35 @@ impl Panel {
         Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new(), awaited: Vec::new() }
     }
 
-    /// The knobs as wanted; what is in force is the timeline's current segment.
+    /// The knobs as wanted; those in force are in the timeline's current segment.
     pub fn wanted(&self) -> &Knobs {
         &self.wanted
     }
 
-    /// The knobs that there are, in their order.
+    /// The available knobs, in their order.
     pub fn knobs(&self) -> Vec<Knob> {
         Knob::of(&self.wanted)
     }
 
-    /// The knob that arrows turn: the first where that which was selected is no more.
+    /// The knob that the arrows change: the selected one, or the first if that has disappeared.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
 
-    /// Selects the next knob in `direction`, round the ends.
+    /// Selects the next knob in `direction`; wraps around.
     pub(super) fn select(&mut self, direction: Direction) {
         let knobs = self.knobs();
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
-        // Up the panel is towards its first knob.
+        // Up in the panel is towards the first knob.
         self.selected = knobs[turned(now, direction.reversed(), knobs.len())];
     }
 
-    /// The knobs with the selected one turned a step.
+    /// The knobs with the selected one changed by a step.
     pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// The knobs with what was typed for the selected one, if that changes them.
+    /// The knobs with the typed value for the selected one, if that is a change.
     pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
         if text.is_empty() {
             return Ok(None);
@@ -78,12 +78,12 @@ impl Panel {
         Ok((typed != self.wanted).then_some(typed))
     }
 
-    /// Turns the load on or off, which undo leaves alone.
+    /// Switches the load on or off; undo does not affect this.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Takes the last change back, of a knob at once; `None` when there is none.
+    /// Undoes the last change, and sets the knob at once; `None` when there is none.
     pub(super) fn undo(&mut self) -> Option<Turned> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -95,7 +95,7 @@ impl Panel {
         })
     }
 
-    /// Keeps a change, so that it can be undone.
+    /// Remembers a change, so that it can be undone.
     pub(super) fn keep(&mut self, turned: Turned) {
         if self.undo.len() == UNDO_DEPTH {
             self.undo.remove(0);
@@ -103,7 +103,7 @@ impl Panel {
         self.undo.push(turned);
     }
 
-    /// Forgets the last change of this parameter to this value: it was not made.
+    /// Forgets the last change of this parameter to this value, because it was not made.
     pub(super) fn forget(&mut self, name: &str, value: &str) {
         let is_it = |turned: &Turned| matches!(turned, Turned::Config { parameter, to, .. } if parameter.name == name && to == value);
         if let Some(at) = self.undo.iter().rposition(is_it) {
@@ -111,20 +111,20 @@ impl Panel {
         }
     }
 
-    /// Takes over what is in force without a change of ours: a replay, or another hand at the knobs.
+    /// Takes over settings that the user did not make here: those of a replay, or of an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();
     }
 
-    /// Takes over what is in force: the last change was not made.
+    /// Takes over the settings in force, because the last change was not made.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
         self.follow(in_force);
     }
 
-    /// Takes over a change that can be undone, but for the switch of the load.
+    /// Takes over a change that can be undone, except the switch of the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             self.keep(Turned::Knobs(self.wanted.clone()));
@@ -140,8 +140,8 @@ impl Panel {
         knobs
     }
 
-    /// Takes a segment that begins with `knobs`. Whether a change of ours that it comes from was followed by another, whose
-    /// segment is still to come.
+    /// Handles a segment that begins with `knobs`. Returns whether it belongs to an earlier change here, and the segment of a
+    /// later change is still to come.
     pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
         let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
         self.awaited.drain(..=at);
@@ -149,32 +149,32 @@ impl Panel {
     }
 }
 
-/// A parameter that a person wants to set, before and after the question.
+/// A change of a parameter that the user wants, before and after the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Which.
+    /// The parameter.
     pub parameter: &'static Parameter,
-    /// Its value as the server reported it last.
+    /// Its last value reported by the server.
     pub from: String,
-    /// The value that is wanted.
+    /// The wanted value.
     pub to: String,
-    /// What that will do at once, if it does harm.
+    /// The immediate harm that it may do, if any.
     pub harm: Option<String>,
 }
 
-/// Which parameter is selected.
+/// The panel of the server's parameters.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigPanel {
     selected: usize,
 }
 
 impl ConfigPanel {
-    /// The parameter that the arrows turn.
+    /// The parameter that the arrows change.
     pub fn selected(&self) -> &'static Parameter {
         &PARAMETERS[self.selected]
     }
 
-    /// Selects the next parameter in `direction`, round the ends.
+    /// Selects the next parameter in `direction`; wraps around.
     pub(super) fn select(&mut self, direction: Direction) {
         self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }

@@ -1,31 +1,31 @@
-//! A recording that is played: whether time runs in it, and how fast.
+//! A recording being played: whether it plays, and how fast.
 
 use crate::session::timeline::Reread;
 
-/// How fast a recording plays, in seconds of it per second.
+/// The speeds of playing, in seconds of the recording per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
-/// A recording that is played.
+/// A recording being played.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Playback {
-    /// The name of its file.
+    /// The name of the file.
     pub file: String,
-    /// Whether time runs.
+    /// Whether it plays.
     pub is_playing: bool,
-    /// How much of it has been read, 0 to 1; `None` when all has been.
+    /// The share of the file that has been read, 0 to 1; `None` when all has been.
     pub read: Option<f64>,
     pub(super) closer: Closer,
     speed: usize,
 }
 
 impl Playback {
-    /// A recording of which nothing has been read yet.
+    /// A recording whose reading begins.
     pub fn new(file: String) -> Self {
         Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
     }
 
-    /// A recording that has been read and plays: all of its `length_s` seconds at the lowest speed that takes at most
-    /// `most_s`, or else at the highest.
+    /// A recording that was read completely and plays: its `length_s` seconds at the lowest speed that takes at most `most_s`,
+    /// or at the highest speed.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
@@ -43,13 +43,13 @@ impl Playback {
     }
 }
 
-/// What has become of reading again.
+/// The state of reading a stretch again.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Closer {
-    /// Nothing was asked for yet.
+    /// No stretch was requested yet.
     #[default]
     Unasked,
-    /// This was asked for last; whether it is there yet, the timelines know.
+    /// This stretch was requested last; the timelines know whether it has arrived.
     Asked(Reread),
     /// The recording cannot be read again.
     Impossible,

@@ -1,20 +1,20 @@
-//! The way of a change from a hand to the session, which asks before it does harm, and back.
+//! How a change gets from a person to the session, which asks first where it may do harm, and back.
 
 use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
 
 impl Model {
-    /// Wants `knobs` to hold; the session asks first where they may do harm.
+    /// Asks the session to set `knobs`; the session asks first where they may do harm.
     pub(super) fn propose(&mut self, knobs: Knobs) {
         self.put_in_force(Order::SetKnobs(knobs));
     }
 
-    /// Asks for what a file says, or tells what is wrong with it.
+    /// Asks the session to set the workload of a file, or says what is wrong with the file.
     pub(super) fn propose_workload(&mut self, chosen: Result<Chosen, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
                 return Err(format!(
-                    "{portion} is of a dataset's record, which is given at the start: --dataset"
+                    "{portion} comes from a dataset, which can only be given at the start: quit, and run redyno with --dataset FILE"
                 ));
             }
             self.panel.wanted().asking(&chosen).map_err(|error| error.to_string())
@@ -25,19 +25,22 @@ impl Model {
         }
     }
 
-    /// Puts the knobs of an order in force.
+    /// Sets the knobs of an order.
     pub(super) fn put_in_force(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
             self.panel.want(knobs.clone());
         }
         if let Order::Prefill(Knobs { load: false, .. }) = order {
-            self.say(Tone::Info, "the keys are made when the load goes on, before anything is measured");
+            self.say(
+                Tone::Info,
+                "the keys are made when the load is switched on, before anything is measured",
+            );
         }
         self.ask(order);
     }
 
-    /// Proposes what was turned or typed, or says why it cannot be.
+    /// Asks the session for the change that was turned or typed, or says why it is invalid.
     pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
             Ok(Some(knobs)) => self.propose(knobs),
@@ -46,11 +49,11 @@ impl Model {
         }
     }
 
-    /// Leaves the knobs as they are in force: a person has said no to what was proposed.
+    /// Keeps the knobs in force: a person has answered no.
     pub(super) fn take_proposal_back(&mut self) {
         let in_force = self.in_force().clone();
         self.panel.take_back(in_force);
-        self.interrupt_experiment(Interruption::Refused("a setting of it was not allowed".to_owned()));
+        self.interrupt_experiment(Interruption::Refused("you did not allow one of its settings".to_owned()));
         self.say(Tone::Info, "nothing was changed");
         self.ask(Order::AllowWrites(false));
     }

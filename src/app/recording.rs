@@ -1,8 +1,8 @@
-//! What can be done in a recording: it is played, and where it is shown closer than its timeline knows it, read again there.
+//! Playing a recording, and reading a part of it again where the view is finer than the timeline's resolution.
 //!
 //! ```text
-//!   columns finer than the cells ─► Order::Refine ─► the recording, off the screen's thread
-//!   the same, fine               ◄─ Delivery::Stretch ◄─┘    until then the coarse view stays
+//!   columns finer than the cells ─► Order::Refine ─► the recording, on another thread
+//!   the same, fine               ◄─ Delivery::Stretch ◄─┘    until then the coarse view is shown
 //! ```
 
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use super::{Model, Order, Tone, playback::Closer};
 use crate::session::timeline::{Excerpt, Reread};
 
-/// Figures at the cursor are of so much before it.
+/// Figures at the cursor cover this long a stretch before it.
 const MINUTE_S: f64 = 60.0;
-/// This share of the axis is read beyond each of its ends, so that the cursor may go on.
+/// This share of the axis is read beyond each of its ends, so that the cursor can move on.
 const BEYOND: f64 = 0.5;
-/// So near to the end of what was read the next is asked for.
+/// The next stretch is requested when the view is this close to the end of the last one.
 const NEAR: f64 = 0.25;
 
 impl Model {
-    /// Asks for the stretch that is shown, where its columns are finer than what is known of it.
+    /// Requests the shown stretch, if its columns are finer than the timeline's resolution.
     pub(super) fn look_closer(&mut self) {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
         let closer = closer.closer;
@@ -39,7 +39,7 @@ impl Model {
         self.ask(Order::Refine(asked));
     }
 
-    /// Shows what was read again, unless the view has moved on to what is still being read.
+    /// Shows a stretch that was read again, unless the view has moved to one that is still being read.
     pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
         let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
@@ -55,8 +55,8 @@ impl Model {
         }
     }
 
-    /// The stretch that is shown, with what figures at the cursor need, and this share of it on both sides, as far as
-    /// the session goes.
+    /// The stretch that is shown, with the time before it that figures at the cursor need, and this share of it on both sides,
+    /// within the session.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;
@@ -65,7 +65,7 @@ impl Model {
 }
 
 impl Model {
-    /// Lets time run, or stops it. At the end it begins again from the start.
+    /// Starts or pauses playing. At the end, playing starts again from the beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
             let reading = "the recording is still being read; it can be played when that is done";
@@ -81,7 +81,7 @@ impl Model {
         self.play_on();
     }
 
-    /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
+    /// Continues playing from the cursor at the present speed, after a seek or a change of speed.
     pub(super) fn play_on(&mut self) {
         if let Some(playback) = self.playback.as_ref().filter(|playback| playback.is_playing) {
             let (from_s, speed) = (self.cursor_s().unwrap_or_default(), playback.speed());
@@ -95,7 +95,7 @@ impl Model {
         self.play_on();
     }
 
-    /// Time has run to `t_s`.
+    /// Playing has reached `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
         let now_s = self.timeline().now_s();
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
@@ -103,7 +103,7 @@ impl Model {
         self.put_cursor(t_s);
     }
 
-    /// The panel shows the knobs that held at the cursor of a recording.
+    /// The panel shows the knobs at the cursor of a recording.
     pub(super) fn follow_recording(&mut self) {
         if self.playback.is_some() {
             let in_force = self.in_force().clone();
@@ -126,7 +126,7 @@ mod tests {
         Record::Interval(Box::new(own))
     }
 
-    /// An hour that has been read, on 120 columns.
+    /// A recording of an hour that has been read, on 120 columns.
     fn model() -> Model {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         (1..=3600).for_each(|s| model.push(&interval(s)));
@@ -134,7 +134,7 @@ mod tests {
         model
     }
 
-    /// What the next picture asks for.
+    /// The requests of the next picture.
     fn asked(model: &mut Model) -> Vec<Reread> {
         let effects = update(model, Msg::Columns(120));
         let refine = |effect| match effect {
@@ -150,7 +150,7 @@ mod tests {
         Msg::Delivery(Delivery::Stretch(Arc::new(stretch)))
     }
 
-    /// The throughput of each second that is shown, as far as seconds are told apart.
+    /// The throughput of each second shown, as far as the resolution allows.
     fn shows_seconds(model: &Model) -> bool {
         let axis = model.axis(120);
         let load = axis.window(model.timeline(), model.ends_s()).load();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_on_finds_the_next_stretch_read_before_it_is_shown() {
+    fn the_next_stretch_is_read_before_the_cursor_reaches_it() {
         let mut model = zoomed();
         let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
         update(&mut model, read(first));

@@ -1,4 +1,4 @@
-//! The table of the segments: what it is sorted by, which row is selected, which segment is the baseline.
+//! The table of the segments: its sort order, the selected row, and the baseline.
 
 use super::{Model, Tone, landmark::inside_s, list::moved};
 use crate::session::timeline::SegmentTotal;
@@ -11,24 +11,24 @@ impl Model {
         rows
     }
 
-    /// The number of the segment that is selected in the table; while none was chosen, that of the one shown.
+    /// The number of the selected segment; until one is selected, the number of the segment shown.
     pub fn selected_segment(&self) -> Option<u32> {
         let chosen = self.segment_table.selected;
         let listed = chosen.filter(|number| self.segments().numbered(*number).is_some());
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
-    /// The number of the segment that others are compared with.
+    /// The number of the baseline, the segment with which others are compared.
     pub fn baseline_number(&self) -> Option<u32> {
         self.segment_table.baseline
     }
 
-    /// The segment that others are compared with; `None` when none is pinned, or it is no longer listed.
+    /// The baseline segment; `None` when none is pinned, or it is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }
 
-    /// Moves the selection by so many rows, no further than to the ends.
+    /// Moves the selection by this many rows, at most to the ends.
     pub(super) fn select_segment(&mut self, rows: i16) {
         let selected = self.selected_segment();
         let listed = self.segment_rows();
@@ -37,7 +37,7 @@ impl Model {
         self.segment_table.selected = listed.get(at).map(|segment| segment.start.segment);
     }
 
-    /// Pins the selected segment as the baseline, or lets it go.
+    /// Pins the selected segment as the baseline, or unpins it.
     pub(super) fn pin_baseline(&mut self) {
         let selected = self.selected_segment();
         let table = &mut self.segment_table;
@@ -49,12 +49,12 @@ impl Model {
         table.baseline = selected;
         let text = selected.map_or_else(
             || "there is no segment yet".to_owned(),
-            |number| format!("segment {number} is the baseline; b again lets it go"),
+            |number| format!("segment {number} is the baseline; b again unpins it"),
         );
         self.say(Tone::Info, text);
     }
 
-    /// Puts the cursor into the selected segment.
+    /// Moves the cursor into the selected segment.
     pub(super) fn go_to_segment(&mut self) {
         let known_s = self.known_s();
         let selected = self.selected_segment().and_then(|number| self.segments().numbered(number));
@@ -62,7 +62,7 @@ impl Model {
             return;
         };
         self.put_cursor(at_s);
-        self.say(Tone::Info, format!("the cursor stands in segment {number}; 1 shows the Overview there"));
+        self.say(Tone::Info, format!("the cursor is in segment {number}; 1 shows it on the Overview"));
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_by_any_column_and_what_was_not_measured_stands_last() {
+    fn rows_are_sorted_by_any_column_and_what_was_not_measured_is_last() {
         let mut model = model();
         assert_eq!(numbers(&model), [4, 3, 2, 1]);
         while model.segment_table.sorted_by() != figures::OPS_PER_S {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_pinned_and_let_go_and_enter_goes_to_the_segment() {
+    fn a_baseline_is_pinned_and_unpinned_and_enter_goes_to_the_segment() {
         let mut model = model();
         model.select_segment(2);
         model.pin_baseline();

@@ -1,4 +1,4 @@
-//! Keeping and passing on what is seen: marks, recordings, reports, exports.
+//! Keeping and sharing what is shown: marks, recordings, reports, exports.
 
 use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     session::{Mark, file_name},
 };
 
-/// What a recording says to whoever wants to add to it.
+/// The answer of a recording to an attempt to add to it.
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
 
 impl Model {
-    /// Asks for the text of a mark at this moment.
+    /// Begins the entry for the text of a mark at this moment.
     pub(super) fn begin_mark(&mut self) {
         if self.playback.is_some() {
             return self.say(Tone::Warning, NOT_LIVE);
@@ -22,13 +22,13 @@ impl Model {
     pub(super) fn set_mark(&mut self, text: &str, t_s: f64) {
         let text = text.trim().to_owned();
         if text.is_empty() {
-            return self.say(Tone::Info, "no text, no mark");
+            return self.say(Tone::Info, "no mark was set, since there was no text");
         }
         self.say(Tone::Info, format!("marked: {text}"));
         self.ask(Order::Mark(Mark { t_s, text }));
     }
 
-    /// Starts to record, or stops it.
+    /// Starts or stops recording.
     pub(super) fn toggle_recording(&mut self) {
         if self.playback.is_some() {
             return self.say(Tone::Warning, NOT_LIVE);
@@ -36,31 +36,30 @@ impl Model {
         self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 
-    /// The number of the segment that would be exported: on the list of the segments the selected one, else the one that is
-    /// shown.
+    /// The number of the segment to export: the selected one in the list of segments, else the one shown.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
         let shown = || self.shown().segment().map(|segment| segment.start.segment);
         if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
     }
 
-    /// What files of this session are called, if nobody calls them otherwise, before their time.
+    /// The beginning of the names of this session's files, before the time.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);
         segment.map_or_else(|| target.clone(), |segment| format!("{target}-segment-{segment}"))
     }
 
-    /// Asks for the report of the whole session.
+    /// Requests the report of the whole session.
     pub(super) fn report(&mut self) {
         let to = Destination::Fresh(self.name_of_files(None));
         self.ask(Effect::Write(Outgoing { form: Form::Report(report::Form::Html), segment: None, to }));
     }
 
-    /// Takes in that a file was written, or why not.
+    /// Handles the result of writing a file.
     pub(super) fn take_written(&mut self, written: Result<Written, String>) {
         match written {
-            Ok(Written { path, told }) => {
-                self.say(Tone::Info, told);
+            Ok(Written { path, message }) => {
+                self.say(Tone::Info, message);
                 self.add_file(path);
             }
             Err(why) => self.say(Tone::Warning, why),
@@ -99,7 +98,7 @@ mod tests {
             [Effect::Order(Order::Mark(Mark { t_s: 0.0, text }))]
         );
         assert_eq!(press(&mut model, "m\n"), []);
-        assert_eq!(model.message().unwrap().text, "no text, no mark");
+        assert_eq!(model.message().unwrap().text, "no mark was set, since there was no text");
         assert_eq!(press(&mut model, "mq\x1b"), []);
         assert_eq!(model.mode, Mode::Screen);
     }

@@ -1,14 +1,14 @@
-//! Where records come from and where orders go: the one seam between the screen and a session.
+//! Where records come from and where orders go: the only interface between the screen and a session.
 
 use super::{Outgoing, Picture};
 use crate::session::{Delivery, Order, running::Peer};
 
 /// A session, live or replayed.
 pub trait Source {
-    /// What has happened since the last call, in order. Never waits.
+    /// What has happened since the last call, in order. Does not block.
     fn poll(&mut self) -> Vec<Delivery>;
 
-    /// Takes an order, or hands it back with the next poll and says why it is not carried out. Never waits.
+    /// Takes an order. If it is refused, the next poll returns it with the reason. Does not block.
     fn order(&mut self, order: Order);
 }
 
@@ -22,31 +22,31 @@ impl Source for Peer {
     }
 }
 
-/// What the screen wants done.
+/// Something that the screen asks others to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// By the session.
+    /// An order to the session.
     Order(Order),
     /// Give the terminal back and stop the process, as Ctrl-Z does.
     Suspend,
     /// Save a picture of the screen.
     Save(Picture),
-    /// Make a file of the records, for [`Msg::Written`](super::Msg::Written).
+    /// Write a file from the records; [`Msg::Written`](super::Msg::Written) reports the result.
     Write(Outgoing),
     /// Put a text on the terminal's clipboard.
     Copy {
-        /// What it is, in words.
+        /// Its name for messages.
         what: &'static str,
         /// The text.
         text: String,
     },
-    /// Read this file, for [`Msg::Script`](super::Msg::Script).
+    /// Read this script; [`Msg::Script`](super::Msg::Script) has the result.
     Read(String),
-    /// Read the workload of this file, for [`Msg::Workload`](super::Msg::Workload).
+    /// Read this workload file; [`Msg::Workload`](super::Msg::Workload) has the result.
     ReadWorkload(String),
-    /// Draw in the theme of this name.
+    /// Draw in the theme with this name.
     Theme(&'static str),
-    /// Leave.
+    /// Quit.
     Quit,
 }
 

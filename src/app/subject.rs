@@ -1,24 +1,24 @@
-//! What the charts of the Overview are about: the load, or without one the server and everybody's traffic; and on which axes.
+//! What the Overview's charts show: the load, or the server with the traffic of all its clients; and their axes.
 
 use super::{Model, Spread};
 use crate::session::timeline::{SegmentTotal, Timed};
 
-/// What the charts of the Overview are about.
+/// What the Overview's charts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subject {
     /// The load: its throughput and latency.
     #[default]
     Load,
-    /// The server: what its commands do for everybody, how it answers PING.
+    /// The server: the commands of all clients, and its answers to PING.
     Server,
 }
 
-/// A load that is off keeps the charts while it was on for this share of what they show.
+/// After the load was switched off, the charts stay with it while it was on for this share of the time they show.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// The load while it is on at the end of what the charts show, and for a while after; else the server. The cursor of a
-    /// frozen view changes nothing in this.
+    /// The load while it is on at the end of the charts' time, and for a while afterwards; else the server. The cursor of a
+    /// frozen view does not change this.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -35,7 +35,7 @@ impl Model {
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
     }
 
-    /// Keeps the axes of the picture that is about to be drawn for the one after it.
+    /// Keeps the axes of the next picture for the one after it.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
         let window = axis.window(self.timeline(), self.ends_s());
@@ -53,7 +53,7 @@ impl Model {
         self.charts.throughput = throughput.or(self.charts.throughput);
     }
 
-    /// Spreads the values of the throughput in equal steps, or in equal factors.
+    /// Switches the throughput's axis between linear and logarithmic.
     pub(super) fn turn_spread(&mut self) {
         self.charts.spread = match self.charts.spread {
             Spread::Linear => Spread::Log,
@@ -62,7 +62,7 @@ impl Model {
         self.charts.refit();
     }
 
-    /// Lets latencies count from when requests were due, or from their writing.
+    /// Switches latencies between response time, from when a request was due, and service time, from its write.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_of_a_frozen_view_does_not_turn_it() {
+    fn the_cursor_of_a_frozen_view_does_not_change_it() {
         let mut frozen = model(&[(0.0, false), (10.0, true)], 30.0);
         frozen.put_cursor(5.0);
         assert_eq!(frozen.subject(), Subject::Load);

@@ -1,4 +1,4 @@
-//! The state of the tables: how that of the segments is sorted, which row is selected, what the log is narrowed to.
+//! The state of the tables: sort order, selected rows, and the filter of the log.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -8,7 +8,7 @@ use crate::session::{
     timeline::SegmentTotal,
 };
 
-/// The figures of the segments, from left to right.
+/// The columns of the segments' table, from left to right.
 pub const COLUMNS: [Figure; 18] = [
     figures::SEGMENT,
     figures::START,
@@ -30,30 +30,30 @@ pub const COLUMNS: [Figure; 18] = [
     figures::SERVER_CPU,
 ];
 
-/// The state of the table of the segments.
+/// The state of the segments' table.
 #[derive(Debug, Clone)]
 pub struct SegmentTable {
     sorted_by: usize,
-    /// Whether the highest value stands first.
+    /// Whether the highest value comes first.
     pub descending: bool,
     pub(super) selected: Option<u32>,
     pub(super) baseline: Option<u32>,
 }
 
 impl Default for SegmentTable {
-    /// The newest first.
+    /// Newest first.
     fn default() -> Self {
         Self { sorted_by: 0, descending: true, selected: None, baseline: None }
     }
 }
 
 impl SegmentTable {
-    /// Which column it is sorted by.
+    /// The column by which it is sorted.
     pub fn sorted_by(&self) -> Figure {
         COLUMNS[self.sorted_by]
     }
 
-    /// Sorts by the next column to the left or right, round the ends.
+    /// Sorts by the next column to the left or right; wraps around.
     pub(super) fn sort_by_next(&mut self, direction: Direction) {
         self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
     }
@@ -62,7 +62,7 @@ impl SegmentTable {
         self.descending = !self.descending;
     }
 
-    /// Puts segments into the order of the table. What has no value stands last either way; equals stand by number.
+    /// Sorts segments as in the table. Those without a value come last in both directions; equal ones are in order of number.
     pub(super) fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
         let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
         segments.sort_by(|a, b| match (value(a), value(b)) {
@@ -75,16 +75,16 @@ impl SegmentTable {
     }
 }
 
-/// What a line of the log is about.
+/// The subject of a line in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
-    /// Something that happened.
+    /// An event.
     Event,
-    /// The first error of its kind, with how many there were.
+    /// The first error of its kind, with their number.
     Error,
     /// A person's note.
     Mark,
-    /// A knob was turned.
+    /// A changed knob.
     Segment,
 }
 
@@ -93,18 +93,18 @@ pub enum LogKind {
 pub struct LogLine<'a> {
     /// When, in seconds of the session.
     pub t_s: f64,
-    /// What it is about.
+    /// Its subject.
     pub kind: LogKind,
     /// One word: the name of the event, the kind of the error.
     pub name: Cow<'a, str>,
-    /// The rest.
+    /// The rest of the line.
     pub text: Cow<'a, str>,
-    /// Whether something that was lost is back.
+    /// Whether it reports a recovery.
     pub is_recovery: bool,
 }
 
 impl<'a> LogLine<'a> {
-    /// A line that tells of no recovery.
+    /// A line that does not report a recovery.
     pub(super) fn new(
         t_s: f64,
         kind: LogKind,
@@ -114,11 +114,10 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Where `needle`, in lower case, stands in the words of this line, in characters of `name text`; none for an
-    /// empty one.
+    /// Where `needle`, in lower case, is found in this line, in characters of `name text`; nothing for an empty needle.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
-        // One character for one, so that places are those on screen.
+        // Lower case must keep one character for each, so that positions match the screen.
         let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
         let words: Vec<char> = self.words().chars().map(lower).collect();
         let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
@@ -131,13 +130,13 @@ impl<'a> LogLine<'a> {
         hits
     }
 
-    /// Its words as they stand on screen.
+    /// The text of the line, as on screen.
     pub fn words(&self) -> String {
         format!("{} {}", self.name, self.text)
     }
 }
 
-/// What the log can be narrowed to; everything first.
+/// The filters of the log; everything first.
 pub(super) const FILTERS: [Option<LogKind>; 5] =
     [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
 
@@ -151,7 +150,7 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// What it is narrowed to.
+    /// Its filter.
     pub fn filter(&self) -> Option<LogKind> {
         FILTERS[self.filter]
     }

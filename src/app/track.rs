@@ -1,9 +1,9 @@
-//! One session over time, as it is shown: a live one, a recording, a node of several. Tracks stand beside each other
-//! on one time axis, and one cursor goes over all of them.
+//! A track: one session over time, live, recorded, or one node of several. Tracks are drawn on one time axis and share one
+//! cursor.
 //!
 //! ```text
-//!   track 0 ──────────────│──────────────────── now, goes on underneath
-//!   track 1 ──────────────│───────────┤ held
+//!   track 0 ──────────────│──────────────────── now, continues
+//!   track 1 ──────────────│───────────┤ frozen
 //!                       cursor
 //! ```
 
@@ -21,19 +21,19 @@ use crate::{
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Reachability {
-    /// Nothing is known yet.
+    /// Unknown so far.
     #[default]
     Unknown,
     /// It answers.
     Up {
-        /// Since when, in seconds of the session.
+        /// When it began to answer, in seconds of the session.
         since_s: f64,
     },
-    /// It does not.
+    /// It does not answer.
     Down {
-        /// Since when, in seconds of the session.
+        /// When it stopped to answer, in seconds of the session.
         since_s: f64,
-        /// Why.
+        /// The cause.
         cause: String,
     },
 }
@@ -42,16 +42,16 @@ pub enum Reachability {
 #[derive(Debug, Clone)]
 pub struct Track {
     timeline: Timeline,
-    /// The session as it was when the view was frozen, of what is known of its latest moment only.
+    /// The latest moment of the session when the view was frozen.
     held: Option<Box<Latest>>,
-    /// What is wrong now.
+    /// The present findings.
     pub(super) findings: Findings,
-    /// Whether its target answers.
+    /// Whether the target answers.
     pub(super) reachability: Reachability,
 }
 
 impl Track {
-    /// What has been folded into `timeline` so far.
+    /// The time up to which `timeline` has records.
     pub fn new(timeline: Timeline) -> Self {
         Self { timeline, held: None, findings: Findings::default(), reachability: Reachability::default() }
     }
@@ -65,11 +65,11 @@ impl Track {
         self.timeline
     }
 
-    /// Takes a record in.
+    /// Takes a record.
     pub(super) fn push(&mut self, record: &Record) {
         let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
             || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-        // An outage ends when the source says so: a record of the time before it may still be under way.
+        // Only the source ends an outage: this record may be of the time before it.
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
@@ -77,22 +77,22 @@ impl Track {
         self.timeline.push(record);
     }
 
-    /// Has what was read again of a recording, as this node of it.
+    /// Takes a stretch of a recording that was read again, as this node.
     pub(super) fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.timeline.refine(stretch, node);
     }
 
-    /// Keeps the latest moment, beyond which a frozen view shows nothing.
+    /// Keeps the latest moment, since a frozen view shows nothing after it.
     pub(super) fn hold(&mut self) {
         self.held = Some(Box::new(self.timeline.hold()));
     }
 
-    /// Lets it go.
+    /// Drops the kept moment.
     pub(super) fn release(&mut self) {
         self.held = None;
     }
 
-    /// The instruments at the moment that `view` shows.
+    /// The values of all instruments at the moment that `view` shows.
     pub fn reading(&self, view: View) -> Reading<'_> {
         match (view, &self.held) {
             (View::Live, _) => self.timeline.latest(),
@@ -101,22 +101,22 @@ impl Track {
         }
     }
 
-    /// The last moment that can be shown without moving a frozen view: the latest, or that at which it was frozen.
+    /// The last moment that can be shown without moving a frozen view: the latest one, or when it was frozen.
     pub fn known_s(&self) -> f64 {
         self.held.as_deref().map_or(self.timeline.now_s(), Latest::t_s)
     }
 
-    /// What came later than this is not shown, in seconds of the session.
-    pub(super) fn told_until_s(&self) -> f64 {
+    /// The end of what is shown, in seconds of the session.
+    pub(super) fn shown_until_s(&self) -> f64 {
         self.held.as_deref().map_or(f64::INFINITY, Latest::t_s)
     }
 
-    /// The segments, as they were at that moment.
+    /// The segments, as they were at the last moment that can be shown.
     pub fn segments(&self) -> &Segments {
         self.held.as_deref().map_or(self.timeline.segments(), Latest::segments)
     }
 
-    /// The errors, as they were at that moment.
+    /// The errors, as they were at the last moment that can be shown.
     pub(super) fn errors(&self) -> &ErrorLog {
         self.held.as_deref().map_or(self.timeline.errors(), Latest::errors)
     }
@@ -133,7 +133,7 @@ mod tests {
     };
 
     /// An event of node `n`.
-    fn told(n: u16, t_s: f64) -> Record {
+    fn event(n: u16, t_s: f64) -> Record {
         Record::Event(Event::new(t_s, EventKind::Reachable)).at_node(n)
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn each_node_has_a_track_one_cursor_goes_over_all_and_a_frozen_view_holds_each() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (n, t_s) in [(0, 10.0), (1, 80.0), (0, 50.0), (7, 99.0)] {
-            model.push(&told(n, t_s));
+            model.push(&event(n, t_s));
         }
         let press = |model: &mut Model, code| drop(update(model, Msg::Key(Key::plain(code))));
         press(&mut model, KeyCode::Char(' '));
@@ -157,7 +157,7 @@ mod tests {
             model.tracks().iter().map(|track| track.reading(model.view).now_s()).collect()
         };
         assert_eq!(shown(&model), [50.0, back], "the shorter one at its end");
-        model.push(&told(0, 90.0));
+        model.push(&event(0, 90.0));
         let known: Vec<_> = model.tracks().iter().map(Track::known_s).collect();
         assert_eq!(known, [50.0, 80.0], "what came later is not shown");
         press(&mut model, KeyCode::Esc);

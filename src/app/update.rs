@@ -1,4 +1,4 @@
-//! What each message does to the model, and what it asks to be done.
+//! How each message changes the model, and which effects it requests.
 
 mod mouse;
 
@@ -18,40 +18,40 @@ use crate::{
 
 pub use mouse::{Gesture, Mouse, Spot};
 
-/// The length of an intrinsic run unless another is typed, as text for the entry.
+/// The default length of an intrinsic run, as text in the entry.
 const USUAL_INTRINSIC_S: &str = "10";
 /// The longest intrinsic run, an hour.
 const LONGEST_INTRINSIC_S: u64 = 3600;
 
-/// Something that happened to the screen.
+/// A message to the model.
 #[derive(Debug, Clone)]
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
-    /// The source handed something over.
+    /// The source delivered something.
     Delivery(Delivery),
-    /// The mouse did something.
+    /// An action of the mouse.
     Mouse(Mouse),
-    /// A text came from the terminal's clipboard.
+    /// The terminal pasted a text.
     Paste(String),
-    /// A file of the records is written, or why not.
+    /// A file was written from the records, or the reason why not.
     Written(Result<Written, String>),
-    /// A line is to be said: what has become of an effect that belongs to the terminal.
+    /// A message to show: the result of an effect on the terminal.
     Say(Tone, String),
-    /// The text of a file that was asked for as a script, or why it cannot be read.
+    /// The text of a script that was requested, or why it cannot be read.
     Script {
         /// The file.
         name: String,
         /// What it holds.
         text: Result<String, String>,
     },
-    /// The workload of a file that was asked for, or what is wrong with it.
+    /// The workload of a file that was requested, or what is wrong with it.
     Workload(Result<Chosen, String>),
-    /// A picture is about to be drawn, whose charts have so many columns.
+    /// A picture is about to be drawn, whose charts have this many columns.
     Columns(u16),
 }
 
-/// Takes one message in.
+/// Handles one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => {
@@ -113,7 +113,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Whether a session that was to begin under load begins without: it waits for the server, or for a person's yes.
+/// Whether a session that should begin under load begins without: it waits for the server, or for the user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
     let is_first = model.timeline().segments().current().is_none();
@@ -126,14 +126,14 @@ fn on_record(model: &mut Model, record: &Record) {
         && model.panel.wanted() == model.in_force()
         && !is_held_back(model, segment)
     {
-        // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
+        // No change by the user is pending, so the panel shows the settings in force: those of a replay, or after a warm-up.
         model.panel.follow(segment.knobs.clone());
     }
     model.push(record);
 }
 
 impl Model {
-    /// Takes a notice of the source.
+    /// Handles a notice of the source.
     fn take(&mut self, notice: Notice) {
         match notice {
             Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
@@ -177,32 +177,32 @@ impl Model {
             }
             Notice::Played(to_s) => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
-            // The screen is gone by then; whoever had it prints them.
+            // The screen is closed by then; its owner prints them.
             Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }
 
-    /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
+    /// The contexts that apply now; an earlier one wins.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
     }
 
-    /// The part of the key table that is the screen's own, while that holds.
+    /// The screen's own context, if it applies.
     fn context_of_screen(&self) -> Option<Context> {
         let screen = self.screen;
-        // A moment in the past is not to be turned.
+        // Parameters cannot be changed in the past.
         let holds = !screen.turns_parameters() || self.has_parameters() && self.view == View::Live;
         (holds && !screen.keys().is_empty()).then_some(Context::Screen(screen))
     }
 
-    /// Whether something was typed already.
+    /// Whether the entry has text already.
     fn has_typed(&self) -> bool {
         matches!(&self.mode, Mode::Typing(typing) if !typing.entry.text().is_empty())
     }
 
-    /// Which parts hold on the screen, below what lies over it.
+    /// The contexts of the screen, below overlays.
     pub fn contexts_here(&self) -> Vec<Context> {
         let screen = self.context_of_screen();
         let time: &[_] = match (&self.playback, self.view) {
@@ -224,7 +224,7 @@ fn on_key(model: &mut Model, key: Key) {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
         (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
-        // In what was begun to be typed it is a character like all others.
+        // In an entry that has text, it is a character like any other.
         (Some(Action::CloseHelp), KeyCode::Char(c)) if model.has_typed() => {
             model.edit(|entry| entry.insert(c));
         }
@@ -233,7 +233,7 @@ fn on_key(model: &mut Model, key: Key) {
     }
 }
 
-/// Does what a key or a command of the palette asks for.
+/// Carries out an action of a key or of the palette.
 pub(super) fn act(model: &mut Model, action: Action) {
     match action {
         Action::Quit => model.ask(Effect::Quit),
@@ -275,7 +275,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.ask(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),
-        // Which character that is stands in the key.
+        // The key itself has the character.
         Action::Insert => {}
         Action::Erase => model.edit(Entry::erase),
         Action::Delete => model.edit(Entry::delete),
@@ -288,7 +288,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
 }
 
-/// Says yes to what is asked.
+/// Answers yes to the question.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
@@ -298,7 +298,7 @@ fn agree(model: &mut Model) {
     }
 }
 
-/// Every change of the server is asked for.
+/// Changes of the server are always asked about.
 fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
     match wanted {
         Ok(Some(setting)) => model.mode = Mode::Asking(Question::SetConfig(setting)),
@@ -322,7 +322,7 @@ fn intrinsic(model: &mut Model) {
     }
 }
 
-/// Takes what was typed.
+/// Accepts the entry.
 fn accept(model: &mut Model) {
     let Mode::Typing(Typing { purpose, entry }) = &model.mode else { return };
     let (purpose, text) = (*purpose, entry.text());
@@ -342,7 +342,7 @@ fn accept(model: &mut Model) {
         Purpose::Search => model.take_search(text),
         Purpose::Mark { t_s } => model.set_mark(&text, t_s),
         Purpose::Intrinsic => run_intrinsic(model, &text),
-        // The first offer stands there whether it is wanted or not.
+        // An offer is selected even if the user typed nothing; then it is not meant.
         Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
             model.say(Tone::Info, "type a command, or choose one with the arrows");
         }
@@ -362,7 +362,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// What a terminal pastes is typed where something is typed, and nowhere else: no key is in it.
+/// Pasted text is typed into an entry; without an entry it is ignored. It is never used as keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {

@@ -1,19 +1,19 @@
-//! Which part of the session is shown: live or at a cursor, and where its axis lies.
+//! Which part of the session is shown: live or at a cursor, and which stretch its axis covers.
 //!
 //! ```text
 //!              ├──────── axis: columns × step ────────┤
-//!   session ───┼───────────────────│──────────────────┼─────── now, goes on underneath
+//!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! One timeline grows. Freezing keeps a moment of it, and what was summed up until then
-//! ([`Latest`](crate::session::timeline::Latest)): everything that a frozen view shows is of the time up to that moment, until it
-//! is moved beyond.
+//! There is one timeline, which grows. Freezing keeps a moment of it, and the sums up to then
+//! ([`Latest`](crate::session::timeline::Latest)): a frozen view shows nothing that came after that moment, until it is moved
+//! further.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
 
 impl Model {
-    /// The instruments at the moment that is shown.
+    /// The values of all instruments at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
         self.track().reading(self.view)
     }
@@ -23,12 +23,12 @@ impl Model {
         self.track().segments()
     }
 
-    /// The last moment that can be shown without moving a frozen view, of all tracks.
+    /// The latest moment of all tracks that can be shown without moving a frozen view.
     pub fn known_s(&self) -> f64 {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// When it begins: later than 0 in a later file of a recording that is in several.
+    /// When the session begins; later than 0 in a later file of a recording that has several.
     pub(super) fn begins_s(&self) -> f64 {
         self.timeline().begins_s().min(self.known_s())
     }
@@ -38,7 +38,7 @@ impl Model {
         self.tracks().iter().map(|track| track.timeline().now_s()).fold(0.0, f64::max)
     }
 
-    /// The moment at which the view is frozen.
+    /// The moment at which the view was frozen.
     pub fn cursor_s(&self) -> Option<f64> {
         match self.view {
             View::Live => None,
@@ -46,8 +46,8 @@ impl Model {
         }
     }
 
-    /// Where the part of the session that is shown ends, in seconds of it: where a live session was when its view was
-    /// frozen; else nowhere.
+    /// Where the shown part of the session ends, in seconds: for a live session, where it was when the view was frozen;
+    /// otherwise nowhere.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
+    /// How far the frozen view is behind the measurement, in seconds; `None` when the view is live.
     pub fn behind_s(&self) -> Option<f64> {
         self.cursor_s().map(|cursor_s| self.now_s() - cursor_s)
     }
@@ -81,7 +81,7 @@ impl Model {
         }
     }
 
-    /// Keeps the latest moment of live sessions. A recording does not go on.
+    /// Keeps the latest moment of live sessions. Recordings do not grow.
     fn hold(&mut self) {
         if self.playback.is_none() {
             self.tracks.iter_mut().for_each(Track::hold);
@@ -94,7 +94,7 @@ impl Model {
         self.tracks.iter_mut().for_each(Track::release);
     }
 
-    /// Moves the cursor by so many columns.
+    /// Moves the cursor by this many columns.
     pub(super) fn scrub(&mut self, columns: i32) {
         self.freeze();
         let step_s = self.step_s(self.columns);
@@ -103,14 +103,14 @@ impl Model {
         self.put_cursor(end as f64 * step_s);
     }
 
-    /// Moves the axis of a frozen view as little as shows the cursor in charts of another width.
+    /// Moves the axis of a frozen view as little as needed to show the cursor in charts of another width.
     pub(super) fn keep_cursor_in_view(&mut self) {
         if let View::Frozen { cursor_s, .. } = self.view {
             self.put_cursor(cursor_s);
         }
     }
 
-    /// Freezes the view with the cursor at a moment of the session, and moves the axis as little as shows it.
+    /// Freezes the view with the cursor at a moment of the session, and moves the axis as little as needed.
     pub fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
         let cursor_s = t_s.clamp(self.begins_s(), self.now_s());

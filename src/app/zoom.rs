@@ -1,4 +1,4 @@
-//! How long a stretch of the session is shown: the last minutes, columns of one of the usual lengths, or the whole.
+//! How long a stretch of the session is shown: the last minutes, columns of a common length, or the whole session.
 
 use super::{Model, TimeAxis, View, Zoom, axis::grown};
 
@@ -6,12 +6,12 @@ use super::{Model, TimeAxis, View, Zoom, axis::grown};
 const STEPS_S: [f64; 16] =
     [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14_400.0];
 
-/// The length of a column of the last minutes, in seconds, and how long they are at the least.
+/// The length of a column in the view of the last minutes, in seconds, and the least length of that view.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// A usual length that is within this factor of that is no other.
+/// A common length within this factor of the present one is skipped.
 const AS_GOOD_AS: f64 = 1.5;
 
-/// The shortest stretch that is zoomed to, in seconds.
+/// The shortest stretch to zoom to, in seconds.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
@@ -25,15 +25,15 @@ impl Model {
         }
     }
 
-    /// How long a column is at the least where the whole is shown, in seconds.
+    /// The least length of a column in the view of the whole session, in seconds.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
-        // Columns begin at multiples of their length: where that is not the beginning, one lies partly before it.
+        // Columns begin at multiples of their length, so the first one may lie partly before the session.
         let full = columns.saturating_sub(u16::from(begins_s > 0.0)).max(1);
         (self.known_s() - begins_s) / f64::from(full)
     }
 
-    /// Zooms in or out by a step, and keeps the cursor where it stands on the screen.
+    /// Zooms in or out by a step, and keeps the cursor at its place on the screen.
     pub(super) fn zoom_by(&mut self, closer: bool) -> Result<(), String> {
         let columns = self.columns;
         let before = self.axis(columns);
@@ -64,14 +64,14 @@ impl Model {
         match longer.min_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((zoom, _)) => Ok(zoom),
             None if self.zoom == Zoom::Whole => Err("the whole session is shown".to_owned()),
-            // That shows the whole for now, and the last minutes when there are more.
+            // This shows the whole session for now, and its last minutes when it gets longer.
             None if lately_s(self.columns) >= whole_s && self.zoom != Zoom::Lately => Ok(Zoom::Lately),
             None => Ok(Zoom::Whole),
         }
     }
 }
 
-/// All zooms but that of the whole session, each with the length of a column.
+/// All zooms except the whole session, each with the length of a column.
 fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     let lately_s = lately_s(columns);
     let is_other = move |step_s: f64| !(1.0 / AS_GOOD_AS..AS_GOOD_AS).contains(&(step_s / lately_s));
@@ -79,7 +79,7 @@ fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     usual.map(|(n, step_s)| (Zoom::Step(n), step_s)).chain([(Zoom::Lately, lately_s)])
 }
 
-/// The length of a column where the last minutes are shown.
+/// The length of a column in the view of the last minutes.
 fn lately_s(columns: u16) -> f64 {
     LATELY_S.0.max(LATELY_S.1 / f64::from(columns.max(1)))
 }
@@ -115,14 +115,14 @@ mod tests {
         assert_eq!(model.cursor_s(), Some(321.0));
     }
 
-    /// A live session of which nothing but its length is known.
+    /// A live session of which only the length is known.
     fn lasting(length_s: f64) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.push(&Record::Event(Event::new(length_s, EventKind::Reachable)));
         model
     }
 
-    /// Which share of the columns shows something of the session, and from when on.
+    /// The share of the columns that show a part of the session, and where they begin.
     fn filled(model: &Model, columns: u16) -> (f64, f64) {
         let axis = model.axis(columns);
         let end = axis.column_ending(model.known_s()).unwrap() + 1;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn charts_are_full_soon_and_stay_so_and_a_whole_session_spans_them() {
-        // What the screens of 80x24, 120x36 and 200x60 have.
+        // The widths of charts on screens of 80x24, 120x36 and 200x60.
         for (columns, full_s) in [(32, 36.0), (70, 36.0), (110, 45.0), (144, 45.0)] {
             for length_s in [full_s, 70.0, 100.0, 3_600.0, 28_800.0, 1e6] {
                 let mut model = lasting(length_s);
@@ -154,7 +154,7 @@ mod tests {
             starts.push((axis.from_s(), axis.step_s));
         }
         starts.dedup();
-        // Some 40 times longer columns, then every two seconds of the last 160.
+        // Columns grow some 40 times, then the axis moves every two seconds over the last 160.
         assert!(starts.len() < 130, "{}", starts.len());
         assert_eq!(starts.last(), Some(&(160.0, 2.0)));
     }

@@ -1,6 +1,6 @@
-//! Lines of dots: two columns and four rows of them in a cell of braille; where there is no braille, a cell is a dot.
+//! Lines of dots: a cell of braille has two columns and four rows of dots. Without braille, a cell is one dot.
 //!
-//! From values to heights; pure arithmetic.
+//! Maps values to heights; pure arithmetic.
 
 use ratatui::layout::Rect;
 
@@ -9,7 +9,7 @@ use super::{
     theme::{Ink, Theme},
 };
 
-/// The dots of a left and a right column of a cell of braille, from the bottom up.
+/// The dots of the left and the right column of a braille cell, from the bottom up.
 const BITS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 
 /// The dots of an area, counted from its left and from its bottom.
@@ -21,39 +21,39 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// As fine as the theme's characters are.
+    /// The finest dots that the theme's characters allow.
     pub fn of(paint: &Paint, area: Rect) -> Self {
         let (wide, high) = if paint.theme().has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }
     }
 
-    /// Whether a cell has more than one.
+    /// Whether a cell has more than one dot.
     pub fn are_fine(self) -> bool {
         self.high > 1
     }
 
-    /// How many there are in a column of cells.
+    /// The number of dots in a column of cells.
     pub fn in_a_column(self) -> usize {
         self.wide.into()
     }
 
-    /// How many columns of them.
+    /// The number of columns of dots.
     pub fn columns(self) -> u16 {
         self.area.width * self.wide
     }
 
-    /// How many rows of them.
+    /// The number of rows of dots.
     pub fn rows(self) -> u16 {
         self.area.height * self.high
     }
 
-    /// The cell that holds a dot.
+    /// The cell that contains a dot.
     pub fn cell(self, x: u16, up: u16) -> (u16, u16) {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
-    /// Draws a line of steps, a height for each column of cells, joined where they differ. Its end has its `mark` where colours
-    /// do not tell lines apart.
+    /// Draws a stepped line with a height for each column of cells, joined where heights differ. If colours do not distinguish
+    /// lines, its end shows its `mark`.
     pub fn steps(
         self,
         paint: &mut Paint,
@@ -78,7 +78,7 @@ impl Dots {
         }
     }
 
-    /// Draws a dot beside those that its cell has, or `mark` where there is no braille.
+    /// Adds a dot to those of its cell, or draws `mark` if there is no braille.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);
         if !self.are_fine() {
@@ -101,8 +101,8 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// The smallest one that holds all `values`, at least two decades, so that noise does not look like a
-    /// mountain. 10 µs to 10 ms without values.
+    /// The smallest scale that contains all `values`, at least two decades long, so that noise does not look large. 10 µs to 10 ms
+    /// without values.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -115,7 +115,7 @@ impl LogScale {
         Self { lowest_ns, highest_ns }
     }
 
-    /// The height of `ns` among `steps` steps, from 1: what was measured is never drawn as nothing.
+    /// The height of `ns` in `steps` steps, from 1: a measured value is never drawn as nothing.
     pub fn step(&self, ns: u64, steps: usize) -> usize {
         let decades = (self.highest_ns as f64 / self.lowest_ns as f64).log10();
         let share = (ns.max(1) as f64 / self.lowest_ns as f64).log10() / decades;
@@ -123,13 +123,13 @@ impl LogScale {
     }
 }
 
-/// The top of a linear axis from 0 for values up to `highest`: a round number whose half is one too.
+/// The top of a linear axis from 0 for values up to `highest`: a round number whose half is round, too.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(highest.log10().floor());
-    // A hair of slack: a value a rounding error above a round number does not need twice the axis.
+    // A small tolerance: a rounding error above a round number does not need twice the axis.
     let steps = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].map(|step| step * power);
     steps.into_iter().find(|top| highest <= top * (1.0 + 1e-9)).unwrap_or(10.0 * power)
 }

@@ -1,4 +1,4 @@
-//! What the terminal tells us, in the words of the app.
+//! The terminal's events, translated for the app.
 
 use std::{
     io,
@@ -23,36 +23,36 @@ use rustix::{
 
 use crate::app::{Gesture, Key, KeyCode};
 
-/// How soon the reading ends when the screen is over.
+/// How often the reader checks whether the screen is closed.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long the beginning waits for a terminal to be listened to.
+/// How long the start waits until the terminal is listened to.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Something the terminal told.
+/// An event of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A key was pressed.
     Key(Key),
-    /// The mouse did something at this column and row.
+    /// An action of the mouse at this column and row.
     Mouse(Gesture, u16, u16),
-    /// A text came from the terminal's clipboard.
+    /// A text was pasted.
     Paste(String),
-    /// The terminal has another size.
+    /// The terminal has a new size.
     Resize,
 }
 
 /// Where events come from: the terminal, or a script in a test.
 pub trait Events {
-    /// The next event, waiting no longer than `wait`; `None` when none came.
+    /// The next event; waits at most `wait`, then returns `None`.
     ///
     /// # Errors
     /// When the terminal is gone.
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
 }
 
-/// The terminal on standard input, read on a thread of its own: crossterm waits inside a sequence that breaks off, and
-/// reads a terminal that is gone (a dropped SSH line) for ever. The screen waits for neither.
+/// The terminal on standard input, read on a thread of its own: crossterm blocks in an incomplete sequence, and reads a
+/// terminal that is gone (a dropped SSH line) for ever. The screen waits for neither.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<Event>>>,
@@ -60,8 +60,7 @@ pub struct TerminalEvents {
 }
 
 impl TerminalEvents {
-    /// Begins to listen. A change of size from here on is not missed: until it listens, crossterm does not hear
-    /// SIGWINCH.
+    /// Begins to listen. A later change of size is not missed; before this, crossterm does not receive SIGWINCH.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -88,15 +87,14 @@ impl Events for TerminalEvents {
 }
 
 impl Drop for TerminalEvents {
-    /// Waits until nothing is read any more, so that what is typed from here on is the shell's; not for a read that
-    /// never returns.
+    /// Waits until reading has stopped, so that later keys go to the shell; it does not wait for a read that never returns.
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         while check_terminal().is_ok() && self.events.recv_timeout(2 * LOOK).is_ok() {}
     }
 }
 
-/// Sends what the terminal reports, the first time nothing, as soon as it is listened to.
+/// Sends the terminal's events; first sends nothing, as soon as it listens.
 fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
@@ -129,7 +127,7 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// An event in our words; `None` for what means nothing here: releases, drags, focus, unknown keys.
+/// An event for the app; `None` for events without a meaning here: releases, drags, focus, unknown keys.
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),
@@ -168,7 +166,7 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::F(1) => KeyCode::F1,
         _ => return None,
     };
-    // Alt and the like are other keys, of which we use none.
+    // Keys with Alt and the like are different keys, which have no meaning here.
     let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
     (!key.modifiers.intersects(others))
         .then(|| Key { code, ctrl: key.modifiers.contains(KeyModifiers::CONTROL) })

@@ -1,4 +1,4 @@
-//! Sessions for the tests: one that was recorded, and made-up ones, of which each record can be chosen.
+//! Sessions for tests: one that was recorded, and made-up ones whose records can be chosen.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -35,7 +35,7 @@ fn stamped(rtt: Latency) -> Ping {
     }
 }
 
-/// A session that goes on tick by tick.
+/// A session that grows tick by tick.
 #[derive(Clone)]
 pub struct MadeUp {
     tick: u64,
@@ -43,12 +43,12 @@ pub struct MadeUp {
     segment: u32,
     knobs: Knobs,
     recorder: Recorder,
-    /// What other clients ask, in commands per second.
+    /// The commands per second of other clients.
     others: f64,
 }
 
 impl MadeUp {
-    /// A session of a server with these knobs; its first records.
+    /// A session with these knobs; its first records.
     pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
         let target = ServerIdentity {
             address: "127.0.0.1:6379".to_owned(),
@@ -79,7 +79,7 @@ impl MadeUp {
         (session, records)
     }
 
-    /// New knobs from now on.
+    /// Changes the knobs.
     pub fn turn(&mut self, knobs: Knobs) -> Record {
         self.knobs = knobs.clone();
         self.segment += 1;
@@ -130,7 +130,7 @@ impl MadeUp {
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;
-            // What is due waits for a connection first.
+            // A due request first waits for a connection.
             let response = self.knobs.rate.map(|_| self.latency(2600, median_us * 1.4));
             let behind_us = if self.knobs.rate.is_some() { (self.random() * 900.0) as u64 } else { 0 };
             let interval = Interval {
@@ -247,7 +247,7 @@ impl MadeUp {
         Record::Event(Event::new(self.now_s(), what))
     }
 
-    /// Makes `record` that of a tick without a connection; whether there is one at all.
+    /// Makes `record` describe a tick without a connection; returns whether there is a connection.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
             let Interval { t_s, length_s, segment, .. } = **interval;
@@ -288,7 +288,7 @@ fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     load.into_iter().chain(poll).filter(|(_, calls, ..)| *calls > 0).map(stat).collect()
 }
 
-/// All but one that this server does not have.
+/// All gauges except one that this server does not have.
 fn config() -> BTreeMap<String, String> {
     let values = [
         ("maxmemory", "0"),
@@ -304,7 +304,7 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// The recording that the README's pictures show, of a real server: 70 s with 50 clients, 100 and a stall of a second, a fork
+/// The recording shown in the README's pictures, of a real server: 70 s with 50 clients, 100 and a stall of a second, a fork
 /// and a note, pipeline 16, and an open loop with a slow script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
@@ -312,7 +312,7 @@ pub fn recorded() -> Vec<Record> {
     std::iter::from_fn(|| reader.next_record().expect("it can be read")).collect()
 }
 
-/// A minute without load of a server that others ask 90 000 commands per second.
+/// A minute of a server without load from us, while other clients send 90 000 commands per second.
 pub fn monitored() -> Vec<Record> {
     let (made, mut records) = MadeUp::new(Knobs::default());
     let mut made = MadeUp { others: 90_000.0, ..made };
@@ -320,7 +320,7 @@ pub fn monitored() -> Vec<Record> {
     records
 }
 
-/// What that server never did: 35 s under load with a second and a half in which nothing was measured, errors, an
+/// What the recorded server did not show: 35 s under load with a second and a half without any measurement, errors, an
 /// intrinsic probe, and an outage of two seconds.
 pub fn outage() -> Vec<Record> {
     let (mut made, mut records) = MadeUp::new(Knobs { load: true, clients: 200, ..Knobs::default() });

@@ -1,4 +1,4 @@
-//! Where everything goes: from the size of the terminal to a plan of rectangles. Pure arithmetic.
+//! The layout: from the size of the terminal to a plan of rectangles. Pure arithmetic.
 //!
 //! ```text
 //!  header                                     ┐ always
@@ -9,17 +9,17 @@
 //!                                  ├─ …
 //!  ─ probes, server ────────────── │
 //!  segments, events, moments       │
-//!  news, server line: in a frozen view what the cursor reads
+//!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! Small terminals lose whole parts, least needed first, instead of squeezing all of them.
+//! Small terminals drop whole parts, the least important first; parts are not squeezed.
 
 use ratatui::layout::Rect;
 
 use super::paint::row;
 use crate::app::{Pane, Subject};
 
-/// How much fits.
+/// The tier of the screen: how much fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Charts beside a panel.
@@ -28,62 +28,62 @@ pub enum Tier {
     Compact,
     /// Numbers, one line of chart.
     Numbers,
-    /// One line.
+    /// A single line.
     #[default]
     Line,
 }
 
-/// The columns that all charts share, so that one moment stands above and below itself.
+/// The columns that all charts share, so that the same moment is at the same column in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Columns {
     /// Width of the names and axis labels left of the plot.
     pub gutter: u16,
     /// Width of the plot.
     pub plot: u16,
-    /// Width of the names of lines and figures right of it, a mark and a blank before them included.
+    /// Width of the names of lines and figures right of the plot, including a mark and a blank before them.
     pub name: u16,
-    /// How many figures stand right of those: now, 60 s, segment.
+    /// The number of figures right of the names: now, 60 s, segment.
     pub values: u16,
     /// Width of each figure.
     pub value: u16,
 }
 
-/// The plan of the screen, made once for each frame: what is drawn and what the mouse hits goes by it.
+/// The plan of the screen, made once for each frame, for drawing and for the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The whole screen.
     pub area: Rect,
-    /// How much fits.
+    /// The tier.
     pub tier: Tier,
     /// Target, load, time.
     pub header: Rect,
-    /// The sentence that says what goes on.
+    /// The status sentence.
     pub status: Rect,
-    /// All between status and footer: what a screen has for itself.
+    /// The rows between status and footer: the inside of a screen.
     pub body: Rect,
     /// Throughput: a rule and the chart.
     pub throughput: Rect,
-    /// What the server's commands do, while the charts are about the server: a heading and a table.
+    /// The server's commands, while the charts are about the server: a heading and a table.
     pub commands: Rect,
     /// Latency: a rule and the chart.
     pub latency: Rect,
-    /// Probes and server: a rule, where there is room, and some lanes.
+    /// Probes and server: a rule if there is room, and some lanes.
     pub probes: Rect,
     /// Rows of each probe lane.
     pub probe_rows: u16,
-    /// Whether the probes have a rule.
+    /// Whether the probes have a rule above them.
     pub probe_rule: bool,
-    /// Segments and events, each with a row of its own if it is three high; moments if it is two high.
+    /// Segments and events, each in a row of its own if it is three high; moments if it is at least two high.
     pub axis: Rect,
     /// Knobs and tables beside the charts.
     pub panel: Rect,
     /// The knobs in one line.
     pub knob_line: Rect,
-    /// What happened last; empty where there is no room.
+    /// The latest events; empty if there is no room.
     pub news: Rect,
-    /// What the server says.
+    /// The server's own figures.
     pub server: Rect,
-    /// Which keys work.
+    /// The footer: the available keys.
     pub footer: Rect,
     /// The columns of all charts.
     pub columns: Columns,
@@ -91,30 +91,30 @@ pub struct Plan {
 
 /// The most lanes of probes and server.
 pub const PROBE_LANES: u16 = 8;
-/// Lanes of probes without a rule over them; more have one.
+/// The most lanes without a rule above them.
 const LANES_WITHOUT_RULE: u16 = 2;
-/// Below this, the panel would leave the plot too narrow to show half a minute.
+/// Below this width, the panel would leave too little room to show half a minute.
 const PANEL_MIN_WIDTH: u16 = 76;
-/// Below this, the panel's knobs alone would fill it.
+/// Below this height, the panel's knobs alone would fill it.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// Rules, five rows of latency, two of throughput, ping, axis and knobs need this much.
+/// The height for rules, five rows of latency, two of throughput, ping, axis and knobs.
 const COMPACT_MIN: (u16, u16) = (46, 14);
-/// Two figures with their names side by side, four rows of them and a header.
+/// The size for two figures with their names side by side, four rows of them and a header.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
 
 impl Plan {
-    /// How many columns the charts have.
+    /// The number of columns of the charts.
     pub fn chart_columns(&self) -> u16 {
         match self.columns.plot {
-            // Where there is no chart, none is too narrow.
+            // Without a chart, any width will do.
             0 => self.area.width,
             plot => plot,
         }
     }
 }
 
-/// The plan for a terminal of `area`'s size and charts about `subject`, with one pane alone if one is; there must be room
-/// for charts.
+/// The plan for a terminal of `area`'s size and charts about `subject`, with one pane alone if requested; it requires room for
+/// charts.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -150,8 +150,8 @@ enum ChartPart {
 
 use ChartPart::{Commands, Latency, Probes, Throughput};
 
-/// What the rows of the charts go to, one grant after another while they last: first the least that says something
-/// of each part, the most needed part first, then more of it. What is left over makes the latency higher.
+/// How rows are given to the charts' parts, one grant after another: first the least useful height of each part, the most
+/// important part first, then more. The rest goes to the latency.
 const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
     (Latency, 6),
@@ -166,7 +166,7 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     (Throughput, 1),
     // A third lane, and with it a rule.
     (Probes, 2),
-    // 80x24 goes to here.
+    // A screen of 80x24 gets to here.
     (Latency, 1),
     (Latency, 2),
     (Throughput, 1),
@@ -174,17 +174,17 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     (Latency, 1),
     (Probes, 2),
     (Throughput, 1),
-    // 120x36 goes to here.
+    // A screen of 120x36 gets to here.
     (Probes, 1),
     (Latency, 4),
     (Throughput, 3),
     (Latency, 4),
-    // From here on lanes are two rows high.
+    // From here on, lanes are two rows high.
     (Probes, PROBE_LANES),
     (Throughput, 3),
 ];
 
-/// The same while the charts are about the server.
+/// The same, while the charts are about the server.
 const OF_SERVER: [(ChartPart, u16); 17] = [
     (Latency, 5),
     (Throughput, 3),
@@ -197,21 +197,21 @@ const OF_SERVER: [(ChartPart, u16); 17] = [
     // A third lane, and with it a rule.
     (Probes, 2),
     (Latency, 1),
-    // 80x24 goes to here.
+    // A screen of 80x24 gets to here.
     (Commands, 2),
     (Latency, 2),
     (Probes, 3),
     (Throughput, 1),
     (Latency, 2),
-    // 120x36 goes to here.
+    // A screen of 120x36 gets to here.
     (Commands, 4),
     (Throughput, 3),
-    // From here on lanes are two rows high.
+    // From here on, lanes are two rows high.
     (Probes, 2 + PROBE_LANES),
     (Throughput, 3),
 ];
 
-/// The rows of throughput, commands, latency and probes, of `rows` for all of them.
+/// The rows of throughput, commands, latency and probes, if they share `rows`.
 fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     let mut granted = [0; 4];
     let mut left = rows;
@@ -230,18 +230,18 @@ fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// From this height on, there is a row for what happened last.
+/// From this height on, there is a row for the latest event.
 const ROOM_FOR_NEWS: u16 = 30;
 
 fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w, subject) } else { 0 };
-    // A blank column keeps the figures off the edge.
+    // A blank column between the figures and the edge.
     let main = w - panel_width - 1;
     let server_rows = u16::from(tier == Tier::Panel);
     let news_rows = u16::from(tier == Tier::Panel && h >= ROOM_FOR_NEWS);
     let knob_rows = u16::from(tier == Tier::Compact);
-    // Header, status and footer stand above and below.
+    // Header, status and footer are above and below.
     let body = h.saturating_sub(3 + server_rows + news_rows + knob_rows);
     let axis_rows = match body {
         0..16 => 1,
@@ -283,8 +283,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     }
 }
 
-/// The plan with `pane` on all that the charts and the panel had. The time axis stays below a chart, and so does what
-/// stands below that, figures of the server or of the cursor.
+/// The plan with `pane` on all the room of charts and panel. The time axis stays below a chart, and so do the rows below it,
+/// with figures of the server or of the cursor.
 fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
@@ -313,13 +313,13 @@ fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     }
 }
 
-/// Wide enough for its tables, as far as the charts keep most of the screen.
+/// The width of the panel: enough for its tables, if the charts keep most of the screen.
 fn panel_width(w: u16, subject: Subject) -> u16 {
     match w {
         // Names of commands need the columns.
         0..132 if subject == Subject::Server => 25,
         0..110 => 25,
-        // What segments are about in full; the charts have 70 columns at 120.
+        // Titles of segments in full; the charts have 70 columns at 120.
         110..132 => 27,
         // Figures two by two.
         132..160 => 37,
@@ -328,11 +328,11 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
     }
 }
 
-/// From this width on the charts have room for all figures and for long names.
+/// From this width on, the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
-/// `p99.9` behind a mark and a blank, then `1.94 ms` behind a blank, or two where there are more figures; `12.4 k/s` needs
-/// eight.
+/// Two blanks and a mark before `p99.9`, then `1.94 ms` after one blank, or two if there are more figures; `12.4 k/s` needs
+/// eight columns.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
     // `hgetall` instead of `p99.9`.
@@ -340,7 +340,7 @@ fn columns(main: u16, subject: Subject) -> Columns {
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
-/// From this width on sparklines have their range beside them.
+/// From this width on, sparklines have their range beside them.
 const ROOM_FOR_RANGES: u16 = 36;
 
 /// `p50 583 µs`, and `280 µs–1.1 ms`, each behind a blank and before one.

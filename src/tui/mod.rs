@@ -1,11 +1,12 @@
-//! The terminal: the only room that knows ratatui and crossterm.
+//! The terminal: the only room that uses ratatui and crossterm.
 //!
 //! ```text
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
 //!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! The layout is made once a frame, and what is drawn says what the mouse finds there. It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
-//! characters; one function, [`layout::plan`], knows sizes.
+//! The layout is made once a frame, and drawing registers what the mouse finds at each place. Drawing borrows the model and
+//! computes no statistics. One object, [`theme::Theme`], names colours and drawing characters; one function,
+//! [`layout::plan`], knows sizes.
 
 mod dots;
 mod events;
@@ -33,14 +34,14 @@ use self::{
 };
 use crate::{app::Model, session::timeline::Reading};
 
-// What all that draws needs.
+// What all drawing code needs.
 
-/// What a screen draws from.
+/// The input of a screen that is drawn.
 pub struct Scene<'a> {
-    /// What is shown.
+    /// The model.
     pub model: &'a Model,
-    /// The moment of it.
+    /// The values at the moment shown.
     pub reading: &'a Reading<'a>,
-    /// Where everything goes.
+    /// The layout.
     pub plan: &'a Plan,
 }

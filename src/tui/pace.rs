@@ -1,16 +1,16 @@
-//! How often a frame of data is drawn: ten times a second at the most, and less often on a line that is slow.
+//! How often frames for new data are drawn: at most ten times a second, and less often on a slow line.
 //!
-//! A terminal that needs long to take a frame gets them so far apart that half of its time stays free. What a person
-//! types is then answered by the next frame, instead of standing behind a queue of old ones.
+//! A terminal that is slow to take a frame gets frames so seldom that half of its time stays free. The next frame then answers
+//! a key press without waiting behind a queue of old ones.
 
 use std::time::{Duration, Instant};
 
-/// Between two frames, at the least.
+/// The shortest time between two frames.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// And at the most, once the line takes frames again.
+/// The longest time, once the terminal takes frames again.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The frames of the past, as far as they tell when the next is due.
+/// The past frames, from which the time of the next one follows.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     began: Instant,
@@ -19,17 +19,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A frame begins.
+    /// Call this when a frame begins.
     pub fn begun(now: Instant) -> Self {
         Self { began: now, took: Duration::ZERO }
     }
 
-    /// The terminal has taken all of it.
+    /// Call this when the terminal has taken all of the frame.
     pub fn taken(&mut self, now: Instant) {
         self.took = now.saturating_duration_since(self.began);
     }
 
-    /// Whether a frame may be drawn for data alone.
+    /// Whether a frame may be drawn only because of new data.
     pub fn allows(&self, now: Instant) -> bool {
         let apart = (self.took * 2).clamp(SHORTEST, LONGEST.max(self.took));
         now.saturating_duration_since(self.began) >= apart

@@ -1,13 +1,13 @@
 //! A brush: writes text and rules into a frame, clipped to it, in the theme's inks.
 //!
-//! What lies where on the screen: what is drawn says what it is, and a click finds what was drawn last.
+//! The map for the mouse: drawing registers what is at each place, and a click finds what was drawn last.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme, colours::Ground};
 use crate::app::Spot;
 
-/// From this width on a cut is shown; below it, each character counts.
+/// From this width on, a cut is shown; below it, each character counts.
 const SHOWN_CUT: u16 = 4;
 
 /// A frame being painted.
@@ -23,12 +23,12 @@ impl<'a> Paint<'a> {
         Self { buffer, theme, spots: Spots::default() }
     }
 
-    /// Says what the mouse finds in `area`.
+    /// Registers what the mouse finds in `area`.
     pub fn spot(&mut self, area: Rect, spot: Spot) {
         self.spots.put(area, spot);
     }
 
-    /// The last step of a frame; what the mouse finds on it.
+    /// The last step of a frame; returns what the mouse finds on it.
     pub fn finish(self) -> Spots {
         self.theme.finish(self.buffer);
         self.spots
@@ -44,8 +44,8 @@ impl<'a> Paint<'a> {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row; the column after it. What does not fit is cut, and where
-    /// there is room for that, the cut is shown: half a sentence or number would be another one.
+    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is cut, with a sign
+    /// for that if there is room: half a sentence or number would be misleading.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
@@ -58,7 +58,7 @@ impl<'a> Paint<'a> {
         if is_cut { self.buffer.set_stringn(x, area.y, "…", 1, style).0 } else { x }
     }
 
-    /// Writes `parts` one after another; what does not fit is cut. The column after the last.
+    /// Writes `parts` one after another, cut if they do not fit. Returns the column after the last.
     pub fn parts<S: AsRef<str>>(&mut self, area: Rect, parts: &[(S, Ink)]) -> u16 {
         let mut rest = area;
         for (text, ink) in parts {
@@ -68,8 +68,7 @@ impl<'a> Paint<'a> {
         rest.x
     }
 
-    /// Writes `text` flush with the right of `area`'s first row. Nothing when it does not fit: half a number
-    /// would be another number.
+    /// Writes `text` right-aligned in `area`'s first row; nothing if it does not fit, since half a number would be another number.
     pub fn right(&mut self, area: Rect, text: &str, ink: Ink) {
         let length = text.chars().count() as u16;
         if length <= area.width {
@@ -77,21 +76,21 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// One character.
+    /// Writes one character.
     pub fn dot(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if let Some(cell) = self.buffer.cell_mut((x, y)) {
             cell.set_char(character).set_style(self.theme.style(ink));
         }
     }
 
-    /// One character of a lane's bar.
+    /// Writes one character of a lane's bar.
     pub fn bar(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if let Some(cell) = self.buffer.cell_mut((x, y)) {
             cell.set_char(character).set_style(self.theme.bar(ink));
         }
     }
 
-    /// The ground of a cell, behind all that stands there; `step` as in [`Theme::ground`].
+    /// Draws the background of a cell; `step` as in [`Theme::ground`].
     pub fn ground(&mut self, x: u16, y: u16, step: usize) {
         let Some(cell) = self.buffer.cell_mut((x, y)) else { return };
         match self.theme.ground(step) {
@@ -104,7 +103,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Writes `text` over a chart, from a place in `area` that it fits into; the ground behind it stays.
+    /// Writes `text` over a chart, from a place in `area` where it fits; the background stays.
     pub fn over(&mut self, area: Rect, text: &str, ink: Ink) {
         let style = self.theme.style(ink);
         for (x, character) in (area.left()..area.right()).zip(text.chars()) {
@@ -115,7 +114,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Another ink for what stands at a place, words excepted.
+    /// Changes the ink at a place, except of text.
     pub fn restyle(&mut self, x: u16, y: u16, ink: Ink) {
         let style = self.theme.style(ink);
         let is_word = |cell: &ratatui::buffer::Cell| cell.symbol().starts_with(char::is_alphanumeric);
@@ -124,19 +123,19 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// One character where nothing stands yet.
+    /// Writes one character if the place is blank.
     pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if self.at(x, y) == Some(" ") {
             self.dot(x, y, character, ink);
         }
     }
 
-    /// The character that stands at a place.
+    /// The character at a place.
     pub fn at(&self, x: u16, y: u16) -> Option<&str> {
         self.buffer.cell((x, y)).map(ratatui::buffer::Cell::symbol)
     }
 
-    /// A horizontal rule over `area`'s first row with a heading in it.
+    /// A horizontal rule over `area`'s first row, with a heading in it.
     pub fn rule(&mut self, area: Rect, title: &str) {
         let line = self.glyphs().horizontal;
         for x in area.left()..area.right() {
@@ -156,7 +155,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// A box with a heading; what is inside it.
+    /// A box with a heading; returns its inside.
     pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
         self.clear(area);
         if area.width < 2 || area.height < 2 {
@@ -184,7 +183,7 @@ pub fn from_column(area: Rect, x: u16) -> Rect {
     Rect { x, width: area.right() - x, ..area }
 }
 
-/// `text` in lines of at most `width` columns, broken at blanks; a longer word is cut where it must be.
+/// `text` in lines of at most `width` columns, broken at blanks; a longer word is cut.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines: Vec<String> = Vec::new();
@@ -207,7 +206,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` in `width` columns at the most.
+/// `text` in at most `width` columns.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -226,12 +225,12 @@ pub fn row(area: Rect, n: u16) -> Rect {
 pub struct Spots(Vec<(Rect, Spot)>);
 
 impl Spots {
-    /// `spot` lies in `area`, over what was there before. Of a chart it is its first column.
+    /// Registers `spot` in `area`, over earlier ones. For a chart, `spot` is its first column.
     pub fn put(&mut self, area: Rect, spot: Spot) {
         self.0.push((area, spot));
     }
 
-    /// What lies at column `x` of row `y`.
+    /// What is at column `x` of row `y`.
     pub fn at(&self, x: u16, y: u16) -> Spot {
         let here = self.0.iter().rev().find(|(area, _)| area.contains((x, y).into()));
         match here {

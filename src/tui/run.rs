@@ -1,4 +1,4 @@
-//! The loop of the screen: events and records in, effects and frames out.
+//! The main loop of the screen: events and records in, effects and frames out.
 
 #[cfg(test)]
 mod tests;
@@ -34,29 +34,29 @@ use crate::{
     workload::{Chosen, Settings},
 };
 
-/// How often the source is asked, and a terminal that is behind offered more. Records come four times a second.
+/// How often the source is polled, and a slow terminal is offered more output. Records come four times a second.
 const POLL: Duration = Duration::from_millis(40);
 
-/// How the screen shall look and start.
+/// How the screen looks and starts.
 #[derive(Debug)]
 pub struct Options {
     /// Colours and characters.
     pub theme: Theme,
-    /// The knobs that the source starts with.
+    /// The knobs of the source at the start.
     pub knobs: Knobs,
-    /// What the timeline is told.
+    /// The options of the timeline.
     pub timeline: TimelineOptions,
-    /// The recording that is shown, unless the source is live.
+    /// The recording that is shown; `None` if the source is live.
     pub playback: Option<Playback>,
-    /// What a live session was begun by.
+    /// The command line that began a live session.
     pub program: Program,
-    /// Whether the mouse is listened to.
+    /// Whether the mouse is used.
     pub mouse: bool,
-    /// What turns the knobs from the beginning.
+    /// The experiment to begin with.
     pub experiment: Option<Box<dyn Experiment>>,
     /// The tour, on the built-in server.
     pub tour: Option<Tour>,
-    /// The records that exports are made of.
+    /// The records for exports.
     pub kept: Option<Kept>,
 }
 
@@ -77,24 +77,24 @@ impl Options {
 /// Why the screen ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The person left.
+    /// The user quit.
     Quit,
     /// The session ended by itself.
     Ended,
-    /// A signal asked for the end.
+    /// A signal ended it.
     Signal(Signal),
 }
 
-/// What is left when the screen is gone.
+/// What remains when the screen is closed.
 #[derive(Debug)]
 pub struct Finished {
     /// Why it ended.
     pub outcome: Outcome,
-    /// All that was measured, for the summary.
+    /// All measurements, for the summary.
     pub timeline: Timeline,
-    /// What it was recorded to, or read from, and what was made of it.
+    /// The files of the session: its recording, and what was made of it.
     pub files: Vec<String>,
-    /// Why what should have been made of it was not.
+    /// The failures of files that were to be made.
     pub complaints: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ impl Finished {
         Self { outcome, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
-    /// The same, when the files are made that were begun.
+    /// The same, after the files that were begun are finished.
     fn with(mut self, files: Files) -> Self {
         for made in files.rest() {
             match made {
@@ -116,8 +116,8 @@ impl Finished {
     }
 }
 
-/// Shows `source` on the terminal until the person leaves, the session ends or a signal comes. The terminal is
-/// given back before this returns, whatever happens.
+/// Shows `source` on the terminal until the user quits, the session ends or a signal comes. The terminal is restored before
+/// this returns, whatever happens.
 ///
 /// # Errors
 /// When the terminal cannot be taken, read or written, or another thread panicked.
@@ -127,11 +127,11 @@ pub fn run(
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
     if options.theme.has_colours() {
-        // Asked for by name, colours win over NO_COLOR, which crossterm would heed.
+        // Explicitly requested colours override NO_COLOR, which crossterm would obey.
         force_color_output(true);
     }
     let guard = Guard::take().context("cannot take the terminal")?;
-    // The size is asked after the listening has begun, so that none is missed between the two.
+    // The size is read after listening has begun, so that no change in between is missed.
     let events = TerminalEvents::begin().context("cannot read the terminal")?;
     let wire = Wire::open().context("cannot write to the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size());
@@ -144,7 +144,7 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The loop, which never waits for the terminal to read, with everything it touches put in from outside.
+/// The main loop. It never blocks on the terminal, and everything it uses is injected.
 struct Loop<W, E> {
     canvas: Canvas<W>,
     events: E,
@@ -152,7 +152,7 @@ struct Loop<W, E> {
     options: Options,
     /// What the mouse finds on the last frame.
     spots: Spots,
-    /// What is being made of the records.
+    /// The files being made of the records.
     files: Files,
 }
 
@@ -188,20 +188,20 @@ impl<W: Write, E: Events> Loop<W, E> {
                 pace.taken(Instant::now());
                 is_behind = false;
             }
-            // A key draws at once, data at its pace, and nothing before the last frame has arrived.
+            // A key draws at once, data at its own pace, and nothing before the last frame was taken.
             if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
                 pace = Pace::begun(Instant::now());
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
-                // What a picture shows of a recording may have to be read again for it.
+                // For the next picture, a stretch of a recording may have to be read again.
                 self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
                 is_behind = !self.canvas.frame(draw)?;
                 due = Due::Nothing;
             }
-            // All queued input is taken before the next frame: a held key must not lag behind itself.
+            // All queued input is handled before the next frame, so that a held key does not lag.
             let mut wait = POLL;
             while let Some(event) = self.events.next(wait).context("the terminal is gone")? {
                 due = Due::Now;
@@ -246,17 +246,17 @@ impl<W: Write, E: Events> Loop<W, E> {
                 Effect::Save(form) => {
                     let picture = share::picture(form, model, self.options.theme, (self.size)());
                     let saved = share::save(Path::new("."), form, &picture);
-                    tell(model, saved);
+                    report(model, saved);
                 }
                 Effect::Write(outgoing) => {
-                    let told = format!("writing {outgoing}");
-                    tell(model, self.files.begin(outgoing).map(|()| told));
+                    let begun = format!("writing {outgoing}");
+                    report(model, self.files.begin(outgoing).map(|()| begun));
                 }
                 Effect::Copy { what, text } => self.copy(model, what, &text),
                 Effect::Read(path) => {
                     let (name, text) = share::read(Path::new(&path));
                     let effects = update(model, Msg::Script { name, text });
-                    // It asks the session for something at the most.
+                    // This can only request effects on the session.
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::ReadWorkload(path) => {
@@ -299,7 +299,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Tells of the files that are made by now, and copies their paths.
+    /// Reports the files that are finished by now, and copies their paths.
     fn take_files(&mut self, model: &mut Model) -> Due {
         let mut due = Due::Nothing;
         while let Some(mut made) = self.files.look() {
@@ -307,7 +307,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 && let Ok(bytes) = share::copying("its path", &written.path)
             {
                 self.canvas.aside(&bytes);
-                written.told += "; path copied (OSC 52)";
+                written.message += "; path copied (OSC 52)";
             }
             update(model, Msg::Written(made));
             due = Due::Now;
@@ -320,18 +320,18 @@ impl<W: Write, E: Events> Loop<W, E> {
             self.canvas.aside(&bytes);
             format!("sent {what} to the clipboard (OSC 52; not every terminal takes it)")
         });
-        tell(model, copied);
+        report(model, copied);
     }
 
     fn wear(&mut self, model: &mut Model, name: &str) {
         let theme = name.parse().map(|choice| Theme::from_env(choice, !self.options.theme.has_braille()));
         if let Ok(theme) = theme {
-            // As at the start: colours that were asked for win over NO_COLOR.
+            // As at the start: explicitly requested colours override NO_COLOR.
             force_color_output(theme.has_colours());
             self.options.theme = theme;
             self.canvas.resize((self.size)());
         }
-        tell(model, theme.map(|_| format!("theme {name}")).map_err(|error| error.to_string()));
+        report(model, theme.map(|_| format!("theme {name}")).map_err(|error| error.to_string()));
     }
 
     fn on_signals(&mut self, signals: &Receiver<Signal>) -> anyhow::Result<Option<Outcome>> {
@@ -345,7 +345,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Gives the terminal back and stops this process, as the shell expects; goes on here after `fg`.
+    /// Restores the terminal and stops this process, as the shell expects; continues here after `fg`.
     fn suspend(&mut self) -> anyhow::Result<()> {
         terminal::give_back();
         Signal::stop_here().context("cannot stop this process")?;
@@ -361,8 +361,8 @@ impl<W: Write, E: Events> Loop<W, E> {
     }
 }
 
-fn tell(model: &mut Model, told: Result<String, String>) {
-    let (tone, text) = match told {
+fn report(model: &mut Model, outcome: Result<String, String>) {
+    let (tone, text) = match outcome {
         Ok(text) => (Tone::Info, text),
         Err(text) => (Tone::Warning, text),
     };

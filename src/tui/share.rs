@@ -1,9 +1,9 @@
-//! What goes between the screen and elsewhere: pictures into files, text to the clipboard, a file that was asked for.
+//! Exchange between the screen and the outside: pictures into files, text to the clipboard, reading a requested file.
 //!
-//! Files that are made of the session's records, by a thread, so that neither the screen nor the session waits.
+//! Files made from the session's records, on a thread, so that neither the screen nor the session waits.
 //!
 //! ```text
-//! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a line, the path copied
+//! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
 //! ```
 
 use std::{
@@ -28,10 +28,10 @@ use crate::{
     workload::text_of,
 };
 
-/// The longest text for the clipboard in bytes: xterm and those like it take no more.
+/// The longest text for the clipboard in bytes: xterm and similar terminals take no more.
 const MOST_COPIED: usize = 74_994;
 
-/// The screen as a picture of that form.
+/// The screen as a picture in this form.
 pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String {
     let buffer = screens::picture(area, theme, model);
     match form {
@@ -40,31 +40,31 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
     }
 }
 
-/// Saves a picture to a new file in `folder`; what to say about it.
+/// Saves a picture to a new file in `folder`; returns a message about it.
 ///
 /// # Errors
-/// In words, when it cannot be written.
+/// A message, if the file cannot be written.
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
     let failed =
         |path: &Path, error| format!("the screen cannot be saved to {}: {error}", untrusted::path(path));
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
-        // What is said is why it is not there; a part of a picture is none.
+        // The error says why it failed; a part of a picture is worthless.
         let _ = fs::remove_file(&path);
         failed(&path, error)
     })?;
     Ok(format!("saved the screen to {}, {}", untrusted::path(&path), units::bytes(picture.len() as u64)))
 }
 
-/// What puts `text` on the terminal's clipboard: OSC 52, which needs no answer.
+/// The sequence that puts `text` on the terminal's clipboard: OSC 52, which needs no reply.
 ///
 /// # Errors
-/// In words, when it is longer than terminals take.
+/// A message, if the text is longer than terminals take.
 pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.len() > MOST_COPIED {
         return Err(format!(
-            "{what} is {} and a terminal's clipboard takes {}; q leaves it in the scrollback",
+            "{what} is {} and a terminal's clipboard takes {}; quit with q to see it in the scrollback",
             units::bytes(text.len() as u64),
             units::bytes(MOST_COPIED as u64)
         ));
@@ -72,9 +72,9 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     Ok(format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes())
 }
 
-/// The name of a file that a person typed, and its text.
+/// The name of a file that the user typed, and its text.
 ///
-/// # Errors
+/// If it cannot be read, or not without blocking, the text is a message.
 /// In words, when it cannot be read, or not without waiting.
 pub fn read(path: &Path) -> (String, Result<String, String>) {
     let name = untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
@@ -86,10 +86,10 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
     (name, text)
 }
 
-/// Why there are no records where none are kept.
-const NOTHING: &str = "nothing is kept of this session that could be exported";
+/// The message if no records are kept.
+const NOTHING: &str = "this session keeps no records, so nothing can be exported";
 
-/// What becomes of one file.
+/// The result of making a file.
 type Made = Result<Written, String>;
 
 /// The files that are being made.
@@ -100,19 +100,19 @@ pub struct Files {
 }
 
 impl Files {
-    /// Those of these records.
+    /// Files made of these records.
     pub fn of(kept: Option<Kept>) -> Self {
         Self { kept: kept.map(|kept| Arc::new(Mutex::new(kept))), under_way: VecDeque::new() }
     }
 
-    /// Begins to make a file in the working directory, behind those before it.
+    /// Begins to make a file in the working directory; it queues after the ones before it.
     ///
     /// # Errors
-    /// In words, when there are no records, or the system gives no thread.
+    /// A message, if there are no records, or the system cannot start a thread.
     pub fn begin(&mut self, outgoing: Outgoing) -> Result<(), String> {
         let kept = Arc::clone(self.kept.as_ref().ok_or(NOTHING)?);
         let body = move || {
-            // Its place in the file is that of all readers.
+            // The position in the file of records is shared by all readers.
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             make(&outgoing, &mut kept, Path::new("."))
         };
@@ -121,12 +121,12 @@ impl Files {
         Ok(())
     }
 
-    /// What has become of the first, if it is made.
+    /// The result of the first file, if it is finished.
     pub fn look(&mut self) -> Option<Made> {
         self.under_way.pop_front_if(|made| made.is_finished()).map(finished)
     }
 
-    /// What becomes of the rest. Waits until all are made.
+    /// The results of all other files. Waits until they are finished.
     pub fn rest(self) -> impl Iterator<Item = Made> {
         self.under_way.into_iter().map(finished)
     }
@@ -147,11 +147,11 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
     let writer = new_file(outgoing, folder, sink).map_err(|error| error.to_string())?;
     let path = writer.path().to_owned();
     let size = write(outgoing, kept, writer).inspect_err(|_| {
-        // What is said is why it was not finished.
+        // The error says why it was not finished.
         let _ = std::fs::remove_file(&path);
     })?;
     let (shown, path) = (untrusted::path(&path), whole(&path)?);
-    Ok(Written { path, told: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
+    Ok(Written { path, message: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
 }
 
 fn new_file(outgoing: &Outgoing, folder: &Path, sink: Box<dyn Sink + Send>) -> Result<Writer, FileError> {
@@ -161,21 +161,24 @@ fn new_file(outgoing: &Outgoing, folder: &Path, sink: Box<dyn Sink + Send>) -> R
     }
 }
 
-/// Writes the records that are wanted; how many bytes these are.
+/// Writes the requested records; returns the number of bytes.
 fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64, String> {
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
-        // Figures are of the target that the screen shows in full, the first; a report is of all.
-        let told = Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
-        if let Some(told) = told.filter(|told| segment.as_mut().is_none_or(|segment| segment.has(told))) {
-            writer.write(told).map_err(|error| error.to_string())?;
+        // An export is of the first target, which the screen shows in full; a report is of all targets.
+        let wanted =
+            Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
+        if let Some(wanted) =
+            wanted.filter(|record| segment.as_mut().is_none_or(|segment| segment.has(record)))
+        {
+            writer.write(wanted).map_err(|error| error.to_string())?;
         }
     }
     writer.finish().map_err(|error| error.to_string())
 }
 
-/// A path that leads there from anywhere.
+/// The absolute path.
 fn whole(path: &Path) -> Result<String, String> {
     let failed = |error: io::Error| format!("cannot find {} again: {error}", path.display());
     let path: PathBuf = path.canonicalize().map_err(failed)?;
@@ -192,7 +195,7 @@ mod tests {
     };
 
     #[test]
-    fn a_file_is_read_and_what_is_none_is_said() {
+    fn a_file_is_read_and_anything_else_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.script");
         std::fs::write(&path, "at 5s end").unwrap();
@@ -255,7 +258,7 @@ mod tests {
             let fresh = csv(segment, Destination::Fresh("a".to_owned()));
             let written = make(&fresh, &mut kept, folder.path()).unwrap();
             assert_eq!(lines(&written), 1 + rows, "{written:?}");
-            assert!(written.told.contains(&format!(": {fresh}, ")), "{written:?}");
+            assert!(written.message.contains(&format!(": {fresh}, ")), "{written:?}");
         }
         let named = csv(None, Destination::Named("b.csv".to_owned()));
         assert_eq!(lines(&make(&named, &mut kept, folder.path()).unwrap()), 3);
@@ -266,9 +269,9 @@ mod tests {
     fn what_cannot_be_read_leaves_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
         let mut kept = Kept::recording(folder.path().join("none"));
-        let told =
+        let error =
             make(&csv(None, Destination::Fresh("a".to_owned())), &mut kept, folder.path()).unwrap_err();
-        assert!(told.contains("cannot read"), "{told}");
+        assert!(error.contains("cannot read"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let mut files = Files::of(None);
         assert_eq!(files.begin(csv(None, Destination::Named("a".to_owned()))).unwrap_err(), NOTHING);

@@ -1,9 +1,9 @@
-//! Taking the terminal, giving it back whatever happens, and sending it one write a frame.
+//! Takes the terminal, restores it whatever happens, and sends it one write a frame.
 //!
-//! A frame is the difference to the one before it, inside a synchronized update, in one write. One frame at the most
-//! is on its way: the next is composed when the terminal has taken the last, so the difference is always to what
-//! the terminal has. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` asks the
-//! terminal where the cursor is and can wait for an answer that never comes.
+//! A frame is the difference to the previous one, inside a synchronized update, in one write. At most one frame is being sent:
+//! the next is drawn when the terminal has taken the last one, so the difference is always to what the terminal shows.
+//! ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries the cursor's position and may
+//! wait for a reply that never comes.
 
 use std::{
     io::{self, Write},
@@ -31,32 +31,32 @@ use ratatui::{
 
 use super::wire::Wire;
 
-/// Presses and the wheel, with places beyond column 223; no moves, which a slow line would carry for nothing.
+/// Buttons and the wheel, with places beyond column 223; no movements, which would burden a slow line.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// What is pasted comes as such, and not as keys that do something.
+/// Pasted text is marked as such, and not sent as keys.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Whether the terminal is ours now.
+/// Whether the terminal is taken at present.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// What a thread other than the screen's said when it panicked.
+/// The message of a panic in a thread other than the screen's.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// The terminal, taken. Dropped, it is given back.
+/// The terminal, taken; it is restored when this is dropped.
 #[derive(Debug)]
 pub struct Guard(());
 
 impl Guard {
-    /// Takes the terminal: raw mode. The screen itself begins with [`Canvas::enter`].
+    /// Takes the terminal: sets raw mode. The screen itself begins with [`Canvas::enter`].
     ///
-    /// From then on a panic of this thread gives it back before it is reported. A panic of another thread is
-    /// kept for [`panicked`], since its report would be lost in the alternate screen.
+    /// From then on, a panic of this thread restores the terminal before it is reported. A panic of another thread is kept for
+    /// [`panicked`], since its report would be lost in the alternate screen.
     ///
     /// # Errors
-    /// When standard output is no terminal, or it is gone.
+    /// When standard output is not a terminal, or it is gone.
     pub fn take() -> io::Result<Self> {
         let screen = thread::current().id();
         HOOK.call_once(|| {
@@ -84,7 +84,7 @@ impl Drop for Guard {
     }
 }
 
-/// What another thread said when it panicked while the terminal was taken; once.
+/// The message of another thread that panicked while the terminal was taken; returned once.
 pub fn panicked() -> Option<String> {
     PANICKED.lock().ok()?.take()
 }
@@ -99,8 +99,8 @@ pub fn take() -> io::Result<()> {
     taken
 }
 
-/// Gives the terminal back as it was, as far as it takes that in about a second. Does nothing when it is not taken,
-/// so it may be called from anywhere.
+/// Restores the terminal, as far as it accepts output within about a second. Does nothing if it is not taken, so it may be
+/// called from anywhere.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -115,12 +115,12 @@ pub fn give_back() {
         cursor::Show,
         LeaveAlternateScreen
     );
-    // The terminal may be gone (SIGHUP). Then there is nothing to give back, and nobody to tell.
+    // The terminal may be gone (SIGHUP). Then it cannot be restored, and no error can be reported.
     drop(queued.and_then(|()| Wire::open()?.send_last(&bytes)));
     drop(terminal::disable_raw_mode());
 }
 
-/// The size of the terminal. One that does not know its size (0×0) gets what `COLUMNS` and `LINES` say, or 80×24.
+/// The size of the terminal. If that is unknown (0×0), `COLUMNS` and `LINES`, or 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
     let said = |name: &str, usual: u16| {
@@ -130,20 +130,19 @@ pub fn size() -> Rect {
     Rect::new(0, 0, width, height)
 }
 
-/// A screen to paint on: it knows what is shown and sends only what changed. `W` takes what it can take at once, as
-/// [`Wire`] does.
+/// A screen to draw on: it knows what is shown and sends only changes. `W` accepts as much as fits at once, as [`Wire`] does.
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,
     next: Buffer,
     repaint: bool,
-    /// The frame that was sent last, and how much of it was taken.
+    /// The last frame that was sent, and how much of it was taken.
     bytes: Vec<u8>,
     taken: usize,
-    /// Whether the terminal tells of the mouse.
+    /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// What goes out with the next frame, beside it.
+    /// Further output that is sent with the next frame.
     aside: Vec<u8>,
 }
 
@@ -172,14 +171,14 @@ impl<W: Write> Canvas<W> {
         self.next.area
     }
 
-    /// The terminal has this size now; the next frame paints everything.
+    /// Sets a new size; the next frame draws everything.
     pub fn resize(&mut self, area: Rect) {
         self.shown = Buffer::empty(area);
         self.next = Buffer::empty(area);
         self.repaint = true;
     }
 
-    /// Begins the screen: alternate screen, no cursor. What was on its way before is dropped.
+    /// Begins the screen: alternate screen, no cursor. Unsent output from before is dropped.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -194,7 +193,7 @@ impl<W: Write> Canvas<W> {
         self.push().map(drop)
     }
 
-    /// Goes on sending what is on its way. Whether the terminal has taken all of it.
+    /// Continues to send pending output. Returns whether the terminal has taken all of it.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -212,8 +211,8 @@ impl<W: Write> Canvas<W> {
         Ok(true)
     }
 
-    /// Paints a frame and sends what changed; nothing while the last frame is still on its way. Whether the terminal
-    /// has taken all of it.
+    /// Draws a frame and sends the changes, unless the last frame is still being sent. Returns whether the terminal has taken all
+    /// of it.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -252,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts writes, as a terminal sees them.
+    /// Counts writes, as a terminal receives them.
     #[derive(Default)]
     struct Wire(Vec<Vec<u8>>);
 
@@ -300,7 +299,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// Takes so many bytes at a time and then none, until it is let go on.
+    /// Takes this many bytes at a time and then none, until it is released.
     #[derive(Default)]
     struct Slow {
         room: usize,

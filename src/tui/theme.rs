@@ -1,16 +1,16 @@
-//! The one place that names colours and drawing characters.
+//! The only place that names colours and drawing characters.
 //!
-//! Colours are the terminal's own sixteen on its own background unless others are asked for, and nothing depends on
-//! colour alone. In mono every colour is the terminal's default, so that not one colour command is sent: with
-//! `NO_COLOR` set, crossterm would turn each into a bare reset that wipes bold and underline.
+//! By default, colours are the terminal's own sixteen on its own background, and no information depends on colour alone. In
+//! mono, every colour is the terminal's default, so that no colour command is sent: with `NO_COLOR` set, crossterm would turn
+//! each into a reset that removes bold and underline.
 //!
-//! How an ink looks, and what stands behind the lines of a chart, is in [`colours`]:
-//! `Theme::ground(step)` for `step` in `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
+//! The look of an ink, and the background of a chart's lines, is in [`colours`]: `Theme::ground(step)` for `step` in
+//! `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
 //!
-//! `--theme`: which palette, by name or by what the environment says of the terminal.
+//! `--theme`: the palette, by name or from the environment's description of the terminal.
 //!
-//! The terminal itself is not asked for its background: not every one answers, and a late answer would be read as
-//! keys. So `auto` uses only what is legible on any background.
+//! The terminal is not queried for its background: not every one replies, and a late reply would be read as keys. So `auto`
+//! uses only colours that are legible on any background.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -30,12 +30,12 @@ use thiserror::Error;
 use self::colours::Ground;
 use crate::{print::words::in_ascii, session::timeline::Level};
 
-/// Which colours may be used.
+/// The colours that may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
-    /// The terminal's sixteen.
+    /// The terminal's sixteen colours.
     Ansi16,
-    /// The same, with tones from the 240 that are alike on all terminals with 256.
+    /// The same, with tones from the 240 further colours that are the same on all terminals with 256.
     Ansi256,
     /// The same, with tones in 24-bit colours.
     Neutral,
@@ -43,24 +43,24 @@ pub enum Colours {
     Dark,
     /// 24-bit colours for a light background.
     Light,
-    /// None; bold, faint and reverse only.
+    /// No colours: bold, faint and reverse only.
     Mono,
 }
 
-/// What a piece of text or drawing means; the theme decides how that looks.
+/// The meaning of a piece of text or drawing; the theme decides its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Ordinary text.
     Text,
-    /// What stands behind: rules, labels, hints.
+    /// Secondary text: rules, labels, hints.
     Faint,
-    /// A figure that matters, a heading.
+    /// An important figure, or a heading.
     Strong,
     /// The selected knob.
     Selected,
-    /// What a search has found.
+    /// A match of a search.
     Found,
-    /// All is well; on.
+    /// Good; on.
     Good,
     /// Needs attention.
     Warn,
@@ -68,7 +68,7 @@ pub enum Ink {
     Bad,
     /// The throughput line.
     Throughput,
-    /// A level of the service time, from cool to bright. None is warm: a long tail is a finding and no alarm.
+    /// A percentile of the service time, from cool to bright. None is a warning colour: a long tail is a finding, not an alarm.
     Level(Level),
     /// The ping probe.
     Ping,
@@ -91,8 +91,8 @@ impl Theme {
         Self { palette, glyphs }
     }
 
-    /// The theme that `choice` means on the terminal that the environment describes; `ascii` forgoes all other
-    /// characters, and so does a locale without UTF-8.
+    /// The theme that `choice` means on the terminal that the environment describes; `ascii`, or a locale without UTF-8, limits it
+    /// to ASCII characters.
     pub fn from_env(choice: Choice, ascii: bool) -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
@@ -101,7 +101,7 @@ impl Theme {
         Self::new(choice.palette(variable), glyphs)
     }
 
-    /// Whether a locale (`en_US.UTF-8`) writes UTF-8. One that is not set says nothing; nearly all terminals do.
+    /// Whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale it is assumed, as nearly all terminals do.
     fn is_utf8(locale: Option<&str>) -> bool {
         locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -109,17 +109,17 @@ impl Theme {
         })
     }
 
-    /// Whether it sends colours.
+    /// Whether the theme uses colours.
     pub fn has_colours(&self) -> bool {
         self.palette != Colours::Mono
     }
 
-    /// Keys as it writes them.
+    /// Keys, as the theme writes them.
     pub fn keys(&self, written: &str) -> String {
         self.glyphs.keys(written)
     }
 
-    /// Its drawing characters.
+    /// The theme's drawing characters.
     pub fn glyphs(&self) -> &'static Glyphs {
         self.glyphs.glyphs()
     }
@@ -129,34 +129,34 @@ impl Theme {
         self.glyphs == GlyphSet::Unicode
     }
 
-    /// The braille character with these dots (bit 0 is dot 1); a blank for none, since an empty braille cell
-    /// is no blank to a terminal.
+    /// The braille character with these dots (bit 0 is dot 1); a blank for none, since terminals do not treat an empty braille
+    /// cell as a blank.
     pub fn braille(dots: u8) -> char {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
 
-    /// The dots of a character; none for one that is no braille.
+    /// The dots of a character; none if it is not braille.
     pub fn dots(character: char) -> u8 {
         u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
 
-    /// How `ink` looks. It replaces whatever look was there before.
+    /// The look of `ink`. It replaces the previous look.
     pub fn style(&self, ink: Ink) -> Style {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// What stands behind the lines of a cell: step 0 where it holds the fewest, step [`colours::STEPS`] − 1 where it
-    /// holds the most; one above that looks like it. A cell that holds nothing has none.
+    /// The background of a cell: step 0 for the fewest requests, step [`colours::STEPS`] − 1 for the most; a higher step looks the
+    /// same. A cell without requests has none.
     pub fn ground(&self, step: usize) -> Ground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Whether a line of a chart is known by its mark alone, having no colour of its own.
+    /// Whether a chart's line is recognised by its mark alone, because it has no colour of its own.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }
 
-    /// How the bars of a lane look: quieter than the figures beside them. Errors are not quiet.
+    /// The look of a lane's bars: fainter than the figures beside them, except errors.
     pub fn bar(&self, ink: Ink) -> Style {
         match (self.palette, ink) {
             // Reversed, a low bar would look like a high one.
@@ -166,7 +166,7 @@ impl Theme {
         }
     }
 
-    /// The last step of a frame: in ASCII, every other character becomes its stand-in.
+    /// The last step of a frame: in ASCII, every other character is replaced.
     pub fn finish(&self, buffer: &mut Buffer) {
         if self.glyphs == GlyphSet::Unicode {
             return;
@@ -179,17 +179,17 @@ impl Theme {
     }
 }
 
-/// What `--theme` asks for.
+/// The value of `--theme`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// What suits the terminal that the environment describes.
+    /// The palette for the terminal that the environment describes.
     #[default]
     Auto,
     /// This palette, whatever the environment says.
     Fixed(Colours),
 }
 
-/// The names, and what each means.
+/// The names and their meaning.
 const NAMES: [(&str, Choice); 5] = [
     ("auto", Choice::Auto),
     ("16", Choice::Fixed(Colours::Ansi16)),
@@ -209,7 +209,7 @@ pub const THEMES: [&str; NAMES.len()] = {
     names
 };
 
-/// There is no such theme.
+/// An unknown theme.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no theme '{given}'; there are {}", NAMES.map(|(name, _)| name).join(", "))]
 pub struct UnknownTheme {
@@ -226,8 +226,7 @@ impl FromStr for Choice {
 }
 
 impl Choice {
-    /// The palette on a terminal that these variables of the environment describe. A name that was given wins over all that they
-    /// say.
+    /// The palette for a terminal that these environment variables describe. A name that the user gave overrides them.
     pub fn palette(self, variable: impl Fn(&str) -> Option<String>) -> Colours {
         let no_color = variable("NO_COLOR").is_some_and(|set| !set.is_empty());
         let term = variable("TERM").unwrap_or_default();

@@ -1,9 +1,8 @@
-//! The way to the terminal, on which nothing ever waits for long.
+//! The output to the terminal, which never blocks for long.
 //!
-//! A terminal can stop to read without being gone: a hung SSH line, a paused multiplexer. A plain write would then
-//! hold whoever writes, with the knobs and the signals. So the terminal is opened once more, and that opening takes
-//! what it can take now. Standard output itself stays as it is: "do not wait" would hold for the shell as well,
-//! which shares it.
+//! A terminal can stop reading without being gone: a hung SSH line, a paused multiplexer. A plain write would then block its
+//! thread, and with it knobs and signals. So the terminal is opened a second time, without blocking: a write takes only what
+//! fits at once. Standard output itself is not changed, because the shell shares it.
 
 use std::{
     fs::File,
@@ -19,17 +18,16 @@ use rustix::{
     termios::{QueueSelector, tcflush, tcgetsid, ttyname},
 };
 
-/// How long the terminal has to take what must reach it at the end.
+/// How long the terminal has at the end to take the most important output.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A terminal to write to. A write takes as much as there is room for; without room it is an error of the kind
+/// A terminal to write to. A write takes as much as fits; if nothing fits, its error has the kind
 /// [`WouldBlock`](io::ErrorKind::WouldBlock).
 #[derive(Debug)]
 pub struct Wire(File);
 
 impl Wire {
-    /// To the terminal on standard output. Where that cannot be opened again, writes go to standard output itself
-    /// and may wait.
+    /// Opens the terminal on standard output. If it cannot be opened again, writes go to standard output itself and may block.
     ///
     /// # Errors
     /// When there is no standard output.
@@ -42,10 +40,10 @@ impl Wire {
         Ok(Self(File::from(descriptor)))
     }
 
-    /// Sends all of `bytes`, waiting no longer than `limit` in all.
+    /// Sends all of `bytes`; waits at most `limit` in all.
     ///
     /// # Errors
-    /// When the terminal is gone, or has not taken all by then ([`TimedOut`](io::ErrorKind::TimedOut)).
+    /// When the terminal is gone, or has not taken everything in time ([`TimedOut`](io::ErrorKind::TimedOut)).
     pub fn send_within(&mut self, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
         let deadline = Instant::now() + limit;
         while !bytes.is_empty() {
@@ -60,8 +58,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the last words of a screen. A terminal that has stalled loses what it has not read yet, to make room
-    /// for them: that was of the screen, which is gone.
+    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped to make room:
+    /// it belongs to the screen, which is closed.
     ///
     /// # Errors
     /// As [`send_within`](Self::send_within).
@@ -100,7 +98,7 @@ impl Write for Wire {
 
 fn open_again(output: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // The terminal that controls us may be opened by that name whoever owns it, as after su.
+    // The controlling terminal can be opened by this name whoever owns it, as after su.
     match tcgetsid(output) {
         Ok(_) => open("/dev/tty", flags, Mode::empty()),
         Err(_) => open(ttyname(output, Vec::new())?, flags, Mode::empty()),
@@ -113,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe that nobody reads, and its reader.
+    /// A pipe without a reader, and its reading end.
     fn stalled() -> (Wire, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();

@@ -1,4 +1,4 @@
-//! What keys can do, and where they do it.
+//! The actions of keys, and the contexts in which they apply.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ macro_rules! actions {
         alone { $($action:ident $title:literal,)* }
         with { $(#[doc = $what:literal] $acts_on:ident($value:ident: $of:ty) $titled:expr,)* }
     ) => {
-        /// What a key can do.
+        /// An action of a key.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Action {
             $(#[doc = $title] $action,)*
@@ -21,7 +21,7 @@ macro_rules! actions {
         }
 
         impl Action {
-            /// What it is called in the list of commands.
+            /// Its title in the palette.
             pub fn title(self) -> String {
                 match self {
                     $(Self::$action => $title.into(),)*
@@ -41,7 +41,7 @@ actions! {
         Minimise "show all parts",
         TurnStretch "distributions of now, the minute or the segment",
         ReverseOrder "reverse the order of segments",
-        PinBaseline "pin the segment as baseline, or let it go",
+        PinBaseline "pin the segment as baseline, or unpin it",
         GoToRow "go to the moment of the row",
         BeginSearch "search the log",
         Freeze "freeze",
@@ -57,7 +57,7 @@ actions! {
         BeginEntry "type a value",
         TypeParameter "type a value for the parameter",
         Undo "undo",
-        EndExperiment "stop the experiment, or put its answer away",
+        EndExperiment "stop the experiment, or close its result",
         Palette "commands",
         Presets "presets",
         Mark "mark this moment",
@@ -79,25 +79,25 @@ actions! {
     with {
         /// Show a screen.
         Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show the one so many further.
+        /// Show the screen this many places further.
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
         /// Sort the segments by the next column.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
-        /// Lay the curve over the next knob.
+        /// Draw the curve over the next knob.
         TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the knob before"),
-        /// Move the selection of a list by so many rows.
+        /// Move the selection of a list by this many rows.
         SelectRow(rows: i16) match rows {
             i16::MIN => "select the first row".to_owned(),
             i16::MAX => "select the last row".to_owned(),
             _ => format!("select {}", by(rows.into(), "up", "down")),
         },
-        /// Narrow the log to the next kind.
+        /// Switch the log to the next filter.
         TurnFilter(to: Direction) either(to, "log, next kind", "log, previous kind"),
-        /// Go to the next hit.
+        /// Go to the next match.
         FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
-        /// Move the cursor by so many columns.
+        /// Move the cursor by this many columns.
         Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
-        /// Move it to something.
+        /// Move the cursor to a landmark.
         Jump(to: Landmark) format!("jump to the {}", match to {
             Landmark::Worst => "worst moment",
             Landmark::NextEvent => "next event",
@@ -109,28 +109,28 @@ actions! {
         }),
         /// Select the next knob.
         Select(to: Direction) either(to, "knob, previous", "knob, next"),
-        /// Turn the selected knob.
+        /// Change the selected knob by a step.
         Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
         /// Select the next parameter of the server.
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
-        /// Turn the selected parameter, after a question.
+        /// Change the selected parameter by a step, after a question.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
         /// Save a picture of the screen.
         Save(form: Picture) match form {
             Picture::Svg => "save the screen as SVG",
             Picture::Text => "save the screen as text",
         },
-        /// Move the caret by so many characters.
+        /// Move the caret by this many characters.
         MoveCaret(_by: i16) "move the caret",
-        /// Scroll the operations by so many rows, down if positive.
+        /// Scroll the operations by this many rows, down if positive.
         ScrollOperations(rows: i16) format!("operations {}", by(rows.into(), "up", "down")),
-        /// Scroll by so many lines, down if positive.
+        /// Scroll by this many lines, down if positive.
         Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
     }
 }
 
 impl Action {
-    /// Whether it is a step of a selection or a cursor, which nobody would look for by its name.
+    /// Whether it is a step of a selection or a cursor, which the palette leaves out.
     pub fn moves(self) -> bool {
         matches!(
             self,
@@ -157,31 +157,31 @@ fn by(steps: i32, back: &str, on: &str) -> String {
     format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
 }
 
-/// Where a jump goes.
+/// The destination of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Landmark {
-    /// The longest service time of the session; without load the longest ping.
+    /// The longest service time of the session; without load, the longest ping.
     Worst,
     /// The next event or mark.
     NextEvent,
-    /// The one before.
+    /// The previous event or mark.
     PreviousEvent,
     /// The beginning of the next segment.
     NextSegment,
-    /// That of the segment before.
+    /// The beginning of the previous segment.
     PreviousSegment,
     /// The beginning of the session.
     Start,
-    /// Its latest moment.
+    /// The latest moment of the session.
     End,
 }
 
-/// Where a binding holds.
+/// The context in which a binding applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Everywhere.
     Anywhere,
-    /// On a screen with nothing over it.
+    /// On a screen, with nothing drawn over it.
     Main,
     /// While frozen, and in a recording.
     Time,
@@ -193,9 +193,9 @@ pub enum Context {
     Maximised,
     /// While an experiment runs.
     Experiment,
-    /// While the answer of one stands.
+    /// While the result of an experiment is shown.
     Answer,
-    /// On one screen.
+    /// On one screen only.
     Screen(Screen),
     /// While a search in the log is typed.
     Search,
@@ -232,7 +232,7 @@ impl Context {
         [Self::Main, Self::Maximised].into_iter().chain(screens.map(Self::Screen)).chain(BEHIND)
     }
 
-    /// Its heading in the help.
+    /// The context's heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anywhere => "Everywhere",
@@ -240,7 +240,7 @@ impl Context {
             Self::Maximised => "One part maximised",
             Self::Screen(screen) => screen.name(),
             Self::Experiment => "While an experiment runs",
-            Self::Answer => "While its answer stands",
+            Self::Answer => "While its result is shown",
             Self::Search => "While typing a search",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",

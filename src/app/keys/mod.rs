@@ -1,8 +1,8 @@
-//! The one key table: it feeds dispatch, footer, help overlay and manual page. It is put together from one part for each kind
-//! of place. A key is as the terminal reports it, whatever the terminal's library.
+//! The one key table, which feeds dispatch, footer, help overlay and manual page. Each kind of context has a part of it. Keys
+//! are as the terminal reports them, independent of the terminal's library.
 
-/// A part of the table: for each place a row a binding, with the keys and what each does, the keys as help and manual
-/// write them, the hint, and the help.
+/// A part of the table: for each context its bindings, each with its keys and their actions, the keys as text, the hint for
+/// the footer, and the help.
 macro_rules! key_table {
     ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
         &[$($($crate::app::Binding { context: $context, keys: $keys, written: $written, hint: $hint, help: $help },)*)*]
@@ -21,15 +21,15 @@ use std::fmt;
 /// One line of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// Where it holds.
+    /// The context in which it applies.
     pub context: Context,
-    /// Which keys, and what each does.
+    /// Its keys, each with its action.
     pub keys: &'static [(Pattern, Action)],
-    /// The keys as help and manual write them.
+    /// The keys as help and manual show them.
     pub written: &'static str,
-    /// The keys and one word for the footer, and when it goes as room runs out: 0 never, 9 first.
+    /// The keys and one word for the footer, and the order in which hints are dropped for lack of room: 0 never, 9 first.
     pub hint: Option<(&'static str, &'static str, u8)>,
-    /// What it does, in a sentence.
+    /// The help: what the keys do, in a sentence.
     pub help: &'static str,
 }
 
@@ -40,21 +40,21 @@ pub fn bindings() -> impl Iterator<Item = &'static Binding> {
     parts.chain([modes::KEEP, modes::KEYS]).flatten()
 }
 
-/// To a shorter or a longer stretch of time.
+/// Zoom in or out.
 const ZOOM: &[(Pattern, Action)] =
     &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)];
 
-/// A character.
+/// The key of a character.
 const fn on(c: char) -> Pattern {
     Pattern::Key(KeyCode::Char(c))
 }
 
-/// A key that is no character.
+/// A key that is not a character.
 const fn key(code: KeyCode) -> Pattern {
     Pattern::Key(code)
 }
 
-/// Through the rows of a list.
+/// Move through the rows of a list.
 const ROWS: &[(Pattern, Action)] = &[
     (key(KeyCode::Up), Action::SelectRow(-1)),
     (key(KeyCode::Down), Action::SelectRow(1)),
@@ -65,7 +65,7 @@ const ROWS: &[(Pattern, Action)] = &[
     (key(KeyCode::Home), Action::SelectRow(i16::MIN)),
     (key(KeyCode::End), Action::SelectRow(i16::MAX)),
 ];
-/// The same, as help and manual write them.
+/// The keys of [`ROWS`] as help and manual show them.
 const ROWS_WRITTEN: &str = "↑, ↓, k, j, PgUp, PgDn, Home, End";
 
 macro_rules! key_codes {
@@ -88,7 +88,7 @@ macro_rules! key_codes {
             }
         }
 
-        /// All that are no characters.
+        /// All keys that are not characters.
         #[cfg(test)]
         pub(super) const NAMED_KEYS: &[KeyCode] = &[$(KeyCode::$key,)*];
     };
@@ -101,10 +101,10 @@ key_codes! {
     Tab "Tab", BackTab "Shift-Tab", F1 "F1",
 }
 
-/// A key press.
+/// A key that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Which key.
+    /// The key.
     pub code: KeyCode,
     /// Whether Ctrl was held.
     pub ctrl: bool,
@@ -117,14 +117,14 @@ impl Key {
     }
 }
 
-/// Which keys a binding matches.
+/// The keys that a binding matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// This key without Ctrl.
     Key(KeyCode),
     /// This letter with Ctrl.
     Ctrl(char),
-    /// Anything that a text can be written with.
+    /// Any printable character.
     Character,
 }
 
@@ -150,7 +150,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// What `key` does where these contexts hold; an earlier one's meaning of a key goes before a later one's.
+/// The action of `key` in these contexts; the earlier context wins.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);
@@ -160,13 +160,13 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
 }
 
 /// The hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two blanks
-/// between them. The least needed go first; help and quit never.
+/// between them. The least important are dropped first; help and quit stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,
     written: impl Fn(&str) -> String,
 ) -> Vec<(String, &'static str)> {
-    // While time is travelled, what else the screen can do is left to the help.
+    // In the past, other actions of the screen are left to the help.
     let travels = contexts.contains(&Context::Time);
     let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
     let of = |at: &Context| {
@@ -177,7 +177,7 @@ pub fn footer(
     let mut hints: Vec<(String, &str, u8)> = Vec::new();
     for (keys, word, shed) in contexts.iter().flat_map(of) {
         let keys = written(keys);
-        // As with the keys, an earlier context goes before a later one.
+        // As with keys, the earlier context wins.
         if !hints.iter().any(|(known, ..)| known.split(", ").any(|known| known == keys)) {
             hints.push((keys, word, shed));
         }

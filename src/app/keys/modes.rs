@@ -1,7 +1,6 @@
-//! What keys do where a screen does not have them to itself: in time that is travelled, while something is typed, in what
-//! lies over the screen, and everywhere.
+//! The keys of contexts that are not a screen's own: a frozen view, entries, overlays, and everywhere.
 //!
-//! What keys do on every screen, with nothing over it.
+//! The keys of every screen, with nothing drawn over it.
 
 use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
 use crate::app::{
@@ -9,7 +8,7 @@ use crate::app::{
     Picture,
 };
 
-/// All bindings of these places.
+/// All bindings of these contexts.
 pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Frozen;
     &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)], "Space, Esc", Some(("Space", "live", 1)),
@@ -27,55 +26,55 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Move the cursor by a column. Figures and tables show that moment.";
     &[(key(KeyCode::PageUp), Action::Scrub(-10)), (key(KeyCode::PageDown), Action::Scrub(10))],
         "PgUp, PgDn", Some(("PgUp PgDn", "by 10", 6)),
-        "Move it by ten columns, back or on.";
+        "Move the cursor by ten columns.";
     &[(key(KeyCode::Home), Action::Jump(Landmark::Start)), (key(KeyCode::End), Action::Jump(Landmark::End))],
         "Home, End", None,
-        "Move it to the start or to the latest moment of the session.";
+        "Move the cursor to the start or the latest moment of the session.";
     ZOOM, "+, -", Some(("+-", "zoom", 4)),
-        "Show a shorter or a longer stretch around it.";
+        "Show a shorter or longer stretch of time around the cursor.";
     &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 4)),
         "Jump to the worst moment.";
     &[(on('n'), Action::Jump(Landmark::NextEvent)), (on('N'), Action::Jump(Landmark::PreviousEvent))],
         "n, N", Some(("n", "event", 5)),
-        "Jump to the next event or mark, or to the one before.";
+        "Jump to the next event or mark, or to the previous one.";
     &[(on('s'), Action::Jump(Landmark::NextSegment)), (on('S'), Action::Jump(Landmark::PreviousSegment))],
         "s, S", Some(("s", "segment", 5)),
-        "Jump to the next segment, or to the one before.";
+        "Jump to the next segment, or to the previous one.";
 
     in Context::Experiment;
     &[(on('c'), Action::EndExperiment)], "c", Some(("c", "cancel", 1)),
-        "Stop the experiment. The knobs are set back; it ends, too, when you turn one.";
+        "Stop the experiment and restore the knobs. It also ends when you change a knob.";
 
     in Context::Answer;
     &[(on('c'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
-        "c, Esc", Some(("c", "put answer away", 3)),
-        "Put its answer away.";
+        "c, Esc", Some(("c", "close result", 3)),
+        "Close its result.";
 
     in Context::Search;
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "find", 0)),
-        "Go to the first hit from the selected line on. An empty search ends the last one.";
+        "Go to the first match from the selected line on. An empty text ends the search.";
 
     in Context::Typing;
     &[(Pattern::Character, Action::Insert)], "any character", None,
-        "Go on typing. What is pasted is typed too, and never taken for keys.";
+        "Type the character. Pasted text is typed too, and never used as keys.";
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
-        "Take the value, set the mark, or carry out the chosen command. What cannot be is told with its reason.";
+        "Set the value or the mark, or run the selected command. If that is impossible, a message says why.";
     &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "cancel", 0)),
-        "Drop what was typed.";
+        "Cancel.";
     &[(key(KeyCode::Left), Action::MoveCaret(-1)), (key(KeyCode::Right), Action::MoveCaret(1)),
         (key(KeyCode::Home), Action::MoveCaret(i16::MIN)), (key(KeyCode::End), Action::MoveCaret(i16::MAX))],
         "←, →, Home, End", None,
-        "Move in what was typed.";
+        "Move in the text.";
     &[(key(KeyCode::Backspace), Action::Erase), (key(KeyCode::Delete), Action::Delete)],
         "Backspace, Del", None,
-        "Remove the character before the caret, or behind it.";
+        "Delete the character before or after the caret.";
 
     in Context::Palette;
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
         (key(KeyCode::BackTab), Action::Scroll(-1)), (key(KeyCode::Tab), Action::Scroll(1)),
         (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
         "↑, ↓, Tab, PgUp, PgDn", Some(("↑↓", "choose", 0)),
-        "Choose another command.";
+        "Select another command.";
 
     in Context::Question;
     &[(on('y'), Action::Yes), (on('Y'), Action::Yes)], "y", Some(("y", "yes", 0)),
@@ -89,7 +88,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
         (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
         "Esc, Enter, F1; ?, q while nothing is typed", Some(("Esc, Enter", "close", 0)),
-        "Close the help. Whatever else is typed is looked for in it: a key, a sign, a lane, a word.";
+        "Close the help. Type to search it: a key, a sign, a lane, a word.";
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
         (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
         "↑, ↓, PgUp, PgDn", Some(("↑↓", "scroll", 0)),
@@ -104,10 +103,10 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
         "Quit.";
     &[(Pattern::Ctrl('z'), Action::Suspend)], "Ctrl-Z", None,
-        "Suspend; fg brings the screen back. The measurement stops with the process.";
+        "Suspend the process and with it the measurement; fg continues both.";
 };
 
-/// To leave, to look and to turn: screens, load, knobs, time, the intrinsic probe.
+/// The main keys: screens, load, knobs, time, the intrinsic probe.
 pub(super) const STEER: &[Binding] = key_table! {
     in Context::Main;
     &[(on('q'), Action::Quit)], "q", Some(("q", "quit", 0)),
@@ -115,13 +114,13 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('?'), Action::Help), (key(KeyCode::F1), Action::Help)], "?, F1", Some(("?", "help", 0)),
         "Open this help.";
     SHOW, "its number", None,
-        "Show a screen. The last line has them all.";
+        "Show a screen. The last line of the screen lists them.";
     &[(key(KeyCode::Tab), Action::TurnScreen(1)),
         (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1))], "Tab", None,
-        "Show the next screen; Shift-Tab the one before.";
+        "Show the next screen; Shift-Tab: the previous one.";
     &[(on('z'), Action::Maximise)], "z", Some(("z", "maximise", 9)),
         "Show one part of the screen alone: on the Overview a chart or the panel, on Latency the curve, the \
-         table or the distribution. Again: the next part, and after the last all of them.";
+         table or the distribution. Again: the next part, and after the last one the whole screen.";
     &[(on('l'), Action::ToggleLoad)], "l", Some(("l", "load", 1)),
         "Turn the load on or off.";
     &[(key(KeyCode::Up), Action::Select(Up)), (key(KeyCode::Down), Action::Select(Down)),
@@ -130,53 +129,55 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Select a knob.";
     &[(key(KeyCode::Left), Action::Turn(Down)), (key(KeyCode::Right), Action::Turn(Up))],
         "←, →", Some(("←→", "turn", 2)),
-        "Turn the selected knob down or up. The load follows at once and a new segment begins.";
+        "Change the selected knob by a step. The load changes at once and a new segment begins.";
     &[(key(KeyCode::Enter), Action::BeginEntry)], "Enter", Some(("Enter", "type", 4)),
-        "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max, for a distribution zipfian 1.1.";
+        "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max (closed loop); for a distribution zipfian 1.1.";
     &[(on('u'), Action::Undo)], "u", Some(("u", "undo", 5)),
-        "Take the last change back, of a knob or of a parameter of the server.";
+        "Undo the last change of a knob or of a server parameter.";
     &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
-        "Freeze the view to read it and to travel in time. The measurement goes on.";
+        "Freeze the view, to read it and to go back in time. The measurement continues.";
     ZOOM, "+, -", Some(("+-", "zoom", 8)),
-        "Show a shorter or a longer stretch of time, from 10 s to the whole session.";
+        "Show a shorter or longer stretch of time, from 10 s to the whole session.";
     &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
-        "Measure the intrinsic latency of this machine: a busy loop that takes a whole core for as long as \
-         you say. Again: stop it.";
+        "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
+         you enter. Again: stop it.";
     &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
-        "The same in a gentle form, a tenth of the time, that can stay on. Again: off.";
+        "The same, but busy only a tenth of the time, so that it can stay on. Again: stop it.";
 };
 
-/// To name, find and keep: commands, presets, marks, recordings, pictures.
+/// Keys to find commands, and to keep results: marks, recordings, exports, pictures.
 pub(super) const KEEP: &[Binding] = key_table! {
     in Context::Main;
     &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
         ":, Ctrl-P", Some((":", "commands", 5)),
-        "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, backlog \
-         shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
+        "Find a command by a few letters of its name, or set a knob by name: clients 200, rate 5k, backlog \
+         shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or start an experiment: \
+         find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
     &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
-        "Choose a preset, a named setting of all knobs, or a workload: which operations, how often. u takes it back.";
+        "Choose a preset, which sets all knobs, or a workload, which sets the operations and their weights. u undoes it.";
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
-        "Put a note of yours on the time axis, at the moment of the key.";
+        "Add a mark: a note on the time axis, at the moment of the key press.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
-        "Record all that is measured from now on to a new file, of which the place is shown (redyno sessions lists them). Again: stop.";
+        "Record everything from now on to a new file, and show its path (redyno sessions lists recordings). \
+         Again: stop.";
     &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
-        "Export the figures of the segment that is shown, or of the session, to a new file in this directory: choose a \
-         form, and add to and a name for another file. Its path is copied (OSC 52).";
+        "Export the figures of the segment shown, or of the session, to a new file in this directory: choose a format; \
+         for another file add: to NAME. The path is copied (OSC 52).";
     &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
-        "Make the report of the session so far, one page with charts for any browser, in a new file in this directory. \
-         Its path is copied (OSC 52).";
+        "Make a report of the session so far: one page with charts for any browser, in a new file in this directory. \
+         The path is copied (OSC 52).";
     &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
         "e, E", Some(("e", "picture", 9)),
-        "Save a picture of the screen to a new file in this directory, as SVG or as text.";
+        "Save a picture of the screen to a new file in this directory, as SVG or text.";
     &[(on('y'), Action::CopySummary)], "y", None,
-        "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).";
+        "Copy the summary of the session to the clipboard, if the terminal allows it (OSC 52).";
     &[(on('Y'), Action::CopyCommandLine)], "Y", None,
         "Copy the command line that would run this segment again, and show it. A password is never in it.";
 };
 
-/// Each screen by its key.
+/// The keys of the screens.
 const SHOW: &[(Pattern, Action)] = &{
     let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
     let mut n = 0;
@@ -191,7 +192,7 @@ const SHOW: &[(Pattern, Action)] = &{
 pub(super) const ALONE: &[Binding] = key_table! {
     in Context::Maximised;
     &[(on('z'), Action::Maximise)], "z", Some(("z", "next part", 1)),
-        "Show the next part alone, and after the last all of them.";
+        "Show the next part alone, and after the last one the whole screen.";
     &[(key(KeyCode::Esc), Action::Minimise)], "Esc", Some(("Esc", "all parts", 1)),
-        "Show all parts of the screen again.";
+        "Show the whole screen again.";
 };

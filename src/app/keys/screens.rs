@@ -1,8 +1,7 @@
-//! The table of the screens: what each is called, which keys it has, what can be done on it. How they are drawn is the
-//! terminal's table.
+//! The table of the screens: the name, keys and actions of each. How they are drawn is in the terminal's own table.
 //!
-//! Another screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in either table.
-//! Keys, help, footer, palette, manual and mouse read the tables; a state of its own is a field of the model.
+//! A new screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in both tables. Keys, help, footer,
+//! palette, manual and mouse read the tables; the screen's own state is a field of the model.
 
 use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
 use crate::app::Direction::{Down, Up};
@@ -15,47 +14,47 @@ pub enum Screen {
     Overview,
     /// Distributions and percentiles in full.
     Latency,
-    /// What the server says of itself.
+    /// The server's own figures.
     Server,
-    /// All segments with their knobs and results.
+    /// All segments, with their knobs and results.
     Segments,
-    /// Events and errors in words.
+    /// Events and errors as text.
     Log,
     /// Throughput and latency over the value of a knob.
     Curve,
 }
 
-/// A row of the table.
+/// A row of the table of screens.
 struct ScreenRow {
     /// Its name.
     name: &'static str,
     /// The key that shows it.
     key: char,
-    /// What keys do on it alone.
+    /// The keys that only this screen has.
     keys: &'static [Binding],
-    /// Whether these turn the parameters of the server, which can be done now and not in the past.
+    /// Whether they change the server's parameters, which is possible live only.
     turns_parameters: bool,
-    /// What of it can be shown alone.
+    /// Its panes, each of which can be shown alone.
     panes: &'static [Pane],
 }
 
 impl ScreenRow {
-    /// A screen without keys, panes and rows of its own.
+    /// A screen without own keys and panes.
     const PLAIN: Self = Self { name: "", key: ' ', keys: &[], turns_parameters: false, panes: &[] };
 }
 
-/// The Overview: load, latency, probes and server on one time axis, beside the knobs, which its arrows turn.
+/// The Overview: load, latency, probes and server on one time axis, with the knobs, which its arrows change.
 const OVERVIEW: ScreenRow = ScreenRow {
     name: "Overview",
     key: '1',
     keys: key_table! {
         in Context::Screen(Screen::Overview);
         &[(on('L'), Action::TurnSpread)], "L", Some(("L", "log axis", 9)),
-            "Show the throughput on a logarithmic axis, on which all segments have room; again: on a linear one, on which \
-             the last segment, or that of the cursor, is seen closely.";
+            "Show the throughput on a logarithmic axis, which has room for all segments. Again: on a linear axis, for \
+             details of the last segment, or of the segment at the cursor.";
         &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
-            "Show in the latency chart of an open loop the service time, from when each request was written; again: the \
-             response time, from when it was due. In closed loop the two are one.";
+            "Show the service time in the latency chart, from when a request was written. Again: the response time, from \
+             when it was due, which avoids coordinated omission. In closed loop the two are equal.";
     },
     panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],
     ..ScreenRow::PLAIN
@@ -77,7 +76,7 @@ const LATENCY: ScreenRow = ScreenRow {
     ..ScreenRow::PLAIN
 };
 
-/// The Server screen: what the server says of itself, and its parameters, which the arrows turn.
+/// The Server screen: the server's own figures, and its parameters, which the arrows change.
 const SERVER: ScreenRow = ScreenRow {
     name: "Server",
     key: '3',
@@ -89,15 +88,15 @@ const SERVER: ScreenRow = ScreenRow {
             "Select a parameter of the server.";
         &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
             "←, →", Some(("←→", "set", 2)),
-            "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.";
+            "Set it a step lower or higher, after a question. A new segment begins; the old value is restored at the end.";
         &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
-            "Type a value for it: 100mb, 1.5 GiB, 5ms; of words, choose one of the list.";
+            "Type a value for it, such as 100mb, 1.5 GiB, 5ms, or choose one from its list.";
     },
     turns_parameters: true,
     ..ScreenRow::PLAIN
 };
 
-/// The Segments screen: all segments with their knobs and results.
+/// The Segments screen: all segments, with their knobs and results.
 const SEGMENTS: ScreenRow = ScreenRow {
     name: "Segments",
     key: '4',
@@ -112,30 +111,30 @@ const SEGMENTS: ScreenRow = ScreenRow {
             "Reverse the order.";
         &[(on('b'), Action::PinBaseline)], "b", Some(("b", "baseline", 1)),
             "Compare all others with the selected segment: differences, and whether they are more than noise. \
-             Again on the same one: let it go.";
+             Again on the same one: unpin it.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
-            "Freeze the view in the selected segment.";
+            "Freeze the view, with the cursor in the selected segment.";
     },
     ..ScreenRow::PLAIN
 };
 
-/// The Log screen: events and errors in words.
+/// The Log screen: events and errors as text.
 const LOG: ScreenRow = ScreenRow {
     name: "Log",
     key: '5',
     keys: key_table! {
         in Context::Screen(Screen::Log);
         ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
-            "Select a line. At the last one, new lines are followed.";
+            "Select a line. With the last line selected, new lines are followed.";
         &[(key(KeyCode::Left), Action::TurnFilter(Down)), (key(KeyCode::Right), Action::TurnFilter(Up))],
             "←, →", Some(("←→", "kind", 4)),
             "Show everything, or only events, errors, marks or segments.";
         &[(on('/'), Action::BeginSearch)], "/", Some(("/", "search", 1)),
-            "Look for a text, in upper or lower case.";
+            "Search for a text; case does not matter.";
         &[(on('n'), Action::FindNext(Down)), (on('N'), Action::FindNext(Up))], "n, N", Some(("n", "next", 4)),
-            "Go to the next hit below, or above.";
+            "Go to the next match, down or up.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
-            "Freeze the view at the moment of the selected line.";
+            "Freeze the view, with the cursor at the moment of the selected line.";
     },
     ..ScreenRow::PLAIN
 };
@@ -148,8 +147,8 @@ const CURVE: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Curve);
         &[(key(KeyCode::Left), Action::TurnDimension(Down)), (key(KeyCode::Right), Action::TurnDimension(Up))],
             "←, →", Some(("←→", "over", 1)),
-            "Lay the curve over another knob, or a parameter of the server, of those that have more than one value in the \
-             segments of the session. By itself it lies over what an experiment is about, or what was turned most.";
+            "Draw the curve over another knob or server parameter: one with several values in the segments of the \
+             session. By default it shows the knob of the experiment, or the knob that was changed most.";
     },
     ..ScreenRow::PLAIN
 };
@@ -164,7 +163,7 @@ const TABLE: [(Screen, ScreenRow); 6] = [
 ];
 
 impl Screen {
-    /// All of them, in the order of the table.
+    /// All screens, in the order of the table.
     pub const ALL: [Self; TABLE.len()] = {
         let mut all = [Self::Overview; TABLE.len()];
         let mut n = 0;
@@ -190,22 +189,22 @@ impl Screen {
         self.row().key
     }
 
-    /// What of it can be shown alone; nothing where it is one table.
+    /// Its panes that can be shown alone; none if it is one table.
     pub fn panes(self) -> &'static [Pane] {
         self.row().panes
     }
 
-    /// What keys do on it alone.
+    /// The keys that only this screen has.
     pub(in crate::app) fn keys(self) -> &'static [Binding] {
         self.row().keys
     }
 
-    /// Whether its keys turn the parameters of the server.
+    /// Whether its keys change the server's parameters.
     pub(in crate::app) fn turns_parameters(self) -> bool {
         self.row().turns_parameters
     }
 
-    /// The one so many further, round the end.
+    /// The screen this many places further; wraps around.
     pub(in crate::app) fn turned(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
     }
@@ -224,14 +223,14 @@ pub enum Pane {
     Panel,
     /// The curve of the percentiles.
     Curve,
-    /// Their table.
+    /// The table of percentiles.
     Percentiles,
     /// The distribution as bars.
     Distribution,
 }
 
 impl Pane {
-    /// What is shown after `shown`: the first pane, then each, then the whole screen again.
+    /// The next view after `shown`: each pane in turn, then the whole screen again.
     pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();
         let next =

@@ -1,6 +1,6 @@
-//! What the palette offers of the server's parameters: `config maxmemory 1gb`, and for words the list of them.
+//! The palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible words.
 //!
-//! What the palette offers of the keys that a workload reads: to make them now, and not only before a load begins.
+//! The palette's offer to make the keys that a workload reads now, and not only before a load begins.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::{
     units::{self, counted},
 };
 
-/// What these commands begin with.
+/// The first word of these commands.
 const WORD: &str = "config";
 
 impl Model {
-    /// The parameters by their names, and each of the words that they may be.
+    /// The parameters by their names, each with its possible words.
     pub(super) fn parameters(&self) -> Vec<Offer> {
         if !self.has_parameters() {
             return Vec::new();
@@ -34,8 +34,8 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// What may follow where `query` names a parameter: the value that is typed, or the usual ones, that of now first.
-    /// `None` where it names none.
+    /// The values for the parameter that `query` names: the typed one, or common ones, the present one first. `None` if it
+    /// names none.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
@@ -69,7 +69,7 @@ impl Model {
             let (from, to) = (written(&setting.from), written(&setting.to));
             if setting.to == setting.from {
                 let why = format!("{} is {from} already", parameter.name);
-                return (format!("as it is: {from}"), Command::Refuse(why));
+                return (format!("unchanged: {from}"), Command::Refuse(why));
             }
             (format!("{from} now, then {to}: {}", parameter.about), Command::Configure(setting))
         });
@@ -78,7 +78,7 @@ impl Model {
 }
 
 impl Model {
-    /// The making of the keys of the present setting, or why that cannot be.
+    /// The offer to make the keys of the present setting, or why that is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = self.panel.wanted();
         let is_filling = self.timeline().segments().current().is_some_and(|now| now.start.prefill.is_some());
@@ -89,7 +89,7 @@ impl Model {
         let can = made.map(|workload| {
             let requests = counted(workload.prefill_requests(wanted.keyspace), "request");
             let help =
-                format!("Makes all keys that the load reads, by {requests} that are in none of its figures.");
+                format!("Makes all keys that the load reads, with {requests} that its figures leave out.");
             (help, Command::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
         });
         self.playback.is_none().then(|| Offer::or_refusal("prefill the keys".to_owned(), can))
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_on_a_word_opens_its_list_and_what_holds_already_is_not_asked_for() {
+    fn enter_on_a_word_opens_its_list_and_a_present_value_is_not_set_again() {
         let mut model = model();
         model.screen = Screen::Server;
         press(&mut model, "j\n\n");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_the_present_setting_are_made_and_what_makes_them_stays() {
+    fn the_keys_of_the_present_setting_are_made_and_the_prefill_stays() {
         let get = on("get", 1000);
         let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
         let mut model = model_with_prefill(&get);
@@ -225,6 +225,6 @@ mod tests {
     fn without_a_load_they_are_made_when_it_goes_on() {
         let mut model = model_with_prefill(&Knobs { load: false, ..on("get", 1000) });
         assert_eq!(say(&mut model, "prefill").len(), 1);
-        assert!(model.message().unwrap().text.starts_with("the keys are made when the load goes on"));
+        assert!(model.message().unwrap().text.starts_with("the keys are made when the load is switched on"));
     }
 }

@@ -1,7 +1,7 @@
-//! What the palette offers of figures that leave: each form, and the report, of the segment that is shown and of the whole session.
+//! The palette's offers to export figures: each format, and the report, of the segment shown or of the whole session.
 //! `export session csv to mine.csv` names the file.
 //!
-//! What the palette offers of experiments: one that is spelled out, and how to go on spelling.
+//! The palette's offers of experiments: a complete one, and how to complete one.
 
 use super::{Command, Offer, offers::best_first, score};
 use crate::{
@@ -14,22 +14,22 @@ use crate::{
     server::{PARAMETERS, Parameter, Values},
 };
 
-/// What these commands begin with.
+/// The first word of these commands.
 const WORD: &str = "export ";
-/// What stands before the name of a file.
+/// The word before the name of a file.
 const TO: &str = " to ";
 
 impl Model {
-    /// The exports that `query` asks for; `None` where it does not begin with their word.
+    /// The exports that `query` names; `None` if it does not begin with the first word.
     pub(super) fn exports_in(&self, query: &str) -> Option<Vec<Offer>> {
         let asked = query.trim_start().strip_prefix(WORD)?;
-        // A blank behind it is not typed yet where a name is about to be.
+        // While a name is about to be typed, the blank before it may be missing.
         let (asked, file) =
             asked.split_once(TO).map_or((asked, None), |(asked, file)| (asked, Some(file.trim())));
         Some(best_first(asked, self.exports(file.filter(|file| !file.is_empty()))))
     }
 
-    /// All exports, into `file` or into new ones.
+    /// All exports, into `file` or into new files.
     pub(super) fn exports(&self, file: Option<&str>) -> Vec<Offer> {
         let segment = self.outgoing_segment();
         let parts = segment.map(Some).into_iter().chain([None]);
@@ -50,28 +50,28 @@ impl Model {
         let to = file.map_or(Destination::Fresh(name), |file| Destination::Named(file.to_owned()));
         let outgoing = Outgoing { form, segment, to };
         let of = segment
-            .map_or_else(|| "all of the session".to_owned(), |number| format!("segment {number} alone"));
+            .map_or_else(|| "the whole session".to_owned(), |number| format!("segment {number} alone"));
         let help = format!("{of}, {place}: {}", form.about());
         Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
-    /// Why a segment alone makes no such file.
+    /// Why a file of this segment alone cannot be made.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
-        let is_told = matches!(form, Form::Figures(format, _) if format.has_asides());
-        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !is_told)?;
+        let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
+        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
-            "segment {number} is a {aside}, which is in no sum: csv, ndjson, json and hlog tell of it"
+            "segment {number} is a {aside}, which sums leave out; csv, ndjson, json and hlog contain it"
         ))
     }
 }
 
-/// Limits that are asked for often.
+/// Examples of limits.
 const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
 
-/// Why none can begin in a recording.
-const ENDED: &str = "this is a recording: nothing can be measured in it any more";
+/// Why no experiment can begin in a recording.
+const ENDED: &str = "this is a recording: it cannot run an experiment";
 
-/// Likewise what is swept.
+/// Examples of what can be swept.
 const RANGES: [&str; 7] = [
     "clients 1..1000",
     "pipeline 1..64",
@@ -83,15 +83,15 @@ const RANGES: [&str; 7] = [
 ];
 
 impl Model {
-    /// The experiments by their words.
+    /// The experiments by their first words.
     pub(super) fn experiments(&self) -> Vec<Offer> {
         if self.playback.is_some() {
             return Vec::new();
         }
         let offer = |(word, example, about)| {
-            Offer::to_type_on(word, format!("{about} Type on, for example {word} {example}"))
+            Offer::to_type_on(word, format!("{about} Continue, for example {word} {example}"))
         };
-        let script = ("script", "evening.script", "Turn knobs in the times of a file.");
+        let script = ("script", "evening.script", "Change knobs at the times that a file gives.");
         ExperimentSpec::WORDS.into_iter().chain([script]).map(offer).collect()
     }
 
@@ -99,17 +99,17 @@ impl Model {
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            "" => ("Type on with the name of its file.".to_owned(), Command::Type("script ".to_owned())),
+            "" => ("Continue with the name of its file.".to_owned(), Command::Type("script ".to_owned())),
             _ => {
-                let help = format!("Turns knobs in the times of {file}, from now on.");
+                let help = format!("Changes knobs at the times that {file} gives, from now on.");
                 (help, Command::Want(Effect::Read(file.to_owned())))
             }
         };
         Some(self.unless_ended(query, Ok((help, command))))
     }
 
-    /// The experiment that `query` spells out, or what may follow, or why it is none; `None` where it does not begin with
-    /// the word of one.
+    /// The complete experiment in `query`, or its possible continuations, or what is wrong with it; `None` if it does not begin
+    /// with the word of one.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
         if let Some(script) = self.script_in(query) {
             return Some(vec![script]);
@@ -131,32 +131,32 @@ impl Model {
             follow.into_iter().filter(can_be).filter_map(|rest| self.begun(&format!("{word} {rest}")));
         let mut ranked: Vec<_> = follow.filter_map(|o| Some((score(query, &o.title)?, o))).collect();
         ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        // What is wrong is said where nothing goes on from there.
+        // An error is shown only if nothing can follow.
         let follow: Vec<_> = ranked.into_iter().map(|(_, offer)| offer).collect();
         Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
     }
 
-    /// The experiment that `text` is, or why it is none.
+    /// The experiment in `text`, or what is wrong with it.
     fn spelled(&self, text: &str) -> Option<Offer> {
         let asked = ExperimentSpec::parse(text, self.panel.wanted())?;
         let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
-    /// What is spelled out by `text`, but in a recording.
+    /// The experiment in `text`, unless this is a recording.
     fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
         let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
         Offer::or_refusal(text.trim().to_owned(), can)
     }
 
-    /// The offer of a whole experiment, or where something is still missing, to go on typing.
+    /// The offer of a complete experiment, or to continue if something is missing.
     fn begun(&self, text: &str) -> Option<Offer> {
         let Some(start) = text.strip_suffix('…') else { return self.spelled(text) };
-        Some(Offer::new(text.to_owned(), "Go on typing.".to_owned(), Command::Type(start.to_owned())))
+        Some(Offer::new(text.to_owned(), "Continue typing.".to_owned(), Command::Type(start.to_owned())))
     }
 }
 
-/// All settings that can be compared with the present one; with `…` at the end where a value is to be typed.
+/// All settings that the present one can be compared with; with `…` at the end if a value is missing.
 fn settings() -> Vec<String> {
     let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
         choices if choices.is_empty() => vec![format!("{} …", setting.word())],
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_be_typed_behind_it() {
+    fn a_name_may_be_typed_after_it() {
         let mut model = model();
         let named = Destination::Named("my run.csv".to_owned());
         assert_eq!(press(&mut model, "xses csv to my run.csv\n"), [csv(None, named)]);
@@ -252,11 +252,11 @@ mod tests {
         press(&mut model, "j");
         assert_eq!(model.outgoing_segment(), Some(1));
         assert_eq!(press(&mut model, "xsegment hgrm\n"), []);
-        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which is in no sum"));
+        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which sums leave out"));
     }
 
     #[test]
-    fn before_the_first_segment_there_is_the_session_alone() {
+    fn before_the_first_segment_only_the_session_is_offered() {
         let model = Model::new(Knobs::default(), TimelineOptions::default());
         assert!(model.exports(None).iter().all(|offer| offer.title.starts_with("export session ")));
     }

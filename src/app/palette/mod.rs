@@ -1,4 +1,4 @@
-//! The command palette: everything that can be done here, found by a few letters.
+//! The command palette: all commands that are possible here, found by a few letters.
 //!
 //! ```text
 //!   key table ──► actions  ─┐
@@ -8,7 +8,7 @@
 //!   experiments, exports ───┘
 //! ```
 //!
-//! How well a name answers what was typed. Pure.
+//! Scores how well a name matches the typed text. Pure.
 
 mod config;
 mod exports;
@@ -20,12 +20,12 @@ pub use self::offers::{Command, Offer};
 use super::{Entry, Mode, Model, Order, Purpose, Question, Tone, Typing, list::moved, update::act};
 
 impl Model {
-    /// Opens the palette with something typed already.
+    /// Opens the palette with a text typed already.
     pub(super) fn open_palette(&mut self, typed: &str) {
         self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
     }
 
-    /// What is typed, what the palette offers for it, best first, and which of that is chosen; `None` when it is closed.
+    /// The typed text, the matching offers, best first, and which one is selected; `None` when the palette is closed.
     pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
         let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
             return None;
@@ -35,7 +35,7 @@ impl Model {
         Some((entry, offers, chosen))
     }
 
-    /// Chooses another offer, so many further down. It stops at the ends.
+    /// Selects another offer, this many further down, at most to the ends.
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
+    /// Carries out the selected offer. If that is impossible, the reason is shown and the palette stays open.
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
@@ -71,8 +71,8 @@ impl Model {
     }
 }
 
-/// How well `name` answers `query`: higher is better, `None` when a word of it is not in the name, not even with
-/// gaps. Case does not matter; words may come in any order.
+/// How well `name` matches `query`: higher is better; `None` when a word of the query is not in the name, not even with
+/// gaps. Case and the order of words do not matter.
 pub fn score(query: &str, name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     query.split_whitespace().map(|word| score_of_word(&word.to_lowercase(), &name)).sum()
@@ -92,7 +92,7 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
     with_gaps(word, name)
 }
 
-/// The letters in their order, the first at the start of a word; few gaps are better.
+/// The letters in their order, the first at the start of a word; fewer gaps score higher.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_without_a_value_goes_on_being_typed_and_a_bad_one_is_said() {
+    fn a_setting_without_a_value_is_continued_and_a_bad_one_is_reported() {
         let mut model = model();
         assert_eq!(press(&mut model, ":clients\n0\n"), []);
         assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 0");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_words_go_before_their_beginnings_and_those_before_letters_with_gaps() {
+    fn whole_words_rank_above_beginnings_and_beginnings_above_letters_with_gaps() {
         let scores = ["rate max", "rates", "overrate", "read a table"].map(|name| score("rate", name));
         assert!(scores.is_sorted_by(|a, b| a > b) && scores[3].is_some(), "{scores:?}");
         assert_eq!(score("rate", "clients"), None);

@@ -1,4 +1,4 @@
-//! What the palette offers: the actions of the key table, settings, parameters, presets, themes.
+//! The palette's offers: actions of the key table, settings, parameters, presets, themes.
 
 use super::score;
 use crate::{
@@ -11,59 +11,59 @@ use crate::{
 /// What an offer does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// What a key does.
+    /// The action of a key.
     Do(Action),
-    /// These settings.
+    /// Sets these knobs.
     Set(Knobs),
-    /// These settings, and the keys are made that they read.
+    /// Sets these knobs, and makes the keys that they read.
     Prefill(Knobs),
-    /// Goes on typing with this.
+    /// Puts this text into the entry, for the user to continue.
     Type(String),
-    /// This experiment.
+    /// Begins this experiment.
     Begin(ExperimentSpec),
-    /// This, by the session or the terminal: a file that is read or written, a theme.
+    /// Asks the session or the terminal for this: to read or write a file, to change the theme.
     Want(Effect),
-    /// This value for a parameter of the server, after a question.
+    /// Sets a parameter of the server, after a question.
     Configure(Setting),
-    /// Nothing: why it cannot be.
+    /// Does nothing, and says why.
     Refuse(String),
 }
 
 /// One line of the palette.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// What it is called, and found by.
+    /// The title, which is also searched.
     pub title: String,
-    /// The keys that do the same; empty when there are none.
+    /// The keys that do the same; may be empty.
     pub keys: String,
-    /// What it does, in a sentence, or why it cannot.
+    /// A sentence: what it does, or why it cannot.
     pub help: String,
     /// What it does.
     pub command: Command,
 }
 
 impl Offer {
-    /// One without a key.
+    /// An offer without a key.
     pub(super) fn new(title: String, help: String, command: Command) -> Self {
         Self { title, keys: String::new(), help, command }
     }
 
-    /// One that says what it does, or why it cannot.
+    /// An offer that says what it does, or why it cannot.
     pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
         let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
         Self::new(title, help, command)
     }
 
-    /// One to go on typing behind `word`.
+    /// An offer to continue typing after `word`.
     pub(super) fn to_type_on(word: &str, help: String) -> Self {
         Self::new(format!("{word} …"), help, Command::Type(format!("{word} ")))
     }
 }
 
-/// What is found by name counts this much more than what is found by its help.
+/// A match in the title counts this much more than a match in the help.
 const NAME_WEIGHT: u32 = 1000;
 
-/// What is used most, by title, before anything was.
+/// The titles of the most common commands, listed first until others are used.
 const USUAL: &[&str] = &[
     "load on or off",
     "clients …",
@@ -98,7 +98,7 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
 ];
 
 impl Model {
-    /// What answers `query`, best first: a setting that it spells out, then what it names.
+    /// The offers that match `query`, best first: a complete setting, then matching titles.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
         let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
@@ -127,9 +127,9 @@ impl Model {
         best_first(query, self.everything())
     }
 
-    /// Everything: what was used most in this session, then what this screen can do and what is used most elsewhere.
+    /// All offers: those used most in this session, then those of this screen, then common ones of other screens.
     fn usual_first(&self) -> Vec<Offer> {
-        // What is usual is what the Overview is for.
+        // Common commands are listed first on the Overview.
         let is_own =
             |context: &Context| matches!(context, Context::Screen(screen) if *screen != Screen::Overview);
         let here = self.contexts_here().into_iter().find(is_own);
@@ -159,7 +159,7 @@ impl Model {
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
             offers.push(Offer::to_type_on(setting.word(), help));
-            // Each workload is offered with what it is like.
+            // The list of workloads has their descriptions.
             let choices = if setting == Adjustable::Workload { Vec::new() } else { setting.choices() };
             offers.extend(choices.into_iter().map(|choice| self.setting(setting, choice)));
         }
@@ -167,13 +167,13 @@ impl Model {
         offers.extend(self.presets());
         offers.extend(self.exports(None));
         offers.extend(self.themes.iter().map(|theme| {
-            let help = "The colours of the screen.".to_owned();
+            let help = "Changes the colours of the screen.".to_owned();
             Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))
         }));
         offers
     }
 
-    /// Named settings of all knobs, and of what is asked.
+    /// The presets: named settings of all knobs, and workloads.
     fn presets(&self) -> Vec<Offer> {
         let wanted = self.panel.wanted();
         let presets = PRESETS.iter().map(|preset| {
@@ -183,7 +183,7 @@ impl Model {
         presets.chain(self.workloads()).collect()
     }
 
-    /// The actions of the key table that can be done here, each once.
+    /// The actions of the key table that are possible here, each once.
     fn actions(&self) -> Vec<Offer> {
         let here = self.contexts_here();
         let holds = |context: Context| match context {
@@ -215,20 +215,20 @@ impl Model {
         let wanted = self.panel.wanted();
         let title = format!("{} {value}", setting.word());
         if setting == Adjustable::Workload && is_path(value) {
-            let help = format!("Asks what the file {value} says, from now on.");
+            let help = format!("Uses the workload in the file {value} from now on.");
             return Offer::new(title, help, Command::Want(Effect::ReadWorkload(value.to_owned())));
         }
         let typed = setting.typed(wanted, value).map(|knobs| {
             let (now, then) = (setting.value(wanted), setting.value(&knobs));
             let help =
-                if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
+                if now == then { format!("unchanged: {now}") } else { format!("{now} now, then {then}") };
             (help, Command::Set(knobs))
         });
         Offer::or_refusal(title, typed.map_err(|error| error.to_string()))
     }
 }
 
-/// The offers that answer `query`, the best first, as they are where it is empty.
+/// The offers that match `query`, the best first; all of them, in their order, if it is empty.
 pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
     if query.trim().is_empty() {
         return offers;
@@ -240,7 +240,7 @@ pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
 
 fn rank(query: &str, offer: &Offer) -> Option<u32> {
     let by_name = score(query, &offer.title).map(|score| score * NAME_WEIGHT);
-    // By its help only in whole: letters with gaps are in any sentence.
+    // In the help, only whole words match: letters with gaps match almost any sentence.
     let help = offer.help.to_lowercase();
     let query = query.to_lowercase();
     let by_help = query.split_whitespace().all(|word| help.contains(word)).then_some(1);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_the_usual_stands_first_then_what_was_used() {
+    fn without_a_word_common_offers_come_first_then_used_ones() {
         let first = |model: &Model| -> Vec<String> {
             model.offers("").into_iter().map(|offer| offer.title).collect()
         };

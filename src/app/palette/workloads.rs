@@ -1,4 +1,4 @@
-//! What the palette offers of what is asked: workloads, and the weights of the operations of this one.
+//! The palette's offers for the workload: other workloads, and the weights of this one's operations.
 
 use super::{Command, Offer, offers::best_first};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Model {
-    /// All that can be asked instead: what the session began with, where it has no name that is known, and all presets.
+    /// All workloads to choose from: the session's first one, if it is no preset, and all presets.
     pub(super) fn workloads(&self) -> Vec<Offer> {
         let offer = |workload: &Workload| {
             let offer = self.setting(Adjustable::Workload, &workload.name);
@@ -21,21 +21,22 @@ impl Model {
         self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
     }
 
-    /// The workload that the session began with, its keys and its values, where it is none of the presets.
+    /// The workload with which the session began, with its keys and values, if it is none of the presets.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
             return None;
         }
         let is_taken = presets().any(|preset| preset.name == workload.name);
-        let name = if is_taken { format!("{}, as at first", workload.name) } else { workload.name.clone() };
+        let name =
+            if is_taken { format!("{}, as at the start", workload.name) } else { workload.name.clone() };
         let (workload, value_size, keyspace) = (workload.clone(), *value_size, *keyspace);
-        let help = format!("what this session began with: {}", about(&workload));
+        let help = format!("the workload at the start of this session: {}", about(&workload));
         let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted().clone() });
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
-    /// The weights that `query` names without a number yet.
+    /// The weights whose name `query` contains, without a number yet.
     pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
         let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
         if self.weights().all(|offer| is_begun(&offer)) {
@@ -50,13 +51,13 @@ impl Model {
         let wanted = self.panel.wanted();
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
         weights.map(move |knob| {
-            let help = format!("{} now; type a number, 0 for not at all", knob.value(wanted));
+            let help = format!("{} now; type a number; 0 switches it off", knob.value(wanted));
             Offer::to_type_on(&format!("weight {}", knob.called(wanted)), help)
         })
     }
 }
 
-/// What a workload is like, and what it asks.
+/// A workload's description and its commands.
 fn about(workload: &Workload) -> String {
     if workload.about.is_empty() { workload.to_string() } else { format!("{}: {workload}", workload.about) }
 }
@@ -92,7 +93,7 @@ mod tests {
         let of = |title: &str| offers.iter().find(|offer| offer.title == title).unwrap();
         assert_eq!(
             of("workload mine").help,
-            "what this session began with: all of mine: GET:SET:PING 10:1:3"
+            "the workload at the start of this session: all of mine: GET:SET:PING 10:1:3"
         );
         assert_eq!(of("workload incr").help, "INCR of counters: INCR");
         assert_eq!(offers[0].title, "preset cache");
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_a_file_that_is_read_and_asked_or_told_to_be_wrong() {
+    fn a_path_is_a_file_that_is_read_and_used_or_reported_as_wrong() {
         let mut model = model(mine());
         let [offer] = &model.offers("workload ./other.toml")[..] else { panic!("one offer") };
         assert_eq!(offer.command, Command::Want(Effect::ReadWorkload("./other.toml".to_owned())));
@@ -130,7 +131,7 @@ mod tests {
         let drawn = preset("get").unwrap().drawn_by("zipfian".parse().unwrap());
         assert_eq!(
             self::model(drawn.as_ref().clone()).first_workload().unwrap().title,
-            "workload get, as at first"
+            "workload get, as at the start"
         );
         assert_eq!(self::model(preset("get").unwrap().as_ref().clone()).first_workload(), None);
     }

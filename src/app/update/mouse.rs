@@ -1,49 +1,49 @@
-//! What the mouse does. It never does what no key can.
+//! The mouse. It does nothing that keys cannot do.
 
 use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};
 
-/// What lies under the mouse.
+/// What is under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// A knob of the panel.
     Knob(Knob),
     /// A column of the charts.
     Chart {
-        /// From the left, 0 being the first.
+        /// Counted from the left, from 0.
         column: u16,
     },
     /// The name of a screen.
     Tab(Screen),
-    /// An offer of the list of commands.
+    /// An offer in the palette.
     Offer(usize),
     /// Anything else.
     Elsewhere,
 }
 
-/// What the mouse did, wherever.
+/// An action of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gesture {
-    /// Its first button was pressed.
+    /// The left button was pressed.
     Click,
     /// The wheel was turned.
     Wheel {
-        /// Whether away from the person.
+        /// Whether it was turned up.
         up: bool,
     },
 }
 
-/// What the mouse did, and where.
+/// An action of the mouse and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    /// What.
+    /// The action.
     pub gesture: Gesture,
-    /// Where.
+    /// The place.
     pub spot: Spot,
 }
 
 impl Model {
-    /// Takes in what the mouse did. While a question or an entry waits, it does nothing.
+    /// Handles the mouse. While a question or an entry is open, it does nothing.
     pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
         match (&mut self.mode, gesture, spot) {
             (Mode::Screen, Gesture::Click, _) => self.click(spot),
@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// Zooms over charts, goes through the knobs over them; elsewhere through what the screen lists, as the arrows do.
+    /// The wheel: zooms over charts, selects over knobs, and scrolls lists elsewhere, as the arrows do.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
             return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));

@@ -1,4 +1,4 @@
-//! Keys and deliveries, and what becomes of them.
+//! Keys and deliveries, and how the model changes.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
 }
 
 #[test]
-fn a_turn_goes_out_at_once_and_undo_takes_it_back() {
+fn a_changed_knob_is_sent_at_once_and_undone() {
     let mut model = model();
     let knobs = Knobs::default();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The plan of the screen in every size.
+//! The layout at every size.
 
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn a_bigger_screen_shows_more_time_and_higher_lanes() {
     let (small, full, large) = (of(80, 24), of(120, 36), of(200, 60));
     assert!(small.columns.plot >= 30 && full.columns.plot > small.columns.plot);
     assert!(large.columns.plot > 100);
-    // The rule is one of them.
+    // The rule counts as a row.
     assert!(small.latency.height > 6 && full.latency.height > 10);
     assert!(full.columns.plot >= 70, "of 120 columns");
     assert!(large.latency.height > full.latency.height);

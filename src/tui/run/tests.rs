@@ -116,7 +116,7 @@ fn keys_become_effects_and_the_loop_ends_at_q() {
     assert_eq!(finished.outcome, Outcome::Quit);
     assert_eq!(finished.timeline.now_s(), 3.0);
     assert_eq!(source.orders, [Order::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
-    assert!(frames.any_shows("commands of everybody"));
+    assert!(frames.any_shows("commands on the server"));
 }
 
 #[test]

@@ -8,14 +8,14 @@
 //!   1 ms┤          ⣀⡠■⠤⠒            │
 //!       └──┴────┴────┴────┴──       │
 //!          1    10   100            │
-//!  ◆ clients 50 does most: 102 k/s  │
+//!  ◆ the most at clients 50: 102 k/s  │
 //! ```
 //!
-//! The points of a curve as a table: the value, and what the load did there.
+//! The points of a curve as a table: the value of the knob, and the load's results.
 //!
-//! What a curve says, in lines: the best of its points, the knee, the bounds of a search, and what is not to be trusted.
+//! The conclusions from a curve as text: its best point, the knee, the bounds of a search, and unreliable points.
 //!
-//! Two settings that are compared: how far apart each pair was, and how the interval shrinks.
+//! An A/B comparison: the difference of each pair, and how the interval shrinks.
 //!
 //! ```text
 //! ─ A/B pipeline 16: throughput of B against A ────
@@ -42,9 +42,9 @@ use crate::{
     units,
 };
 
-/// From this width on there is room for the points as a table.
+/// From this width on, there is room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
-/// A rule and two rows for either chart, and the axis.
+/// The height of a rule and two rows for each of the charts, and of the axis.
 const LEAST_CHARTS: u16 = 8;
 
 /// Draws the inside of the screen.
@@ -68,7 +68,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// The most important of it in a few lines.
+/// The most important results in a few lines.
 pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
     if area.height >= LEAST_CHARTS + 2 || scene.model.pairs_shown().is_some() {
         return draw(paint, area, scene);
@@ -82,10 +82,10 @@ pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
 fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     let runs = model.experiment().is_some_and(|experiment| !experiment.is_over());
     let text = match model.playback {
-        Some(_) => "in this recording no knob has two values under load, so there is no curve",
+        Some(_) => "no curve: no knob has two values under load in this recording",
         None if runs => "the first point comes soon",
         None => {
-            "no knob has two values under load yet: turn one, or type :sweep clients 1..1000, :find p99<1ms or :ab pipeline 16"
+            "no knob has two values under load yet: change one, or type :sweep clients 1..1000, :find p99<1ms or :ab pipeline 16"
         }
     };
     let lines = wrapped(text, area.width.saturating_sub(4).into());
@@ -97,7 +97,7 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The line at the left, the mark, the value, throughput, three levels, and a blank.
+/// The columns of the line at the left, the mark, the value, throughput, three percentiles, and a blank.
 pub const POINTS: u16 = 48;
 /// `1.00 MiB`, and a blank before it.
 const VALUE: u16 = 10;
@@ -106,7 +106,7 @@ const FIGURE: u16 = 8;
 /// The line, a blank and the mark.
 const MARK: u16 = 3;
 
-/// Draws the heading and the points, those around the best where not all fit.
+/// Draws the heading and the points; if not all fit, those around the best.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
         return;
@@ -145,18 +145,18 @@ fn point_line(paint: &mut Paint, place: Rect, cells: impl Iterator<Item = (Strin
     }
 }
 
-/// So many rows are kept for the lines, so that the charts stay as they are when there is more to say.
+/// This many rows are reserved for the text, so that the charts do not move when it grows.
 const LEAST_WORDS: usize = 3;
 
-/// The lines, the most telling first.
+/// The lines, the most important first.
 pub fn curve_words(over: &Over, glyphs: &Glyphs) -> Vec<(String, Ink)> {
-    let told = [best(over, glyphs), held(over, glyphs), bounds(over), knee(over), doubts(over, glyphs)];
-    let mut lines: Vec<_> = told.into_iter().flatten().collect();
+    let all = [best(over, glyphs), held(over, glyphs), bounds(over), knee(over), doubts(over, glyphs)];
+    let mut lines: Vec<_> = all.into_iter().flatten().collect();
     lines.resize(lines.len().max(LEAST_WORDS), (String::new(), Ink::Text));
     lines
 }
 
-fn told(over: &Over, point: &Point) -> String {
+fn described(over: &Over, point: &Point) -> String {
     let dimension = over.curve.dimension();
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
@@ -170,16 +170,16 @@ fn told(over: &Over, point: &Point) -> String {
 
 fn best(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let best = over.best().filter(|_| over.curve.points().len() > 1)?;
-    Some((format!("{} the most at {}", glyphs.best, told(over, best)), Ink::Text))
+    Some((format!("{} the most at {}", glyphs.best, described(over, best)), Ink::Text))
 }
 
 fn held(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let limit = over.limit.as_ref()?;
     Some(match over.best_under_limit() {
         Some(point) => {
-            (format!("{} of what holds {limit} at {}", glyphs.best_held, told(over, point)), Ink::Text)
+            (format!("{} the most within {limit} at {}", glyphs.best_held, described(over, point)), Ink::Text)
         }
-        None => (format!("no point holds {limit}"), Ink::Warn),
+        None => (format!("no point keeps {limit}"), Ink::Warn),
     })
 }
 
@@ -187,9 +187,9 @@ fn bounds(over: &Over) -> Option<(String, Ink)> {
     let bounds = over.bounds.as_ref()?;
     let written = |value: u64| over.curve.dimension().written(value);
     let text = match (bounds.lower, bounds.upper) {
-        (Some(lower), Some(upper)) => format!("holds up to {}, not for {}", written(lower), written(upper)),
-        (Some(lower), None) => format!("holds up to {}", written(lower)),
-        (None, Some(upper)) => format!("does not hold for {}", written(upper)),
+        (Some(lower), Some(upper)) => format!("kept up to {}, not at {}", written(lower), written(upper)),
+        (Some(lower), None) => format!("kept up to {}", written(lower)),
+        (None, Some(upper)) => format!("not kept at {}", written(upper)),
         (None, None) => return None,
     };
     Some((format!("{} {text}", bounds.limit), Ink::Text))
@@ -202,7 +202,7 @@ fn knee(over: &Over) -> Option<(String, Ink)> {
     Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
 }
 
-/// What is not to be trusted.
+/// Reasons for doubt.
 fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = over.curve.points();
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
@@ -212,18 +212,18 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let limited = (limited > 0)
         .then(|| format!("{} redyno itself was the limit at {limited} of {all} points", glyphs.off));
     let unsteady = (unsteady > 0).then(|| format!("{unsteady} of {all} not steady"));
-    let told: Vec<_> = [limited, unsteady].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| (told.join("; "), Ink::Warn))
+    let doubts: Vec<_> = [limited, unsteady].into_iter().flatten().collect();
+    (!doubts.is_empty()).then(|| (doubts.join("; "), Ink::Warn))
 }
 
 /// `pair 23` and a blank on either side.
 const PAIR_LABEL: u16 = 9;
 /// `+12 % so far`, and blanks.
 const PAIR_FIGURE: u16 = 9;
-/// The axis reaches so far on either side of no difference at least.
+/// The axis extends at least this far on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
-/// Draws what decides as intervals, the newest last, and what is known of all figures below.
+/// Draws the deciding figure's intervals, the latest last, and below them all figures so far.
 pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     paint.rule(row(area, 0), &pairs.title);
     let width = area.width.saturating_sub(2).into();
@@ -236,14 +236,14 @@ pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     }
 }
 
-/// A line of a table as it is where it fits.
+/// A table row, unchanged if it fits.
 fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
 
 fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     if course.is_empty() || area.width < PAIR_LABEL + PAIR_FIGURE + 10 || area.height < 2 {
-        let text = "  no pair yet; each takes some seconds of either setting";
+        let text = "  no pair yet; each takes some seconds of both settings";
         paint.text(row(area, area.height / 2), text, Ink::Faint);
         return;
     }
@@ -303,7 +303,7 @@ fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     }
 }
 
-/// All that a row shows, in logarithms.
+/// All values of a row, as logarithms.
 fn values(AfterPair { of_pair, so_far, .. }: &AfterPair) -> impl Iterator<Item = f64> {
     let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
     of_pair.iter().copied().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))

@@ -1,4 +1,4 @@
-//! The Latency screen: distributions in full, as a curve, a table and bars.
+//! The Latency screen: complete distributions, as a curve, a table and bars.
 //!
 //! ```text
 //!  ─ percentiles, the whole segment ─────── ─ service response   GET ─
@@ -8,7 +8,7 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load they are those of PING, and below stand the times of everybody's commands.
+//! Without load they are distributions of PING, with the times of all clients' commands below.
 
 use std::borrow::Cow;
 
@@ -34,9 +34,9 @@ use crate::{
     },
 };
 
-/// Below this the curve would be too narrow to be read beside a table.
+/// Below this width, the curve would be too narrow beside a table.
 const LEAST_CURVE: u16 = 34;
-/// A rule and so many bars are the least that shows a shape.
+/// The least height that shows a shape: a rule and some bars.
 const LEAST_BARS: u16 = 5;
 
 /// Draws the inside of the screen.
@@ -63,14 +63,14 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
-/// The rows of the commands' times, a third at the most; under load none where a column of each operation tells as much.
+/// The rows for commands' times, at most a third; none under load if the columns of the operations show the same.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
         Subject::Load => results::count(reading),
         Subject::Server => reading.commands_minute().stats.len(),
     };
-    let is_told = model.subject() == Subject::Load && commands <= results::FEW;
-    if is_told { 0 } else { (commands as u16 + 1).min(area.height / 3) }
+    let is_shown = model.subject() == Subject::Load && commands <= results::FEW;
+    if is_shown { 0 } else { (commands as u16 + 1).min(area.height / 3) }
 }
 
 fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
@@ -111,17 +111,17 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
-/// How the operations look, by their place in the workload, over and over.
+/// The looks of operations, by their place in the workload, repeated.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// Of many operations so many have a line.
+/// If there are many operations, this many have a line.
 const MOST_LINES: usize = 3;
 
 fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
     Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
 }
 
-/// PING and its parts, where the kernel stamps them.
+/// PING and its parts, if the kernel timestamps them.
 fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let parts = [
         ("ping", 'p', Ink::Ping, Measure::Ping),
@@ -140,8 +140,8 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// All that is drawn: service and response, the baseline, the opening of connections that are not kept, the operations where
-/// there are several; without load PING.
+/// All distributions drawn: service and response time, the baseline, the opening of connections that are not kept, the
+/// operations if there are several; without load those of PING.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if model.subject() == Subject::Server {
         return pings(model, reading);
@@ -167,7 +167,7 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     all
 }
 
-/// The operations; of many the busiest, in the order of their names, so that none changes its looks with its place.
+/// The operations; if there are many, the busiest ones, in the order of their names, so that each keeps its look.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -194,7 +194,7 @@ fn busiest<'a>(
     })
 }
 
-/// What connections took to open, stage by stage.
+/// The times that connections took to open, by stage.
 fn stages<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -210,7 +210,7 @@ fn stages<'a>(
     })
 }
 
-/// How long a stretch is; `None` for all of the segment.
+/// The length of a stretch; `None` for the whole segment.
 fn seconds(stretch: Lookback) -> Option<f64> {
     match stretch {
         Lookback::Now => Some(1.0),
@@ -223,14 +223,14 @@ fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<
     stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
 }
 
-/// What was measured in a stretch, if that is kept of it.
+/// The measurements of a stretch, if they are kept.
 fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
         (Lookback::Now, _) => Some(reading.recent(measure).now()),
         (Lookback::Minute, _) => Some(reading.recent(measure).minute()),
         (Lookback::Segment, Measure::Service) => reading.segment_service(),
         (Lookback::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
-        // A probe is no part of a segment.
+        // Probes are not part of a segment.
         (Lookback::Segment, _) => None,
     }
 }
@@ -240,10 +240,10 @@ const NAME: u16 = 10;
 /// `1.68 ms` and the blanks before it.
 const FIGURE: u16 = 9;
 
-/// A row of few: what it is called, and the level of what it shows.
+/// A row of the small screen: its name, and the percentile that it shows.
 type FewRow = (&'static str, Measure, Level);
 
-/// All rows from the top to the bottom, each with its rank: of those that do not fit the last go first.
+/// All rows from top to bottom, each with its rank: if not all fit, the last ranks are left out first.
 const OF_LOAD: [(u8, FewRow); 7] = [
     (0, ("p50", Measure::Service, Level::P50)),
     (4, ("p90", Measure::Service, Level::P90)),
@@ -265,7 +265,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
     (6, ("wake max", Measure::Wake, Level::Max)),
 ];
 
-/// Draws the latency in a few rows, for screens without room for curves and bars, and the knob in hand.
+/// Draws the latency in a few rows, for screens too small for curves and bars, and the selected knob.
 ///
 /// ```text
 ///  service        now     60 s  segment
@@ -274,7 +274,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 ///  ping p50     88 µs    90 µs
 ///  ▸ clients 50 ◂ ▸  pipeline 1
 /// ```
-/// Where rows or columns run out, the least telling go.
+/// If rows or columns do not fit, the least important are left out.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
     knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
@@ -299,7 +299,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
                     ping_figure(level, latency, reading.pings_now())
                 }
                 Some(latency) => figure(level.of(latency)),
-                // A probe is no part of a segment.
+                // Probes are not part of a segment.
                 None => String::new(),
             };
             (text, Ink::Text)
@@ -307,7 +307,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The stretches that there is room for, from left to right.
+/// The stretches for which there is room, from left to right.
 fn stretches(width: u16) -> &'static [Lookback] {
     match width.saturating_sub(NAME) / FIGURE {
         0 | 1 => &[Lookback::Now],
@@ -326,7 +326,7 @@ fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     }
 }
 
-/// The rows to show; the response time only where there is one.
+/// The rows to show; the response time only if there is one.
 fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
     let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
     let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);

@@ -1,5 +1,5 @@
-//! The Log screen: events, errors, marks and segments in words, the newest last; the selected line in full below, what is looked
-//! for shown where it stands.
+//! The Log screen: events, errors, marks and segments as text, the newest last. The selected line is shown in full below, and
+//! matches of a search are highlighted.
 //!
 //! ```text
 //!    00:35  ◆ slowlog  14 ms KEYS *
@@ -18,7 +18,7 @@ use crate::{
     units::counted,
 };
 
-/// Draws the heading, the lines and what is being looked for.
+/// Draws the heading, the lines and the search.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let lines = model.log_lines();
     let selected = model.selected_line(lines.len());
@@ -26,7 +26,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let search = search_rows(model);
     let room = area.height.saturating_sub(1 + search);
     let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
-    // A line that is cut is repeated below, where half of the screen is left to the others.
+    // A line that was cut is repeated below; at least half of the screen is left to the others.
     let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
     let list = Rect { y: area.y + 1, height: room - below, ..area };
     listed(paint, list, model, &lines, selected);
@@ -50,7 +50,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
         Some(LogKind::Mark) => "marks",
         Some(LogKind::Segment) => "segments",
     };
-    let follows = if model.log_view.follows() { ", new lines are followed" } else { "" };
+    let follows = if model.log_view.follows() { ", follows new lines" } else { "" };
     let forgotten = match model.timeline().forgotten() {
         0 => String::new(),
         n => format!("; {n} older ones are not kept"),
@@ -67,7 +67,7 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
     let needle = model.needle();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
-        // What had not happened yet at the moment that is shown.
+        // Lines later than the moment shown.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
         draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });
     }
@@ -79,7 +79,7 @@ struct Look<'a> {
     needle: &'a str,
 }
 
-/// Where the words begin: the pointer, the moment, the sign.
+/// Where the text begins: after the pointer, the moment and the sign.
 const WORDS: u16 = 14;
 
 fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
@@ -113,7 +113,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     }
 }
 
-/// The whole line, if it is longer than the screen is wide: in as many as it needs.
+/// The whole line, if it is longer than the screen is wide, in as many rows as needed.
 fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     let words = line.words();
     if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {
@@ -121,7 +121,7 @@ fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     }
     let mut lines = wrapped(&words, usize::from(width.saturating_sub(4)));
     if lines.len() == 1 {
-        // One that fits without the moment before it still needs its place.
+        // A line that would fit without its moment still needs a row.
         lines.push(String::new());
     }
     lines

@@ -1,9 +1,9 @@
 //! Whole screens, each a composition of widgets.
 //!
-//! What all screens have around them: header, status line, footer; and what stands in for one that has no room.
+//! The common parts of all screens: header, status line, footer; and the replacement for a screen without room.
 //!
-//! The Overview: load, latency, probes and server on one time axis, beside the knobs. Without load it is about the server:
-//! what its commands do for everybody, and how it answers PING.
+//! The Overview: load, latency, probes and server on one time axis, beside the knobs. Without load, it shows the server: the
+//! commands of all its clients, and how fast it answers PING.
 
 mod curve;
 mod latency;
@@ -43,12 +43,12 @@ const fn drawing(screen: Screen) -> Drawing {
     }
 }
 
-/// Where everything goes on a screen of `area`'s size that shows `model`.
+/// The layout of a screen of `area`'s size that shows `model`.
 pub fn plan(area: Rect, model: &Model) -> Plan {
     layout::plan(area, model.subject(), model.maximised)
 }
 
-/// Draws everything `model` shows into `buffer`, by the plan for that; what the mouse finds there.
+/// Draws `model` into `buffer`, in its layout; returns what the mouse finds there.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
     in_frame(&mut paint, plan, model, &drawing(model.screen));
@@ -56,30 +56,30 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Sp
     paint.finish()
 }
 
-/// What `model` shows, on a screen of `area`'s size.
+/// Draws `model` on a screen of `area`'s size.
 pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(area);
     draw(&mut buffer, theme, model, &plan(area, model));
     buffer
 }
 
-/// Draws the inside of a screen.
+/// A function that draws the inside of a screen.
 pub type Body = fn(&mut Paint, Rect, &Scene);
 
 /// How a screen is drawn.
 pub struct Drawing {
-    /// All of it.
+    /// Draws all of it.
     pub body: Body,
-    /// The most important lines, where there is no room for that; where it has none, the numbers of the Overview.
+    /// Draws its most important lines, if there is no room for all; `None`: the numbers of the Overview are drawn.
     pub few: Option<Body>,
 }
 
-/// Below this a line of the least that each screen has to say would not fit, or only one.
+/// Below this size, at most one line of a screen's own content would fit.
 const FEW_MIN: (u16, u16) = (30, 8);
-/// From this height on what is to be said may take two rows.
+/// From this height on, the status may have two rows.
 const ROOM_FOR_WORDS: u16 = 10;
 
-/// Draws a screen and what stands around it.
+/// Draws a screen and the parts around it.
 pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
     let area = plan.area;
     let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
@@ -127,7 +127,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     foot(paint, plan, &lanes, model);
 }
 
-/// Live, what the server says; frozen, what the cursor reads.
+/// Live, the server's own figures; frozen, the values at the cursor.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
     match (plan.tier, model.cursor_s()) {
         (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),

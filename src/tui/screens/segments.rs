@@ -1,7 +1,7 @@
-//! The Segments screen: every segment with its knobs and results, the column that they are sorted by as a curve where
-//! there is room, and the selected one in full.
+//! The Segments screen: all segments with their knobs and results; if there is room, the column that they are sorted by as a
+//! curve, and the selected segment in full.
 //!
-//! One figure over the values of a knob: the column that the segments are sorted by, drawn as the screen Curve draws.
+//! A figure over the values of a knob: the column that the segments are sorted by, drawn as on the Curve screen.
 //!
 //! ```text
 //! ─ p99 over clients ───────────────
@@ -31,7 +31,7 @@ use crate::{
     units::{self, counted},
 };
 
-/// The rule, the heading and so many rows of the table come before the details.
+/// The rule, the heading and this many rows of the table come before the details.
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
@@ -40,7 +40,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let n = segments.iter().count();
     let title = match segments.forgotten() {
         0 => counted(n as u64, "segment"),
-        older => format!("the last {n} segments; {older} older ones are in the sums of the session only"),
+        older => format!("the last {n} segments; {older} older ones count only in the session's sums"),
     };
     paint.rule(row(area, 0), &title);
     let details =
@@ -53,7 +53,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// Draws a curve below the heading and the `rows` of the table, where there are points to join; how many rows it has.
+/// Draws a curve below the heading and the `rows` of the table, if there are points to join; returns its height.
 fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     let room = usize::from(area.height).saturating_sub(1 + rows) as u16;
     if room < LEAST_ROWS {
@@ -65,10 +65,10 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     room
 }
 
-/// A rule, four rows of a chart, the axis below and its labels, and a row to stand apart.
+/// The height of a rule, four rows of a chart, the axis below and its labels, and a blank row.
 pub const LEAST_ROWS: u16 = 8;
 
-/// What is drawn of a table sorted by `sorted_by`: that column if it is a result, else the throughput.
+/// The figure of the curve, for a table sorted by `sorted_by`: that column if it is a result, else the throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
         Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
@@ -76,13 +76,13 @@ fn drawn(sorted_by: Figure) -> Figure {
     }
 }
 
-/// Its value at a point: of all that was measured there.
+/// The figure's value at a point, over all measurements there.
 fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
     let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
     figure.value(&row)
 }
 
-/// The mean over the segments of a point, each as long as it lasted.
+/// The mean over the segments of a point, weighted by their length.
 fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
     let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
@@ -91,7 +91,7 @@ fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     (length_s > 0.0).then(|| sum / length_s)
 }
 
-/// Draws the column that the segments are sorted by; the point of the selected segment has the pointer of its row.
+/// Draws the column that the segments are sorted by; the selected segment's point has the pointer of its row.
 pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
         return;
@@ -117,7 +117,7 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
         let mark = |point: &Point| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
         let trace = Trace { axis: &axis, value: &value, ink, mark: &mark };
         trace.draw(paint, plot, over);
-        // What is selected stands on top of others at its place.
+        // The selected point is drawn over the others at its place.
         let dots = Dots::of(paint, plot);
         let selected = over.curve.points().iter().filter(is_selected);
         selected.for_each(|point| trace.dot(paint, over, dots, point));
@@ -131,7 +131,7 @@ fn axis(figure: Figure, values: &[f64]) -> ValueAxis {
     let most = values.iter().copied().fold(0.0, f64::max);
     let least = values.iter().copied().fold(f64::MAX, f64::min);
     match figure.unit {
-        // A send lag may be none at all.
+        // A send lag may be zero at all points.
         Unit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
         _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, spread: Spread::Linear },
     }
@@ -145,7 +145,7 @@ fn label(figure: Figure, value: f64) -> String {
     }
 }
 
-/// A percentile looks as in all charts.
+/// A percentile has the same look in all charts.
 fn ink(figure: Figure) -> Ink {
     let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
     match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {

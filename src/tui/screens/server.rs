@@ -1,4 +1,4 @@
-//! The Server screen: what the server says of itself, now and over time, and its parameters.
+//! The Server screen: the server's own figures, now and over time, and its parameters.
 //!
 //! ```text
 //! ┌ commands ──────────────────────┬ CONFIG ───────────────┐
@@ -11,9 +11,9 @@
 //! └────────────────────────────────┴───────────────────────┘
 //! ```
 //!
-//! Tables of the server: its slow log, what its latency monitor saw.
+//! Tables of the server: its slow log, and its latency monitor.
 //!
-//! The parameters of the server that can be turned, with their values as of the moment shown.
+//! The server's parameters that can be changed, with their values at the moment shown.
 
 use ratatui::layout::Rect;
 
@@ -38,7 +38,7 @@ use crate::{
     units,
 };
 
-/// From this width on the left half has room for all columns of the commands and more.
+/// From this width on, the left half has room for all columns of the commands.
 const WIDE: u16 = 110;
 /// Columns of the right half on a narrow screen: a parameter's name and most values.
 const RIGHT: u16 = 41;
@@ -46,7 +46,7 @@ const RIGHT: u16 = 41;
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let Some(moment) = reading.status() else {
-        paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
+        paint.text(row(area, 0), " no reply from the server yet", Ink::Faint);
         return;
     };
     let right = if area.width >= WIDE { area.width * 2 / 5 } else { RIGHT.min(area.width) };
@@ -58,7 +58,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// Rows of the charts at the foot of `area`: a heading, some lanes, and where there is room a time axis.
+/// The rows of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,
@@ -72,10 +72,10 @@ fn charts(area: Rect) -> Rect {
     Rect { y: area.bottom() - rows, height: rows, ..area }
 }
 
-/// A rule with events, and moments.
+/// The height of a rule with events, and of moments.
 const AXIS: u16 = 2;
 
-/// What is drawn over time, the most telling first.
+/// The gauges drawn over time, the most important first.
 const GAUGES: [Gauge; 7] = [
     Gauge::UsedMemory,
     Gauge::BytesOut,
@@ -86,7 +86,7 @@ const GAUGES: [Gauge; 7] = [
     Gauge::Cpu,
 ];
 
-/// The server's gauges on the time axis of all charts, each on its own scale, with their values.
+/// The server's gauges on the common time axis, each with its own scale and its value.
 fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.is_empty() {
         return;
@@ -107,7 +107,7 @@ fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
-    // The slow log grows into what the others leave.
+    // The slow log grows into the rows that the others leave.
     let all = reading.commands_minute();
     let latency = (status.latency_events.len().clamp(1, 20) as u16 + 1).min(area.height / 4);
     let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
@@ -132,7 +132,7 @@ fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     server_figures::draw(paint, place, status);
 }
 
-/// Takes `height` rows from the top of `rest`, the first of them a heading; what is inside.
+/// Takes `height` rows from the top of `rest`, the first of them a heading; returns the inside.
 fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect {
     let height = height.min(rest.height);
     let area = Rect { height, ..*rest };
@@ -148,7 +148,7 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
     }
 }
 
-/// Draws the server in a few rows, for screens without room for tables: figures, the last slow commands, one parameter.
+/// Draws the server in a few rows, for screens too small for tables: figures, the last slow commands, one parameter.
 ///
 /// ```text
 ///  cpu 97 %  ops 110 k/s  memory 1.53 MiB
@@ -159,12 +159,12 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
 /// ```
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let Some(moment) = reading.status() else {
-        paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
+        paint.text(row(area, 0), " no reply from the server yet", Ink::Faint);
         return;
     };
     let status = &moment.body;
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    // The parameter stands in the last row, a slow command above it.
+    // The parameter is in the last row, and slow commands above it.
     let figures = Rect { height: area.height.saturating_sub(3), ..inside };
     let used = server_figures::few(paint, figures, status);
     let rest = Rect { y: area.y + used, height: area.height.saturating_sub(used + 1), ..inside };
@@ -180,7 +180,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
     if reading.status().is_some_and(|status| !status.body.dialect().has_slow_log()) {
-        paint.text(row(area, 0), "memcached has none", Ink::Faint);
+        paint.text(row(area, 0), "memcached has no slow log", Ink::Faint);
         return;
     }
     if entries.peek().is_none() {
@@ -202,14 +202,14 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// What the latency monitor saw last of each kind, the longest first.
+/// The last event of each kind from the latency monitor, the longest first.
 pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     let mut events: Vec<_> = status.latency_events.iter().collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.max_ms));
     if events.is_empty() {
         let is_off = status.config.get("latency-monitor-threshold").is_some_and(|ms| ms == "0");
         let text = match () {
-            () if !status.dialect().has_slow_log() => "memcached has none",
+            () if !status.dialect().has_slow_log() => "memcached has no latency monitor",
             () if is_off => "off (latency-monitor-threshold 0)",
             () => "nothing",
         };
@@ -233,13 +233,13 @@ pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Columns of the names, the pointer before them and a blank after them included.
+/// Columns of the names, including the pointer before them and a blank after them.
 const CONFIG_NAME: u16 = 28;
 
-/// The rows that all parameters need.
+/// The rows for all parameters.
 pub const CONFIG_ROWS: u16 = PARAMETERS.len() as u16;
 
-/// Draws the list; where it is too high, the part around the selected parameter.
+/// Draws the list; if it is too high, the part around the selected parameter.
 pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return memcached_settings(paint, area, status);
@@ -269,10 +269,10 @@ pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status
     }
 }
 
-/// Draws what a memcached was started with, which cannot be turned.
+/// Draws the settings with which a memcached was started, which cannot be changed.
 fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     if status.config.is_empty() {
-        paint.text(row(area, 0), "stats settings was refused", Ink::Faint);
+        paint.text(row(area, 0), "memcached refused stats settings", Ink::Faint);
     }
     for (y, (name, value)) in (0..area.height).zip(&status.config) {
         let line = row(area, y);
@@ -285,7 +285,7 @@ fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the selected parameter in one line, of a server that has some: while it can be turned with the signs for that.
+/// Draws the selected parameter in one line, with signs for lower and higher if it can be changed.
 pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return;
@@ -309,7 +309,7 @@ fn can_turn(model: &Model) -> bool {
     model.has_parameters() && model.view == View::Live
 }
 
-/// A parameter as the server reported it, bytes in the units that a person thinks in.
+/// A parameter as the server reported it, with bytes in convenient units.
 fn value(status: &Status, name: &str) -> String {
     let Some(value) = status.config.get(name) else { return NONE.to_owned() };
     match value.parse::<u64>() {

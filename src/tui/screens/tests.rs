@@ -1,4 +1,4 @@
-//! Whole screens: pictures of them, the bytes they cost, and every size there is.
+//! Whole screens: their pictures, the bytes they cost, and all sizes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,7 +48,7 @@ fn deliver(model: &mut Model, records: Vec<Record>) {
 
 static SESSION: LazyLock<Vec<Record>> = LazyLock::new(fixture::recorded);
 
-/// The model after so many records of the recording.
+/// The model after this many records of the recording.
 fn model_after(records: usize) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, SESSION.iter().take(records).cloned().collect());
@@ -91,7 +91,7 @@ fn look(cell: &Cell) -> String {
     colour.into_iter().chain(worn).collect::<Vec<_>>().join("+")
 }
 
-/// The text, then for each row which columns wear which look.
+/// The text, then for each row which columns have which look.
 fn picture(buffer: &Buffer) -> String {
     let mut text = text_of(buffer) + "\n";
     for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
@@ -124,7 +124,7 @@ fn keep(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// The screen without its tabs, which have a snapshot of their own: another screen changes that one alone.
+/// The screen without its tabs, which have a snapshot of their own: a new screen then changes only that one.
 fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -135,19 +135,19 @@ fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buf
     buffer
 }
 
-/// Keeps a screen's text at one size.
+/// Checks a screen's text at one size.
 fn snapshot(name: &str, model: &Model, (width, height): (u16, u16)) {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     keep(&format!("{name}_{width}x{height}"), &text_of(&without_tabs(model, theme, (width, height))));
 }
 
-/// Keeps a screen's looks at the usual size.
+/// Checks a screen's looks at the usual size.
 fn snapshot_of_looks(name: &str, model: &Model) {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     keep(&format!("{name}_120x36"), &picture(&without_tabs(model, theme, (120, 36))));
 }
 
-/// Keeps a screen's text at four sizes, its looks at one of them, and at another what ASCII and mono make of it.
+/// Checks a screen's text at four sizes, its looks at one, and its ASCII and mono versions at another.
 fn snapshots(name: &str, model: &Model) {
     for size in [(200, 60), (80, 24), (40, 12)] {
         snapshot(name, model, size);
@@ -269,7 +269,7 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
     drop(canvas);
     let text = String::from_utf8(wire).unwrap();
     assert!(text.contains("\x1b[1m"), "mono still has bold");
-    // The backend ends every frame with a reset of colours; before that, bold, faint and reverse come and go.
+    // The backend ends every frame with a reset of colours; before that, only bold, faint and reverse are used.
     let (body, _end) = text.rsplit_once("\x1b[39m").unwrap();
     let looks: BTreeSet<_> = body
         .split("\x1b[")
@@ -314,7 +314,7 @@ proptest! {
 }
 
 #[test]
-fn a_client_that_is_the_limit_is_told_at_every_size() {
+fn a_client_that_is_the_limit_is_reported_at_every_size() {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());

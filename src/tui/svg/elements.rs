@@ -1,6 +1,6 @@
-//! What a screen is drawn of: the grounds of its cells, and on them words and paths, each with its place.
+//! The elements of a picture: the backgrounds of its cells, and on them words and paths, each with its place.
 //!
-//! What lines, blocks and braille dots are made of: rectangles in the grid of the cells.
+//! Lines, blocks and braille dots as rectangles in the grid of cells.
 
 use ratatui::{
     buffer::{Buffer, Cell},
@@ -12,22 +12,22 @@ use crate::{
     untrusted::is_obeyed,
 };
 
-/// From the top of a cell to the line that letters stand on, in pixels.
+/// The distance from the top of a cell to the baseline of its letters, in pixels.
 const BASELINE: f64 = 13.5;
-/// The most cells that one path covers: where little of a row changes, little of it is drawn anew.
+/// The most cells in one path: a small change in a row then redraws little of it.
 const CELLS_OF_A_PATH: usize = 8;
 
-/// What lies below what.
+/// The layers of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Layer {
-    /// What letters and lines stand on.
+    /// The background of letters and lines.
     Ground,
     /// Letters, lines, blocks and dots.
     Ink,
 }
 
 impl Layer {
-    /// From below.
+    /// From the lowest to the highest.
     pub(super) const ALL: [Self; 2] = [Self::Ground, Self::Ink];
 }
 
@@ -89,7 +89,7 @@ impl Drawing {
         }
     }
 
-    /// A run of letters of one look, each word at its place.
+    /// A run of letters with one look; each word has its place.
     fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let blank = |at: usize| cells[at].symbol().trim().is_empty();
         for (start, end) in runs(cells.len(), |a, b| blank(a) == blank(b)) {
@@ -111,12 +111,12 @@ impl Drawing {
         }
     }
 
-    /// A run of cells of one look that hold lines, blocks and dots.
+    /// A run of cells with one look that contain lines, blocks and dots.
     fn shapes(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let of_cells: Vec<_> = cells.iter().map(|cell| shapes(cell.symbol()).unwrap_or_default()).collect();
         let spans = |at: usize| of_cells[at].iter().all(Shape::spans);
-        // One shape over cells that look alike joins without a seam: a rule, a row of full blocks. Other paths go from one
-        // column to another wherever the run begins, so that they stay what they are while it grows.
+        // One shape over equal cells joins without a seam: a rule, a row of full blocks. Other paths begin at fixed columns, so that
+        // they do not change while the run grows.
         let in_one = |a: usize, b: usize| match (spans(a), spans(b)) {
             (true, true) => cells[a].symbol() == cells[b].symbol(),
             (false, false) => (from + a) / CELLS_OF_A_PATH == (from + b) / CELLS_OF_A_PATH,
@@ -134,7 +134,7 @@ impl Drawing {
         }
     }
 
-    /// Shapes of one opacity in one colour.
+    /// Shapes of the same colour and opacity.
     fn path(&mut self, layer: Layer, shapes: &[Shape], colour: Rgb) {
         let opacity = shapes.first().map_or(1.0, |shape| shape.opacity);
         let opacity = if opacity < 1.0 { format!(" fill-opacity=\"{opacity}\"") } else { String::new() };
@@ -143,7 +143,7 @@ impl Drawing {
     }
 }
 
-/// The stretches of 0..`n` whose neighbours are alike, as from and to.
+/// The ranges of 0..`n` whose neighbours are alike, as start and end.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
@@ -161,7 +161,7 @@ pub(super) fn hex((red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Text as XML wants it; what XML cannot hold, or a viewer would obey, becomes a question mark.
+/// Text escaped for XML; a character that XML forbids or a viewer would interpret becomes a question mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -176,14 +176,14 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Width of a cell in pixels; a monospace letter of the font size takes about so much.
+/// Width of a cell in pixels, about that of a monospace letter in this font size.
 pub(super) const WIDTH: f64 = 8.4;
 /// Height of a cell.
 pub(super) const HEIGHT: f64 = 18.0;
-/// How thick lines are.
+/// The thickness of lines.
 const LINE: f64 = 1.2;
 
-/// A rectangle that is filled.
+/// A filled rectangle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// Left, top, width and height in pixels.
@@ -196,37 +196,37 @@ impl Shape {
         Self { place: [left, top, width, height], opacity: 1.0 }
     }
 
-    /// Whether it goes from the left of a cell to its right.
+    /// Whether it spans a cell from left to right.
     pub(super) fn spans(&self) -> bool {
         self.place[0] == 0.0 && self.place[2] >= WIDTH
     }
 
-    /// The same over so many cells, if it spans one.
+    /// The same over this many cells, if it spans one.
     pub(super) fn widened(self, cells: usize) -> Self {
         let [left, top, width, height] = self.place;
         let width = if self.spans() { cells as f64 * WIDTH } else { width };
         Self { place: [left, top, width, height], ..self }
     }
 
-    /// The same so many pixels to the right and further down.
+    /// The same, moved this many pixels to the right and down.
     pub(super) fn moved(self, right: f64, down: f64) -> Self {
         let [left, top, width, height] = self.place;
         Self { place: [left + right, top + down, width, height], ..self }
     }
 
-    /// It as a part of a path.
+    /// The rectangle as a part of a path.
     pub(super) fn path(&self) -> String {
         let [left, top, width, height] = self.place.map(hundredths);
         format!("M{left} {top}h{width}v{height}h-{width}z")
     }
 }
 
-/// Pixels to the hundredth, as short as they can be written.
+/// Pixels with up to two decimals, as short as possible.
 fn hundredths(pixels: f64) -> f64 {
     (pixels * 100.0).round() / 100.0
 }
 
-/// What a line, a block or braille dots are made of; `None` for letters and all other signs.
+/// The rectangles of a line, a block or braille dots; `None` for letters and all other characters.
 pub(super) fn shapes(symbol: &str) -> Option<Vec<Shape>> {
     let mut characters = symbol.chars();
     let (c, None) = (characters.next()?, characters.next()) else { return None };
@@ -250,7 +250,7 @@ pub(super) fn shapes(symbol: &str) -> Option<Vec<Shape>> {
     }
 }
 
-/// The arms of a line: left, right, up, down. Dashed ones are drawn as such.
+/// The arms of a line: left, right, up, down. Dashed lines stay dashed.
 fn lines(c: char) -> Option<Vec<Shape>> {
     let (middle_x, middle_y) = ((WIDTH - LINE) / 2.0, (HEIGHT - LINE) / 2.0);
     let dash = |n: u32, length: f64| (0..n).map(move |i| f64::from(i) * length / f64::from(n));

@@ -1,9 +1,9 @@
-//! A screen as a drawing: SVG that looks alike in every viewer, whatever its fonts; of one moment, or moving.
+//! A screen as an SVG picture that looks the same in every viewer, whatever its fonts; a still or an animation.
 //!
-//! Each cell has its place in a grid. Letters are text, stretched to the grid; lines, blocks and braille dots are
-//! drawn as shapes, so that they join without gaps.
+//! Every cell has its place in a grid. Letters are text, stretched to the grid. Lines, blocks and braille dots are shapes, so
+//! that they join without gaps.
 //!
-//! A drawing that moves: every element is in it once, and is seen while the frames last that have it.
+//! An animation contains every element once, and shows it during the frames that have it.
 //!
 //! ```text
 //!  frame    0   1   2   3   4        "42 k/s" 0-3         one group for all elements that come and go together,
@@ -27,9 +27,9 @@ use ratatui::{
 use self::elements::{HEIGHT, Layer, WIDTH, elements, hex};
 use super::theme::{Theme, colours::Paper};
 
-/// Around the screen, in pixels.
+/// The margin around the screen, in pixels.
 const MARGIN: f64 = 12.0;
-/// The first that a viewer has is taken.
+/// A viewer uses the first of these that it has.
 const FONTS: &str = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono',Menlo,Consolas,'DejaVu Sans Mono',\
                      'Liberation Mono',monospace";
 
@@ -41,13 +41,13 @@ pub fn render(buffer: &Buffer, theme: Theme) -> String {
     sheet(buffer.area, &paper, Layer::ALL.into_iter().flat_map(layer))
 }
 
-/// `buffer` as its characters alone, without blanks at the ends of lines.
+/// The characters of `buffer`, without blanks at the ends of lines.
 pub fn text(buffer: &Buffer) -> String {
     let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
     rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
 
-/// A document of a screen of `area`'s size on which `drawn` is, one line each.
+/// A document for a screen of `area`'s size with the elements `drawn`, one line each.
 fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
     let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
     let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
@@ -65,10 +65,10 @@ fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display
     document + "</g>\n</svg>\n"
 }
 
-/// The frames from which on an element is seen, not seen, seen again, and so on.
+/// The frames at which an element appears, disappears, appears again, and so on.
 type Turns = Vec<usize>;
 
-/// Screens that follow each other.
+/// A sequence of screens.
 #[derive(Debug)]
 pub struct Animation {
     paper: Paper,
@@ -78,7 +78,7 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// No frame yet.
+    /// No frames yet.
     pub fn new(area: Rect, theme: Theme) -> Self {
         Self { paper: theme.paper(), area, frames: 0, turns: BTreeMap::new() }
     }
@@ -89,7 +89,7 @@ impl Animation {
         self.frames += 1;
         for element in elements(buffer, &self.paper) {
             let turns = self.turns.entry(element).or_default();
-            // It was there until now, and stays.
+            // It was visible until now, and stays.
             if turns.last() == Some(&now) {
                 turns.pop();
             } else {
@@ -99,7 +99,7 @@ impl Animation {
         }
     }
 
-    /// The frames as one SVG document that repeats them for ever: each is shown for `each`, the last one for `pause` more.
+    /// The frames as one SVG document that repeats for ever: each frame is shown for `each`, the last one for `pause` longer.
     pub fn render(self, each: Duration, pause: Duration) -> String {
         let mut groups: BTreeMap<(Layer, Turns), String> = BTreeMap::new();
         for ((layer, element), mut turns) in self.turns {
@@ -118,9 +118,9 @@ impl Animation {
     }
 }
 
-/// The opening of a group that is seen from and to these frames, each of which begins at its share of the `whole`.
+/// The start tag of a group that is visible during these frames; each frame begins at its share of the `whole`.
 fn seen_from_to(turns: &[usize], share: impl Fn(usize) -> f64, whole: Duration) -> String {
-    // What is not seen from the start is hidden from the start.
+    // An element that is not visible at the start must be hidden from the start.
     let hidden = (turns[0] > 0).then_some((0, "hidden"));
     let turned = turns.iter().zip(["visible", "hidden"].into_iter().cycle());
     let turned = hidden.into_iter().chain(turned.map(|(frame, state)| (*frame, state)));
@@ -213,8 +213,8 @@ mod tests {
         let document = roxmltree::Document::parse(&svg).unwrap();
         let seen = document.descendants().filter(|node| node.has_tag_name("text")).map(|text| {
             let group = text.parent().unwrap();
-            let told = group.first_element_child().filter(|first| first.has_tag_name("animate"));
-            let of = |name| told.map_or("", |animate| animate.attribute(name).unwrap());
+            let animate_tag = group.first_element_child().filter(|first| first.has_tag_name("animate"));
+            let of = |name| animate_tag.map_or("", |animate| animate.attribute(name).unwrap());
             [
                 text.text().unwrap(),
                 group.attribute("visibility").unwrap_or("always"),

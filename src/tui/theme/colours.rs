@@ -1,26 +1,26 @@
-//! How each ink looks in each palette.
+//! The look of each ink in each palette.
 //!
-//! Yellow and red say that something needs attention or is wrong, and nothing else. The background is always the
-//! terminal's own: a palette for light ones has darker colours, and paints nothing behind them.
+//! Only yellow and red mean that something needs attention or is wrong. The background is always the terminal's own: a palette
+//! for light terminals has darker colours, and paints no background.
 //!
-//! The ground of a chart: how many requests stand in a cell, as a tone behind the lines.
+//! The background of a chart: the number of requests in a cell, as a tone behind the lines.
 //!
 //! ```text
-//!   mono              nothing: a ground that hides no line has no character left
-//!   16                one tone, in cells that no line goes through
+//!   mono              nothing: no character is left for it that would hide no line
+//!   16                one tone, in cells without a line
 //!   256, dark, light  six tones, each further from the background than the one before
 //! ```
-//! It is quiet, so that every line can be read on its densest tone. Where the background is not known a dark one is
-//! taken for granted, as most are; `--theme light` is for the others.
+//! The tones are faint, so that every line can be read even on the densest one. An unknown background is assumed to be dark, as
+//! most are; `--theme light` is for the others.
 //!
-//! The colours of a picture: what a terminal would show, as numbers.
+//! The colours of a picture: those of a terminal, as numbers.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::{Colours, GlyphSet, Ink, Theme};
 use crate::session::timeline::Level;
 
-/// How `ink` looks in `palette`.
+/// The look of `ink` in `palette`.
 pub fn style(palette: Colours, ink: Ink) -> Style {
     let [of_terminal, dark, light] = colours(ink);
     match palette {
@@ -31,21 +31,21 @@ pub fn style(palette: Colours, ink: Ink) -> Style {
     }
 }
 
-/// The colour of `ink`, and its weight: what matters is bold, whatever its colour.
+/// The colour of `ink`, and its weight: important inks are bold, whatever their colour.
 fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
         Ink::Strong | Ink::Selected | Ink::Good | Ink::Warn | Ink::Bad => style.add_modifier(Modifier::BOLD),
         Ink::Found => style.add_modifier(Modifier::REVERSED),
-        // Without a colour of its own. Not bright black, which some palettes make the colour of the background.
+        // Without a colour of its own. Bright black is avoided, since some palettes use it as the background.
         Ink::Faint if colour.is_none() => style.add_modifier(Modifier::DIM),
-        // The restless line is the quiet one.
+        // The line that varies most is faint.
         Ink::Level(Level::Max) if colour == Some(Color::Gray) => style.add_modifier(Modifier::DIM),
         _ => style,
     }
 }
 
-/// The colours of `ink`: of the terminal's sixteen, on a dark background, on a light one.
+/// The colours of `ink`: one of the terminal's sixteen, on a dark background, on a light one.
 fn colours(ink: Ink) -> [Option<Color>; 3] {
     let (of_terminal, dark, light) = match ink {
         Ink::Text | Ink::Strong | Ink::Found => return [None; 3],
@@ -76,21 +76,21 @@ fn mono(ink: Ink) -> Style {
     }
 }
 
-/// How many tones there are.
+/// The number of tones.
 pub const STEPS: usize = 6;
 
-/// What stands behind the lines of a cell.
+/// The background of a cell, behind its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
     /// Nothing.
     None,
     /// A colour.
     Tone(Color),
-    /// A character, where nothing else stands.
+    /// A character, in cells that have no other.
     Character(char, Style),
 }
 
-/// The ground of step `step`; one above the last looks like the last.
+/// The background for `step`; a step above the last looks like the last.
 pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     let step = step.min(STEPS - 1);
     let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
@@ -106,19 +106,19 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     }
 }
 
-/// Of the 24 greys, which are alike on all terminals with 256 colours.
+/// Some of the 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
-/// The hues of viridis, as dark as leaves room for lines.
+/// The hues of viridis, dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
-/// The same, pale.
+/// The same, pale, for a light background.
 const PALE: [(u8, u8, u8); STEPS] =
     [(240, 241, 248), (230, 235, 245), (219, 230, 241), (208, 225, 235), (197, 220, 227), (187, 215, 215)];
 
 /// Red, green and blue, 0 to 255.
 pub type Rgb = (u8, u8, u8);
 
-/// The paper of a picture: its ground, and what is written without a colour of its own.
+/// The paper of a picture: its background, and the colour of text without its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paper {
     /// The background.
@@ -128,20 +128,20 @@ pub struct Paper {
     sixteen: &'static [u32; 16],
 }
 
-/// A terminal's sixteen colours that can be read on a dark ground, red, green and blue in two hexadecimal digits each.
+/// Sixteen terminal colours that can be read on a dark background: red, green and blue in two hexadecimal digits each.
 const ON_DARK: [u32; 16] = [
     0x282c34, 0xf07178, 0x7ec680, 0xe5c06b, 0x6ca0e8, 0xc68cde, 0x56bec8, 0xbec4ce, 0x7c8492, 0xff8c8c,
     0x98dc96, 0xf5d782, 0x8cb4fa, 0xdea5f0, 0x78d7de, 0xf0f3f8,
 ];
 
-/// The same for a light one.
+/// The same for a light background.
 const ON_LIGHT: [u32; 16] = [
     0x24282e, 0xb21e14, 0x006a32, 0x845800, 0x1e50b4, 0x822896, 0x006478, 0x5a5e64, 0x6e7278, 0xc83228,
     0x14783c, 0x966400, 0x325fc8, 0x9632a5, 0x007387, 0x14161a,
 ];
 
 impl Theme {
-    /// The paper that a picture in this theme is drawn on: a light one for the palette made for that.
+    /// The paper for a picture in this theme; light for the light palette.
     pub fn paper(&self) -> Paper {
         match self.palette {
             Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
@@ -151,7 +151,7 @@ impl Theme {
 }
 
 impl Paper {
-    /// `colour` as numbers; `None` for one that is not given: the paper's own text or ground.
+    /// `colour` as numbers; `None` for the paper's own text or background.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         let index = match colour {
             Color::Reset => return None,
@@ -177,7 +177,7 @@ impl Paper {
         Some(self.indexed(index))
     }
 
-    /// One of 256, as xterm counts them: sixteen, a cube of six a side, 24 greys.
+    /// One of the 256 colours, as xterm numbers them: sixteen, a cube with sides of six, 24 greys.
     fn indexed(&self, index: u8) -> Rgb {
         let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
         match index {
@@ -196,7 +196,7 @@ impl Paper {
         }
     }
 
-    /// `colour` halfway to the ground, as faint text is shown.
+    /// `colour` halfway to the background, for faint text.
     pub fn faint(&self, colour: Rgb) -> Rgb {
         let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 2) / 5) as u8;
         (mix(colour.0, self.ground.0), mix(colour.1, self.ground.1), mix(colour.2, self.ground.2))
@@ -208,12 +208,12 @@ mod tests {
     use super::*;
     use crate::tui::theme::fixture::{contrast, luminance};
 
-    /// What is read as text, WCAG 2 level AA.
+    /// The contrast that WCAG 2 requires for text at level AA.
     const LEGIBLE: f64 = 4.5;
 
     #[test]
     fn every_ink_can_be_read_on_the_background_that_its_palette_is_for() {
-        // Few backgrounds are quite black or white.
+        // Few backgrounds are completely black or white.
         for (palette, ground) in
             [(Colours::Dark, Color::Rgb(38, 38, 38)), (Colours::Light, Color::Rgb(245, 245, 240))]
         {
@@ -250,7 +250,7 @@ mod tests {
             for level in Level::ALL {
                 let line = style(palette, Ink::Level(level)).fg.map_or(1.0 - background, luminance);
                 let worst = tones.iter().map(|tone| contrast(line, *tone)).fold(f64::INFINITY, f64::min);
-                // WCAG 2 asks that of what is drawn and is no text.
+                // WCAG 2 requires this of graphics.
                 assert!(worst >= 3.0, "{palette:?} {level:?}: {worst:.2}");
             }
         }

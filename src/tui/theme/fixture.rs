@@ -1,4 +1,4 @@
-//! What the tests of palettes and grounds judge by: all inks, how bright a colour is and how well it stands out.
+//! Measures for the tests of palettes and backgrounds: all inks, the luminance of a colour and its contrast.
 
 use ratatui::style::Color;
 
@@ -6,13 +6,13 @@ use super::{Colours, Ink};
 use crate::session::timeline::Level;
 
 impl Colours {
-    /// All of them.
+    /// All palettes.
     pub const ALL: [Self; 6] =
         [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
 }
 
 impl Ink {
-    /// All of them.
+    /// All inks.
     pub const ALL: [Self; 17] = [
         Self::Text,
         Self::Faint,

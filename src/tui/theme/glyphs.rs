@@ -1,6 +1,6 @@
-//! The characters of drawings, in two sets: Unicode's and ASCII's.
+//! The characters for drawing, in two sets: Unicode and ASCII.
 
-/// Which characters may be used.
+/// A set of characters that may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlyphSet {
     /// Braille, blocks and lines.
@@ -10,7 +10,7 @@ pub enum GlyphSet {
 }
 
 impl GlyphSet {
-    /// Its drawing characters.
+    /// The set's drawing characters.
     pub fn glyphs(self) -> &'static Glyphs {
         match self {
             Self::Unicode => &UNICODE,
@@ -18,7 +18,7 @@ impl GlyphSet {
         }
     }
 
-    /// Keys as this set writes them.
+    /// Keys, as written in this set.
     pub fn keys(self, written: &str) -> String {
         match self {
             Self::Unicode => written.to_owned(),
@@ -34,31 +34,31 @@ impl GlyphSet {
 pub struct Glyphs {
     /// Eight heights within a cell, lowest first.
     pub bars: [char; 8],
-    /// Something was measured, but too few samples for this level.
+    /// A measurement with too few samples for this percentile.
     pub few: char,
     /// Horizontal rule.
     pub horizontal: char,
     /// Vertical rule.
     pub vertical: char,
-    /// Where a rule leaves to the right of a vertical one.
+    /// A horizontal rule that begins at a vertical one.
     pub branch_right: char,
-    /// Where a vertical rule begins below a horizontal one.
+    /// A vertical rule that begins below a horizontal one.
     pub branch_down: char,
     /// A label on a vertical axis.
     pub tick: char,
-    /// The foot of a vertical axis.
+    /// The bottom of a vertical axis.
     pub origin: char,
-    /// A segment border on the time axis.
+    /// The border of a segment on the time axis.
     pub border: char,
-    /// A segment border behind a chart.
+    /// The border of a segment behind a chart.
     pub border_line: char,
     /// An event behind a chart.
     pub event_line: char,
-    /// Something was lost.
+    /// A loss.
     pub lost: char,
-    /// Something is back.
+    /// A recovery.
     pub back: char,
-    /// Replies took long: a stall, an entry of the slow log.
+    /// A long reply: a stall, or an entry of the slow log.
     pub slow: char,
     /// The server forked.
     pub fork: char,
@@ -66,19 +66,19 @@ pub struct Glyphs {
     pub eviction: char,
     /// Any other event.
     pub event: char,
-    /// A note on the time axis.
+    /// A mark on the time axis.
     pub mark: char,
-    /// The moment that a frozen view shows, through all charts.
+    /// The moment that a frozen view shows, as a line through all charts.
     pub cursor_line: char,
     /// No connection, behind a chart.
     pub outage: char,
     /// The target of a rate, behind the chart.
     pub target_line: char,
-    /// The selected one.
+    /// The pointer to the selected item.
     pub pointer: char,
-    /// Turn down.
+    /// Change to a lower value.
     pub less: char,
-    /// Turn up.
+    /// Change to a higher value.
     pub more: char,
     /// On.
     pub on: char,
@@ -86,26 +86,26 @@ pub struct Glyphs {
     pub off: char,
     /// Corners of a box: top left, top right, bottom left, bottom right.
     pub corners: [char; 4],
-    /// The end of a text being typed.
+    /// The caret of a text being typed.
     pub caret: char,
-    /// A point of a chart without braille.
+    /// A point of a chart that has no braille.
     pub point: char,
-    /// A rise or fall between two points of a chart without braille.
+    /// A rise or fall between two points of a chart that has no braille.
     pub rise: char,
-    /// The lines of a chart where colours do not tell them apart, the lowest first.
+    /// The marks of a chart's lines if colours do not distinguish them, the lowest line first.
     pub lines: [char; 5],
-    /// The best of the points of a chart.
+    /// The point with the most throughput.
     pub best: char,
-    /// The best of those that hold a limit.
+    /// The best of the points that keep a limit.
     pub best_held: char,
-    /// What lies above the top of a chart.
+    /// A value above the top of a chart.
     pub above: char,
-    /// What lies below its foot.
+    /// A value below the bottom of a chart.
     pub below: char,
 }
 
 impl Glyphs {
-    /// Those of a set: Unicode's stand left, ASCII's right.
+    /// The characters of a set: those of Unicode on the left, of ASCII on the right.
     const fn of(set: GlyphSet) -> Self {
         let set = set as usize;
         Self {
@@ -151,8 +151,7 @@ impl Glyphs {
 static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
 static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
-/// Keys as help and footer write them, and what they are called where there are no arrows: `<` and `>` are keys of their
-/// own.
+/// Keys as help and footer show them, and their names where there are no arrows, since `<` and `>` are keys themselves.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
 

@@ -1,4 +1,4 @@
-//! The commands of everybody over the last minute, the most called first: how often, and how long they ran.
+//! The commands of all clients over the last minute, the most frequent first: their rate, and how long they ran.
 //!
 //! ```text
 //! ─ commands, 60 s ──────────── calls/s   time   mean    p50     p99   p99.9  failed rejected
@@ -6,14 +6,14 @@
 //!  config get                     1 /s  0.1 %   19 µs
 //!   and 4 more, 3 /s
 //! ```
-//! Times are those of execution, without any waiting. Percentiles are of LATENCY HISTOGRAM, whose buckets are about powers of
-//! two: the true one is at most what is shown, and more than half of it. Where the server has only those since its start,
-//! the heading says so.
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about powers of two:
+//! the true value is at most the one shown, and more than half of it. If the server only has percentiles since its start, the
+//! heading says so.
 //!
-//! What the server does for everybody over time: commands per second, a line for all and one for each of the busiest.
+//! The server's commands for all clients over time: a line for all commands per second, and one for each of the busiest.
 //!
 //! ```text
-//! ─ commands of everybody, calls/s ────────────────────        now
+//! ─ commands on the server, calls/s ────────────────────        now
 //! 160 k┤                  ⣀⣀⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤  all     158 k/s
 //!      │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠊                     get     121 k/s
 //!    0 ┼                                         set      37 k/s
@@ -35,7 +35,7 @@ use crate::{
     units,
 };
 
-/// What can be said of a command.
+/// The figures of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Figure {
     Name,
@@ -51,7 +51,7 @@ enum Figure {
 
 use Figure::{Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
 
-/// From left to right, with their headings and their widths.
+/// The columns from left to right, with their headings and widths.
 const FIGURES: [(Figure, &str, u16); 8] = [
     (Calls, "calls/s", 9),
     (Share, "time", 7),
@@ -63,15 +63,15 @@ const FIGURES: [(Figure, &str, u16); 8] = [
     (Failed, "failed", 8),
     (Rejected, "rejected", 9),
 ];
-/// The most needed first.
+/// The most important first.
 const NEEDED: [Figure; 8] = [Calls, P99, P50, P999, Mean, Share, Failed, Rejected];
-/// Names have so much at the least, and at the most, so that the eye finds their figures.
+/// The least and the largest width of names, so that their figures stay near.
 const NAME: (u16, u16) = (15, 36);
 
-/// The last bucket of LATENCY HISTOGRAM that has a true border, in µs: what took longer is counted as this long.
+/// The last bucket of LATENCY HISTOGRAM with a true upper bound, in µs: longer times are counted in it.
 const LONGEST_US: u64 = 1_000_000;
 
-/// Draws the heading and as many commands as there is room for; `ink` is how a name looks that is told apart elsewhere.
+/// Draws the heading and as many commands as fit; `ink` is the look of names that have one elsewhere.
 pub fn draw(
     paint: &mut Paint,
     area: Rect,
@@ -84,7 +84,7 @@ pub fn draw(
     }
     let width =
         |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
-    let has_percentiles = !is_told_means_only(commands);
+    let has_percentiles = !has_means_only(commands);
     let needed = NEEDED.into_iter().filter(|figure| has_percentiles || !matches!(figure, P50 | P99 | P999));
     let needed: Vec<_> = needed.collect();
     let fit = fitting(area.width.saturating_sub(NAME.0), needed.iter().map(|figure| width(*figure)));
@@ -108,7 +108,7 @@ pub fn draw(
     for (n, (name, stat)) in (1..).zip(&by_calls[..rows]) {
         table.write(paint, n, |figure, _| match figure {
             Name => (name.replace('|', " "), ink(name).unwrap_or(Ink::Text)),
-            figure => told(figure, stat, commands, sum_us),
+            figure => written(figure, stat, commands, sum_us),
         });
     }
     if rows < by_calls.len() && rows < room {
@@ -118,11 +118,11 @@ pub fn draw(
     }
 }
 
-/// Histograms are told from the third poll on.
+/// Histograms are known from the third poll on.
 const SOON_S: f64 = 4.0;
 
-/// Whether the server tells no percentile at all: a recording of before, a server that does not track latencies.
-fn is_told_means_only(commands: &CommandCell) -> bool {
+/// Whether the server reports no percentiles: in an old recording, or a server that does not track latencies.
+fn has_means_only(commands: &CommandCell) -> bool {
     let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
 }
@@ -137,7 +137,7 @@ fn title(commands: &CommandCell) -> String {
     }
 }
 
-fn told(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64) -> (String, Ink) {
+fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64) -> (String, Ink) {
     let text = match figure {
         Calls => Some(units::rate(stat.calls as f64 / commands.length_s)),
         Share => (sum_us > 0.0).then(|| units::percent(stat.usec as f64 / sum_us)),
@@ -152,7 +152,7 @@ fn told(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64)
     text.map_or((NONE.to_owned(), Ink::Faint), |text| (text, Ink::Text))
 }
 
-/// Errors, of which none should be.
+/// Errors, of which there should be none.
 fn count(n: Option<u64>) -> (String, Ink) {
     match n {
         Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
@@ -160,7 +160,7 @@ fn count(n: Option<u64>) -> (String, Ink) {
     }
 }
 
-/// `≤16 µs` of the time that is shown; `16.1 µs` since the server's start.
+/// `≤16 µs` for the time shown; `16.1 µs` since the server's start.
 fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     match &stat.times {
         Some(times) => times.percentile(quantile).map(bounded),
@@ -168,7 +168,7 @@ fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     }
 }
 
-/// The bucket that ends at `up_to_us`.
+/// The bucket whose upper bound is `up_to_us`.
 fn bounded(up_to_us: u64) -> String {
     let written = |us: u64| super::figures::decade(us.saturating_mul(1000));
     if up_to_us > LONGEST_US {
@@ -178,7 +178,7 @@ fn bounded(up_to_us: u64) -> String {
     }
 }
 
-/// How the lines of single commands look.
+/// The looks of single commands' lines.
 const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
 
 /// Draws the heading, the chart, its axis and its legend.
@@ -186,7 +186,7 @@ pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height < 2 {
         return;
     }
-    lanes.heading_of_figures(paint, row(area, 0), "commands of everybody, calls/s");
+    lanes.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
     let cells = &lanes.commands;
@@ -206,7 +206,7 @@ pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let busiest = busiest(lanes);
     let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
     let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
-    // The line of all lies under the others.
+    // The line of all commands is below the others.
     let dots = Dots::of(paint, plot);
     let last = dots.rows().saturating_sub(1);
     for (name, mark, ink) in &lines {
@@ -217,13 +217,13 @@ pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     legend(paint, chart, lanes, lines);
 }
 
-/// A command, or all of them, and how its line looks.
+/// A command, or all of them, and the look of its line.
 type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
-/// All of them first, then the most called.
+/// All commands together first, then the most frequent.
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
-    let told = lanes.reading.status().map(|status| CommandCell::of(&status.body));
-    let now = |name: Option<&str>| told.as_ref().and_then(|cell| per_s(cell, name));
+    let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
+    let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
     let order = |line: &CommandLook| now(line.0).unwrap_or(0.0);
     lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
     lines.truncate(chart.height.into());
@@ -243,8 +243,8 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
     name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
 }
 
-/// The commands that have a line: those with the most calls in what is shown, by their names, so that none changes its
-/// looks with its place.
+/// The commands that have a line: those with the most calls in the stretch shown, in the order of their names, so that each
+/// keeps its look.
 pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
     for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
@@ -260,7 +260,7 @@ pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     names
 }
 
-/// How a command looks that has a line.
+/// The look of a command that has a line.
 pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
     busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
 }
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_is_told_by_its_upper_border_and_the_last_by_its_lower() {
+    fn a_bucket_is_named_by_its_upper_border_and_the_last_by_its_lower() {
         assert_eq!(
             [1, 33, 1056, 540_672, 1_081_344].map(bounded),
             ["≤1 µs", "≤33 µs", "≤1.06 ms", "≤541 ms", ">541 ms"]
@@ -293,10 +293,10 @@ mod tests {
     fn a_percentile_is_of_the_time_shown_or_else_since_the_start() {
         let mut stat =
             CommandStat { since_start_us: [("p99".to_owned(), 7.0)].into(), ..CommandStat::default() };
-        let told =
+        let percentiles =
             |stat: &CommandStat| [(0.99, "p99"), (0.999, "p99.9")].map(|(q, name)| percentile(stat, q, name));
-        assert_eq!(told(&stat), [Some("7.00 µs".to_owned()), None]);
+        assert_eq!(percentiles(&stat), [Some("7.00 µs".to_owned()), None]);
         stat.times = Some(vec![(1, 900), (16, 100)].into());
-        assert_eq!(told(&stat), [Some("≤16 µs".to_owned()), None], "fewer than ten above");
+        assert_eq!(percentiles(&stat), [Some("≤16 µs".to_owned()), None], "fewer than ten above");
     }
 }

@@ -1,11 +1,11 @@
-//! The moment at the cursor: a line through all charts, and in words everything that stands on it.
+//! The moment at the cursor: a line through all charts, and the events and values there as text.
 //!
 //! ```text
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! Figures are those of the column, and say how long that is: a short moment is not averaged away by what came before
-//! it, as in the last second that the table shows.
+//! Figures are those of the column, and say how long it is: a short moment is not averaged with the time before it, as in the
+//! table's last second.
 
 use ratatui::layout::Rect;
 
@@ -22,10 +22,10 @@ use crate::{
     units,
 };
 
-/// A piece of the read-out, whole or not at all.
+/// A piece of the text, shown whole or not at all.
 pub type Piece = (String, Ink);
 
-/// Draws the line through all charts of `plan`, behind what they show.
+/// Draws the line through all charts of `plan`, behind their content.
 pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     let Some(column) = lanes.cursor() else { return };
     let glyphs = paint.glyphs();
@@ -36,7 +36,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
         if x >= plot.right() {
             continue;
         }
-        // The last row of the axis has the moments, which stand left of their column's line.
+        // The last row of the axis has the moments, which are left of their column's line.
         let bottom = if area == plan.axis && area.height > 1 { plot.bottom() - 1 } else { plot.bottom() };
         for y in plot.top()..bottom {
             let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
@@ -51,7 +51,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     }
 }
 
-/// Draws the line through the charts in `area` alone.
+/// Draws the line through the charts in `area` only.
 pub fn through(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let Some(column) = lanes.cursor() else { return };
     let (plot, glyph) = (lanes.plot(area), paint.glyphs().cursor_line);
@@ -61,21 +61,21 @@ pub fn through(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws the read-out over two rows, or in one with the most telling pieces first.
+/// Draws the text over two rows, or in one with the most important pieces first.
 pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
-    let (told, mut shown) = (happened(lanes), self::figures(lanes));
+    let (events, mut shown) = (happened(lanes), self::figures(lanes));
     if what.is_empty() {
-        let (first, rest) = told.split_at(told.len().saturating_sub(1));
-        // The knobs are the longest piece, and stand in the panel too.
+        let (first, rest) = events.split_at(events.len().saturating_sub(1));
+        // The knobs are the longest piece, and the panel shows them as well.
         shown = [first, &shown, rest].concat();
     } else {
-        write(paint, what, &told);
+        write(paint, what, &events);
         shown.insert(0, (format!("in {}", stretch(lanes.axis.step_s)), Ink::Faint));
     }
     write(paint, figures, &shown);
 }
 
-/// Writes as many pieces as fit whole; the first two at any rate, cut.
+/// Writes as many pieces as fit whole; the first two are always shown, cut if necessary.
 fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
     let mut x = area.x + 1;
     for (n, (text, ink)) in pieces.iter().enumerate() {
@@ -90,7 +90,7 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
     }
 }
 
-/// What happened last, while the view is live.
+/// The latest events, while the view is live.
 pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let event = reading.events().next_back().map(Occurrence::event);
@@ -98,7 +98,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let last = event.into_iter().chain(mark).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
     let heading = (" last   ", Ink::Strong);
     match last {
-        None => paint.parts(row(area, 0), &[heading, ("nothing has happened yet", Ink::Faint)]),
+        None => paint.parts(row(area, 0), &[heading, ("no event yet", Ink::Faint)]),
         Some(last) => {
             let at = format!("{}  ", clock(last.t_s));
             let ink = time_axis::ink(last.kind);
@@ -107,7 +107,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     };
 }
 
-/// When, what happened then, and under which knobs.
+/// The time, the events then, and the knobs.
 pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     let reading = lanes.reading;
     let mut pieces = vec![(clock(reading.now_s()), Ink::Strong)];
@@ -117,7 +117,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
         begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
-        // A stall tells its cause itself.
+        // A stall's event contains its cause.
         if here.iter().all(|occurrence| occurrence.kind != Kind::Stall) {
             pieces.extend(longest(lanes, cursor));
         }
@@ -134,7 +134,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// The longest request of a column with what made it so long: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
+/// The longest request of a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
 fn longest(lanes: &Lanes, column: u16) -> Option<Piece> {
     let (worst, cause) = lanes.longest(column)?;
     Some((format!("{}{cause}", units::latency(worst.ns)), Ink::Warn))
@@ -167,7 +167,7 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// The pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`. Where none was
+/// The pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`. If none was
 /// answered, how long one has been waiting.
 fn ping(lanes: &Lanes) -> Option<Piece> {
     let pings = lanes.pings_shown();
@@ -201,7 +201,7 @@ fn stretch(step_s: f64) -> String {
     trimmed(&format!("{value:.digits$} {unit}"))
 }
 
-/// `p50 312 µs, p99 910 µs, max 7.70 ms`, without what has too few samples.
+/// `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
 fn latencies(lanes: &Lanes, measure: Measure, name: &str) -> Option<Piece> {
     let level = |level: Level| {
         let ns = lanes.level_shown(measure, level)?;

@@ -1,8 +1,8 @@
-//! A box over a screen: how large it is, where it stands, and one with lines of text; and what is typed there, or elsewhere.
+//! A box over a screen: its size, its place, its lines of text; and the entry of a text, here or elsewhere.
 //!
-//! What lies over a screen: the help, the palette, a question, something being asked for.
+//! Overlays of a screen: the help, the palette, a question, an entry.
 //!
-//! The list of commands: what was typed, what answers it, and what the chosen one does.
+//! The palette: the typed text, the matching offers, and the description of the selected one.
 //!
 //! ```text
 //! ┌─ commands ──────────────────┐
@@ -21,23 +21,23 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// Wide enough to read at ease, narrow enough for 80 columns.
+/// Wide enough for comfortable reading, narrow enough for 80 columns.
 const WIDEST: u16 = 76;
 
-/// How many characters a line of it holds.
+/// The number of characters in a line of a box.
 pub fn text_width(area: Rect) -> usize {
     usize::from(area.width.min(WIDEST).saturating_sub(4))
 }
 
-/// A box that says or asks something.
+/// A box with a message or a question.
 pub struct Dialog<'a> {
     /// Its heading.
     pub title: &'a str,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
-    /// What is typed below that, if anything is.
+    /// The entry below the text, if there is one.
     pub entry: Option<&'a Entry>,
-    /// The keys that work.
+    /// The available keys.
     pub keys: &'a str,
 }
 
@@ -48,7 +48,7 @@ pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
     let typed = lines.len() as u16 + 1;
     let last = typed + if entry.is_some() { 2 } else { 0 };
     let (width, height) = (text_width(area) as u16 + 4, last + 3);
-    // A blank column on either side keeps the box apart from what it lies over.
+    // A blank column on each side separates the box from what is below it.
     paint.clear(centred(area, width + 2, height));
     let inner = paint.frame(centred(area, width, height), title);
     for (n, text) in lines.iter().enumerate() {
@@ -65,14 +65,13 @@ pub fn padded(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-/// The middle of `area`, as wide and high as that or as `area` is.
+/// A box in the middle of `area` with this width and height, or as large as `area` allows.
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// The pieces of a line in which `entry` is typed and `room` characters have a place: where it is longer, what lies
-/// around the caret.
+/// The pieces of a line with `entry`, for `room` characters: if it is longer, the part around the caret.
 fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     let (before, after) = entry.around_caret();
     let hidden = (before.chars().count() + 1).saturating_sub(room.into());
@@ -80,16 +79,16 @@ fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     [(before, Ink::Strong), (glyphs.caret.to_string(), Ink::Selected), (after.to_owned(), Ink::Strong)]
 }
 
-/// Draws `entry` with its caret from the left of `area`: one look for all that is typed. The column after it.
+/// Draws `entry` with its caret from the left of `area`, in the same look everywhere; returns the column after it.
 pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)
 }
 
-/// Draws what lies over the screen, if anything does.
+/// Draws the overlay of the screen, if there is one.
 pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     if model.mode != Mode::Screen {
-        // The mouse finds nothing of what lies below.
+        // The mouse does not find what the overlay covers.
         paint.spot(area, Spot::Elsewhere);
     }
     match &model.mode {
@@ -114,8 +113,8 @@ fn ask(paint: &mut Paint, area: Rect, question: &Question) {
 fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
     let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
     format!(
-        "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. At the end of the session the old value comes \
-         back.",
+        "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. The old value is restored at the end of the \
+         session.",
         parameter.name,
         value_words(to),
         parameter.about,
@@ -123,30 +122,30 @@ fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
     )
 }
 
-/// What is typed on the screen itself is drawn there.
+/// An entry on the screen itself is drawn there.
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
         Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
         Purpose::Help { scroll } => return help::draw(paint, area, model, entry, *scroll),
         Purpose::Command { .. } => return palette(paint, area, model),
         Purpose::Mark { t_s } => {
-            let text = format!("A note on the time axis at {}:", clock(*t_s));
-            ("mark", text, "Enter set the mark    Esc none")
+            let text = format!("Text of the mark at {}:", clock(*t_s));
+            ("mark", text, "Enter set the mark    Esc cancel")
         }
         Purpose::Intrinsic => {
-            let text = "How many seconds? A busy loop takes one core of this machine for as long, so the load has \
-                        less of it.";
-            ("intrinsic latency", text.to_owned(), "Enter start    Esc not now")
+            let text = "For how many seconds? A busy loop uses one core of this machine during that time, so \
+                        the load has less CPU.";
+            ("intrinsic latency", text.to_owned(), "Enter start    Esc cancel")
         }
     };
     draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
 }
 
-/// What continues a line.
+/// The end of a line that is continued.
 const CONTINUED: &str = " \\";
 
-/// Draws a command line for a person to take, where the terminal has no clipboard, over the rows above the last: without a frame,
-/// from the first column on, so that what is selected is what a shell reads.
+/// Draws a command line for copying on a terminal without clipboard, over the rows above the last: without a frame, from the
+/// first column on, so that a shell can read the selected text.
 fn command_line(paint: &mut Paint, area: Rect, text: &str) {
     let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
     let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
@@ -158,19 +157,19 @@ fn command_line(paint: &mut Paint, area: Rect, text: &str) {
         let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
         paint.text(row(place, n as u16 + 1), &line, Ink::Text);
     }
-    paint.rule(row(place, height.saturating_sub(1)), "drag with Shift to select it; Esc closes");
+    paint.rule(row(place, height.saturating_sub(1)), "hold Shift and drag to select it; Esc closes");
 }
 
-/// Lines for what the chosen one does.
+/// Lines for the description of the selected offer.
 const HELP_ROWS: u16 = 3;
-/// More offers than these are scrolled to.
+/// More offers than these are scrolled.
 const MOST_ROWS: u16 = 14;
 
-/// Draws the list.
+/// Draws the list of offers.
 pub fn palette(paint: &mut Paint, area: Rect, model: &Model) {
     let Some((entry, offers, chosen)) = model.palette() else { return };
     let place = place(area);
-    // A blank column on either side keeps the box apart from what it lies over.
+    // A blank column on each side separates the box from what is below it.
     paint.clear(Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place });
     let inner = paint.frame(place, "commands");
     let line = padded(row(inner, 0));
@@ -185,7 +184,7 @@ pub fn palette(paint: &mut Paint, area: Rect, model: &Model) {
     let (help, ink) = match offers.get(chosen) {
         Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
         Some(offer) => (offer.help.as_str(), Ink::Faint),
-        None => ("no match; fewer letters find more", Ink::Warn),
+        None => ("no match; type fewer letters", Ink::Warn),
     };
     let rest = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
     for (n, line) in wrapped(help, text_width(area)).iter().enumerate() {
@@ -210,7 +209,7 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
     }
 }
 
-/// The box: below header and status, where there is room, so that what they say stays to be seen.
+/// The box: below header and status if there is room, so that they stay visible.
 fn place(area: Rect) -> Rect {
     let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
     let place = centred(area, text_width(area) as u16 + 4, height);

@@ -1,4 +1,4 @@
-//! How the figures of the charts and tables are written.
+//! The format of figures in charts and tables.
 
 pub use crate::units::clock;
 use crate::{
@@ -10,32 +10,32 @@ use crate::{
     units,
 };
 
-/// What stands where a figure has too few samples.
+/// The sign for a figure with too few samples.
 pub const NONE: &str = "–";
 
-/// A latency as a figure, or the sign for too few samples.
+/// A latency, or the sign for too few samples.
 pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// A figure as it is written, or the sign that there is none, or no trouble.
+/// A figure, or the sign that there is none, or no trouble.
 pub fn written(figure: Figure, row: &Row) -> String {
     let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// A level of the pings as a figure; `>1.98 s` where all that is known is how long one has been waiting so far, or that
-/// this is longer than the longest.
+/// A percentile of the pings; `>1.98 s` if the only value is the wait of an unanswered one, or if that wait is longer than the
+/// longest answer.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
-    let is_told = rtt.is_empty() || level == Level::Max;
-    match pings.wait_beyond(known).filter(|_| is_told) {
+    let is_relevant = rtt.is_empty() || level == Level::Max;
+    match pings.wait_beyond(known).filter(|_| is_relevant) {
         Some(wait_ns) => format!(">{}", units::latency(wait_ns)),
         None => figure(known),
     }
 }
 
-/// The median of a part of the pings as a figure; none where most answers have no parts.
+/// The median of a part of the pings; none if most answers have no parts.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }
@@ -45,12 +45,12 @@ pub fn decade(ns: u64) -> String {
     trimmed(&units::latency(ns))
 }
 
-/// The same with two digits, as the end of a range: `1.1 ms`.
+/// The same with two digits, for the end of a range: `1.1 ms`.
 pub fn about(ns: f64) -> String {
     trimmed(&units::latency(two_digits(ns) as u64))
 }
 
-/// A count with two digits, as the end of a range: `81 k`.
+/// A count with two digits, for the end of a range: `81 k`.
 pub fn about_count(n: f64) -> String {
     trimmed(&units::count(two_digits(n)))
 }
@@ -60,7 +60,7 @@ fn two_digits(value: f64) -> f64 {
     (value / power).round() * power
 }
 
-/// A number without needless decimals: `1.10 ms` is `1.1 ms`.
+/// A number without trailing zeros: `1.10 ms` becomes `1.1 ms`.
 pub fn trimmed(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {

@@ -1,6 +1,6 @@
-//! The first line: whom we measure, whether the load is on, how long already.
+//! The first line: the target, whether the load is on, and the time.
 //!
-//! The last line: the keys that work now, and on the right the screens.
+//! The last line: the available keys, and on the right the screens.
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// Draws the header. On the right stands what changes, on the left what it is about.
+/// Draws the header: on the left the target, on the right what changes.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = right_side(model, reading, paint.glyphs(), area.width);
     let right_x = area.right().saturating_sub(length(&right) as u16);
@@ -29,14 +29,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     paint.parts(from_column(area, right_x), &right);
 }
 
-/// A part of the right side, and when it goes as room runs out: 0 last, 9 first. Half of one would be another one.
+/// A part of the right side, and the order in which parts are dropped: 0 last, 9 first. Parts are never cut.
 type HeaderPart = (String, Ink, u8);
 
 fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// As many as fit into `width`, without the least needed.
+/// The parts that fit into `width`, without the least important ones.
 fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
@@ -45,7 +45,7 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     parts
 }
 
-/// Address, name and version, role, mode; the most needed first.
+/// Address, name and version, role, mode; the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -72,10 +72,10 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on there is room for how long the connection has been as it is.
+/// From this width on, there is room for how long the connection has been in its state.
 const ROOM_FOR_SINCE: u16 = 100;
 
-/// From this width on there is room for how it is known that something goes badly, beside whom we measure.
+/// From this width on, there is room for the cause of trouble, beside the target.
 const ROOM_FOR_EVIDENCE: u16 = 140;
 
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<HeaderPart> {
@@ -89,10 +89,10 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     if let Some(state) = &model.recording {
         put(recording(state, model, glyphs, width), 7);
     }
-    if let Some(told) = reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE) {
-        put(told, 2);
+    if let Some(state) = reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE) {
+        put(state, 2);
     }
-    // A narrower header has no room for them; the sentence below says the first of them too.
+    // A narrower header has no room for findings; the sentence below has the first of them.
     for finding in model.findings().iter().filter(|_| width >= 60) {
         let is_bad = finding.severity > Severity::Warning;
         let room = usize::from(is_bad && width >= ROOM_FOR_EVIDENCE);
@@ -115,7 +115,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     shed(parts, width.into())
 }
 
-/// That it is recorded, and where there is room how much and for how long already.
+/// The state of recording, with its size and duration if there is room.
 fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
     let room = width >= ROOM_FOR_SINCE;
     let size = if room {
@@ -127,18 +127,18 @@ fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16)
     (format!("{} REC{size}", glyphs.on), Ink::Bad)
 }
 
-/// The file, where there is room for it, and how fast it plays.
+/// The file, if there is room for it, and the speed of playing.
 fn replay(playback: &Playback, width: u16) -> String {
     let file = if width >= ROOM_FOR_SINCE { format!(" {}", playback.file) } else { String::new() };
     let state = if playback.is_playing { "playing" } else { "paused" };
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Whether the target answers, and since when where there is room for that.
+/// Whether the target answers, and since when if there is room.
 fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match *reachability {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
-        // From the start on is nothing to tell.
+        // If it has answered from the start, nothing is shown.
         Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
         Reachability::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
         Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
@@ -147,7 +147,7 @@ fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, I
     Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
 }
 
-/// The state of the load. While a change is on its way, its sign pulses.
+/// The state of the load. While a change is pending, its sign pulses.
 fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
     let is_even = ((model.timeline().now_s() * 4.0) as u64).is_multiple_of(2);
     let pulse = if is_even { glyphs.on } else { glyphs.off };
@@ -160,7 +160,7 @@ fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
     }
 }
 
-/// Draws the hints that fit.
+/// Draws the key hints that fit.
 pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     let tabs = tabs(model.screen, area.width);
     let length: usize = tabs.iter().map(|(_, text, _)| text.chars().count()).sum();
@@ -182,12 +182,12 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// From this width on all screens are named.
+/// From this width on, all screens are named.
 const ROOM_FOR_NAMES: u16 = 110;
-/// Below this one the keys need the whole line.
+/// Below this width, the keys need the whole line.
 const ROOM_FOR_TABS: u16 = 60;
 
-/// The screens with their keys, the present one by name.
+/// The screens with their keys; the present one with its name.
 fn tabs(shown: Screen, width: u16) -> Vec<(Screen, String, Ink)> {
     if width < ROOM_FOR_TABS {
         return Vec::new();
@@ -223,10 +223,10 @@ mod tests {
                 (" ".to_owned(), Ink::Text, 9),
             ]
         };
-        let told = |width| shed(parts(), width).into_iter().map(|(text, ..)| text).collect::<String>();
-        assert_eq!(told(200).chars().count(), length(&parts()));
-        assert_eq!(told(64), "  REPLAY run.jsonl, paused 0.25×  UNREACHABLE  * LOAD  00:04:12");
-        assert_eq!(told(60), "  UNREACHABLE  * LOAD  00:04:12");
-        assert_eq!(told(10), "  00:04:12");
+        let fitting = |width| shed(parts(), width).into_iter().map(|(text, ..)| text).collect::<String>();
+        assert_eq!(fitting(200).chars().count(), length(&parts()));
+        assert_eq!(fitting(64), "  REPLAY run.jsonl, paused 0.25×  UNREACHABLE  * LOAD  00:04:12");
+        assert_eq!(fitting(60), "  UNREACHABLE  * LOAD  00:04:12");
+        assert_eq!(fitting(10), "  00:04:12");
     }
 }

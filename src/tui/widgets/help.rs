@@ -1,5 +1,5 @@
-//! The help: the keys of this screen, what its signs and lanes mean, how it is read, then all other keys; what was typed
-//! keeps what it is found in.
+//! The help: the keys of this screen, the meaning of its signs and lanes, how to read it, then all other keys. Typed text
+//! filters it.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐
@@ -25,7 +25,7 @@ use crate::{
 /// Room for the longest keys.
 const KEYS_WIDTH: usize = 13;
 
-/// Draws it, scrolled down by so many lines; `entry` is what was typed.
+/// Draws the help, scrolled down by this many lines; `entry` is the search.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolled: u16) {
     let all = sections(model, paint);
     let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();
@@ -56,13 +56,13 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolle
     }
 }
 
-/// A heading, and what stands below it.
+/// A heading, and the items below it.
 struct Section {
     title: String,
     items: Vec<Item>,
 }
 
-/// A key, a sign or a lane, and what it means; without a name a paragraph.
+/// A key, a sign or a lane, with its meaning; without a name, a paragraph.
 struct Item {
     name: String,
     text: String,
@@ -74,7 +74,7 @@ impl Section {
         Self { title: title.to_owned(), items }
     }
 
-    /// The same with those items only that every word of `query` is found in.
+    /// The section with only those items that contain every word of `query`.
     fn found(&self, query: &str) -> (&str, Vec<&Item>) {
         let holds = |item: &&Item| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
@@ -84,7 +84,7 @@ impl Section {
     }
 }
 
-/// All of it, what is of use here first.
+/// All sections, those for the present screen first.
 fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
@@ -103,36 +103,36 @@ fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).collect()
 }
 
-/// Each sign as it is drawn, and what it says.
+/// Each sign as it is drawn, with its meaning.
 fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let Glyphs { border, above, below, few, slow, fork, eviction, lost, back, event, mark, .. } = *glyphs;
     let of_time = [
-        (border, "A segment begins: a knob was turned, or a parameter of the server set."),
-        (slow, "Replies took long: a stall, or an entry of the slow log."),
+        (border, "A segment begins: a knob was changed, or a server parameter."),
+        (slow, "A slow reply: a stall, or an entry of the slow log."),
         (fork, "The server forked."),
         (eviction, "The server evicts keys."),
-        (lost, "The server, or connections to it, were lost."),
-        (back, "They are back."),
-        (event, "Another event; the Log has all of them in words."),
-        (mark, "A note of yours."),
+        (lost, "The server, or a connection to it, was lost."),
+        (back, "The server, or a connection to it, is back."),
+        (event, "Another event; the Log lists all events."),
+        (mark, "Your mark."),
     ];
     let of_charts = [
-        (above, "In a chart: higher than its top, with the value."),
-        (below, "In a chart: lower than its foot."),
-        (glyphs.outage, "No connection of the load: nothing is measured here."),
-        (glyphs.target_line, "The rate that is asked for."),
+        (above, "In a chart: a value above the top."),
+        (below, "In a chart: a value below the bottom."),
+        (glyphs.outage, "The load had no connection: nothing was measured here."),
+        (glyphs.target_line, "The requested rate."),
         (glyphs.best, "On the Curve: the point with the most throughput."),
-        (glyphs.best_held, "On the Curve: the best of those that hold the limit."),
-        (few, "Measured, but too few samples for this percentile."),
-        (glyphs.cursor_line, "The moment that is shown, in a frozen view or a recording."),
+        (glyphs.best_held, "On the Curve: the most throughput within the limit."),
+        (few, "Too few samples for this percentile."),
+        (glyphs.cursor_line, "The moment shown, in a frozen view or a recording."),
     ];
     let signs = of_time.into_iter().chain(of_charts).map(|(sign, text)| (sign.to_string(), text));
-    let none = (NONE.to_owned(), "Nothing measured, or not told.");
+    let none = (NONE.to_owned(), "Not measured, or not reported by the server.");
     let lines = glyphs.lines.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
     signs.chain([none, (lines, "Without colours: p50, p90, p99, p99.9 and the maximum.")])
 }
 
-/// As lines of so many columns, a blank one between two sections.
+/// The sections as lines of this many columns, with a blank line between two sections.
 fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
     let mut lines: Vec<(String, Ink)> = Vec::new();
     for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
@@ -155,31 +155,30 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
 
 /// How to read the screen, in a few sentences.
 const READING: [&str; 9] = [
-    "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
-     up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
-     knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
-     second, 60 s the last minute, both since the last border.",
-    "The throughput chart has a line for the mean, and around it a band from the slowest quarter of a second to the \
-     fastest. Its axis fits the last segment in view, or that of the cursor, and seldom begins at 0; what lies beyond stands at the edge, with a \
-     mark and its value. A dashed line is the rate that is due, or the baseline.",
-    "The latency chart has a line for each percentile and the maximum, on a logarithmic scale from p50 to most p99.9 of \
-     what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
-     behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \
-     loop the time counts from when a request was due (response time), on the key v from its writing (service time).",
-    "Without load the Overview is about the server. Its commands are everybody's, as it counts them itself; how long \
-     they ran is as it tells of the busiest: ≤16 µs is a bucket that ends there, and the true value is more \
-     than half of it. The tall chart is that of the pings, whose p90 and p99 need some seconds to have enough samples. Each of \
-     the server's lanes has its own scale, which stands beside it.",
-    "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it, and what made \
-     the longest request so long: ← is its cause, near is what happened within two seconds of it and was too short for it. \
-     The lanes of the probes share one logarithmic scale, so that they can be compared by height.",
-    "The Curve has a point for each value of a knob, of all that was measured there under one setting; a hollow point means that \
-     redyno itself was the limit. The knee and the dashed line are a model's, the universal scalability law; they are drawn where \
-     five values or more show it. A search draws the rates between which it looks, an A/B a line for each pair: its difference \
+    "All charts share one time axis. At first a column is a quarter of a second, and the axis shows the whole session. Columns \
+     grow up to two seconds; then the axis shows the last minutes (zoom out for the whole session). A vertical border is a \
+     change of a knob. Percentiles need at least ten samples above them, and never mix two settings: now is the last second and \
+     60 s the last minute, both since the last border.",
+    "The throughput chart has a line for the mean, in a band from the slowest to the fastest quarter of a second. Its axis \
+     fits the last segment in view, or the segment at the cursor, and seldom begins at 0. A value beyond the axis has a mark at \
+     the edge, and its number. A dashed line is the rate that is due, or the baseline.",
+    "The latency chart has a line for each percentile and the maximum. Its scale is logarithmic, from p50 to most of p99.9. \
+     Longer times are drawn at the top, and the longest has a mark and its value. The background is denser where more requests \
+     are, and shows even a single one. In an open loop, the chart shows the response time, which counts from when a request was \
+     due: it includes waits that coordinated omission hides. Key v shows the service time, which counts from its write.",
+    "Without load, the Overview shows the server. Its commands are those of all clients, counted by the server. Their run times \
+     come from its histogram: ≤16 µs means between 8 and 16 µs. The tall chart shows PING, whose p90 and p99 need some seconds \
+     to have enough samples. Each of the server's lanes has its own scale, written beside it.",
+    "Below the charts are segments and events. In a frozen view, the line of the cursor shows the events at that moment, and the \
+     cause of the longest request: ← is the cause; near is an event within two seconds that was too short to be the cause. All \
+     lanes of the probes have one logarithmic scale, so their heights can be compared.",
+    "The Curve has a point for each value of a knob; a point has all measurements under one setting. A hollow point means that \
+     redyno itself was the limit. The knee and the dashed line are a model, the universal scalability law, drawn from five \
+     values on if it fits. A search shows the rates between which it looks; an A/B shows a line for each pair: its difference, \
      hollow, and the interval so far.",
-    "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
-    "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
-     clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",
+    "If ping rises with the load, the server is busy. If wake rises too, this machine is.",
+    "The mouse selects knobs and screens, zooms with the wheel, and moves the cursor where a chart is clicked; keys can do the \
+     same. To select text as usual, hold Shift while you drag.",
     "Yellow needs attention and red is wrong; a percentile is never either, however high it is.",
 ];
 

@@ -1,4 +1,4 @@
-//! Throughput and latency over the values of a knob: two charts with one axis below them, a point a value.
+//! Throughput and latency over the values of a knob: two charts above a common axis, with a point for each value.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -10,7 +10,7 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! Points of one setting are joined. The axis below is logarithmic where the values lie decades apart.
+//! Points of one setting are joined. The horizontal axis is logarithmic if the values are decades apart.
 
 use ratatui::layout::Rect;
 
@@ -27,21 +27,21 @@ use crate::{
     units,
 };
 
-/// A curve and what is marked on it.
+/// A curve and its annotations.
 pub struct Over<'a> {
     /// The curve.
     pub curve: &'a Curve,
-    /// Its law, if one describes it.
+    /// Its scaling law, if one fits.
     pub law: Option<Usl>,
-    /// What was looked for, if anything was.
+    /// The limit of a search, if there was one.
     pub limit: Option<Limit>,
-    /// Where a search ended or is.
+    /// The bounds of the search.
     pub bounds: Option<Bounds>,
     x: ValueAxis,
 }
 
 impl<'a> Over<'a> {
-    /// What `model` shows of `curve`, which has points.
+    /// The curve that `model` shows, if it has points.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
         let dimension = curve.dimension();
         let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));
@@ -59,7 +59,7 @@ impl<'a> Over<'a> {
         self.curve.best(None)
     }
 
-    /// That of those which hold the limit.
+    /// The point with the most throughput among those that keep the limit.
     pub fn best_under_limit(&self) -> Option<&Point> {
         self.limit.as_ref().and_then(|limit| self.curve.best(Some(limit)))
     }
@@ -69,12 +69,12 @@ impl<'a> Over<'a> {
         self.curve.dimension().name()
     }
 
-    /// Whether response times are shown.
+    /// Whether it shows response times.
     pub fn is_open(&self) -> bool {
         self.curve.points().iter().any(Point::is_open)
     }
 
-    /// The mark of a point of the throughput.
+    /// The mark of a point in the throughput chart.
     pub fn mark(&self, point: &Point, glyphs: &Glyphs) -> (char, Ink) {
         let is = |best: Option<&Point>| best.is_some_and(|best| best.segments == point.segments);
         match () {
@@ -86,12 +86,12 @@ impl<'a> Over<'a> {
     }
 }
 
-/// Values this far apart are spread logarithmically.
+/// Values this far apart are on a logarithmic axis.
 const WIDE: f64 = 10.0;
-/// What is left beside the first and the last value, as a share of the axis.
+/// The margin beside the first and the last value, as a share of the axis.
 const BESIDE: f64 = 0.03;
 
-/// The axis of these points, of values that they will be at, and of what is marked.
+/// The axis of these points, of points still to come, and of annotations.
 fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points().iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
@@ -106,13 +106,13 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
     ValueAxis { low: low - beside, high: high + beside, spread: Spread::Linear }
 }
 
-/// The levels that are drawn, the lowest on top.
+/// The percentiles that are drawn, the lowest on top.
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
 /// `100 µs` and the line.
 pub const GUTTER: u16 = 8;
 
-/// Draws both charts and the axis below.
+/// Draws both charts and the horizontal axis.
 pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
     if area.height < 6 || area.width < GUTTER + 12 {
         return;
@@ -183,15 +183,15 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
 
-/// A quantity at the points of a curve, and how it is drawn.
+/// A quantity at the points of a curve, and its look.
 pub struct Trace<'a> {
     /// Its axis.
     pub axis: &'a ValueAxis,
-    /// Its value at a point, if it has one there.
+    /// Its value at a point, if there is one.
     pub value: &'a dyn Fn(&Point) -> Option<f64>,
-    /// How the lines between points look.
+    /// The look of the lines between points.
     pub ink: Ink,
-    /// How a point looks.
+    /// The look of a point.
     pub mark: &'a dyn Fn(&Point) -> (char, Ink),
 }
 
@@ -211,7 +211,7 @@ impl Trace<'_> {
         Some((column(over, point.value as f64, dots), height.dot(dots)))
     }
 
-    /// Joins two points by a line of dots.
+    /// Joins two points with a line of dots.
     fn join(&self, paint: &mut Paint, over: &Over, dots: Dots, ends: [&Point; 2]) {
         let [Some(from), Some(to)] = ends.map(|point| self.place(over, dots, point)) else { return };
         let [x, y, end_x, end_y] = [from.0, from.1, to.0, to.1].map(i32::from);
@@ -233,7 +233,7 @@ impl Trace<'_> {
     }
 }
 
-/// The model, where it is one, as a dashed line behind what was measured.
+/// The model, where it applies, as a dashed line behind the measurements.
 pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
@@ -264,12 +264,12 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// From one round value to another, so that it stands still while the last point wavers.
+/// From one round value to another, so that the axis does not move while the last point changes.
 pub fn log_axis(low: f64, high: f64) -> ValueAxis {
     ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
 }
 
-/// The nearest of 1, 2 and 5 of a power of ten above or below, and a hair beyond it.
+/// The nearest of 1, 2 and 5 times a power of ten above or below, slightly beyond it.
 fn rounded(value: f64, is_up: bool) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
@@ -301,7 +301,7 @@ pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// The names of the vertical lines, below each other: what holds stands before its line, the others behind theirs.
+/// The names of the vertical lines, below each other: the bound that keeps the limit left of its line, the others right.
 pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
@@ -317,10 +317,10 @@ pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// A label of the axis below and a blank, on the average.
+/// The mean width of a label on the horizontal axis, with a blank.
 const LABEL: u16 = 6;
 
-/// The line below, a mark for each round value, and its label; the name in the gutter, where there is room for it.
+/// The horizontal axis, a mark for each round value, and its label; the knob's name in the gutter if there is room.
 pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
@@ -342,7 +342,7 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     }
 }
 
-/// Round values on the axis below, ascending; of sizes, whose round values are others, the points themselves.
+/// Round values on the horizontal axis, ascending; for sizes, the points' own values.
 fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
     if over.curve.dimension().is_bytes() {
         return over.curve.points().iter().map(|point| point.value as f64).collect();

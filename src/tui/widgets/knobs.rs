@@ -1,5 +1,4 @@
-//! The knobs in the panel: the switch of the load, then a row for each; of more than there is room for, those around the
-//! selected one.
+//! The knobs in the panel: the switch of the load, then a row for each knob; if not all fit, those around the selected one.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───
@@ -17,18 +16,18 @@ use crate::{
     tui::{Ink, Paint, cut, from_column, row},
 };
 
-/// Width of the names, the pointer before them included.
+/// Width of the names, including the pointer before them.
 const NAME: u16 = 12;
 /// Width of the values: `1.50 KiB`.
 const VALUE: u16 = 8;
 /// A pointer and a blank.
 const POINTER: u16 = 2;
-/// What is left of the longest name beside a long value.
+/// The rest of the longest name, beside a long value.
 const LEAST_NAME: usize = 6;
-/// So many rows there are at the least: those of a plain load.
+/// The least number of rows: those of a plain load.
 const LEAST_ROWS: u16 = 8;
 
-/// Takes a section from the top of `rest`, half of it at the most, and draws the knobs.
+/// Takes a section from the top of `rest`, at most half of it, and draws the knobs.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = model.panel.knobs();
     let most = (rest.height / 2).max(LEAST_ROWS);
@@ -59,19 +58,19 @@ fn load(paint: &mut Paint, line: Rect, model: &Model) {
     }
 }
 
-/// What stands in the row of a knob.
+/// The content of a knob's row.
 #[derive(Debug, PartialEq)]
 struct KnobRow {
     knob: Knob,
     name: String,
     value: String,
-    /// Where the value ends, in columns.
+    /// The column after the value.
     end: usize,
 }
 
 impl KnobRow {
-    /// In `width` columns: values stand below each other; a long one goes on to the right, and cuts its name, and at last
-    /// is cut itself.
+    /// In `width` columns: values are aligned; a long one extends to the right, then shortens its name, and finally is cut
+    /// itself.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
         let wanted = model.panel.wanted();
         let pointer = usize::from(POINTER);
@@ -97,7 +96,7 @@ impl KnobRow {
         let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
         let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
         let (wanted, in_force) = (model.panel.wanted(), model.in_force());
-        // Of another workload the weights are not of before.
+        // Weights of another workload cannot be compared with those before.
         let before = knob.value(in_force);
         if before != knob.value(wanted) && knob.called(in_force) == knob.called(wanted) {
             paint.parts(after, &[(" was ", Ink::Warn), (&before, Ink::Warn)]);
@@ -140,13 +139,16 @@ mod tests {
     #[test]
     fn values_stand_below_each_other_and_a_long_one_goes_on_to_the_right() {
         let drawn = |text: &str| Knob::Distribution.typed(&Knobs::default(), text).unwrap();
-        let told = |name: &str, value: &str, end| (name.to_owned(), value.to_owned(), end);
-        assert_eq!(line(Knob::Clients, &Knobs::default(), 23), told("clients", "50", 20));
-        assert_eq!(line(Knob::Distribution, &drawn("uniform"), 23), told("distribution", "uniform", 22));
-        assert_eq!(line(Knob::Distribution, &drawn("sequential"), 23), told("distribut…", "sequential", 23));
+        let expected = |name: &str, value: &str, end| (name.to_owned(), value.to_owned(), end);
+        assert_eq!(line(Knob::Clients, &Knobs::default(), 23), expected("clients", "50", 20));
+        assert_eq!(line(Knob::Distribution, &drawn("uniform"), 23), expected("distribution", "uniform", 22));
+        assert_eq!(
+            line(Knob::Distribution, &drawn("sequential"), 23),
+            expected("distribut…", "sequential", 23)
+        );
         assert_eq!(
             line(Knob::Distribution, &drawn("hotspot 0.25 0.8"), 23),
-            told("distr…", "hotspot 0.25 …", 23)
+            expected("distr…", "hotspot 0.25 …", 23)
         );
     }
 
@@ -155,7 +157,7 @@ mod tests {
         let mut workload = Workload::clone(&Workload::ratio(1, 1000));
         workload.operations[0].name = "a name that goes on and on".to_owned();
         let knobs = Knobs { workload: workload.into(), ..Knobs::default() };
-        let told = ("a name that goe…".to_owned(), "1000".to_owned(), 23);
-        assert_eq!(line(Knob::Weight(0), &knobs, 23), told);
+        let expected = ("a name that goe…".to_owned(), "1000".to_owned(), 23);
+        assert_eq!(line(Knob::Weight(0), &knobs, 23), expected);
     }
 }

@@ -1,13 +1,13 @@
-//! What all charts share: the columns, the time axis, what was measured in it.
+//! What all charts share: the columns, the time axis, and the measurements in it.
 //!
 //! ```text
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 //!
-//! Waits that have no end yet: while a server hangs they grow in the charts, instead of a gap that is filled afterwards.
+//! Waits that have not ended: while a server hangs, they grow in the charts, so that there is no gap.
 //!
-//! The legend of a chart: the name and the figures of each line, right of its end.
+//! The legend of a chart: the name and figures of each line, right of its end.
 //!
 //! ```text
 //!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
@@ -26,57 +26,57 @@ use crate::{
     tui::{Ink, Paint, layout::Columns, row},
 };
 
-/// What all lanes of a screen share.
+/// The data that all lanes of a screen share.
 pub struct Lanes<'a> {
-    /// The moment that figures show.
+    /// The values of figures at the moment shown.
     pub reading: &'a Reading<'a>,
-    /// Where gutter, plot and figures stand.
+    /// The columns of gutter, plot and figures.
     pub columns: Columns,
-    /// Which stretch of time each column of the plot shows.
+    /// The stretch of time of each column in the plot.
     pub axis: TimeAxis,
-    /// What the columns hold.
+    /// The measurements of the columns.
     pub window: Window<'a>,
-    /// How many columns hold something: a frozen view goes no further than the session went when it was frozen.
+    /// The number of columns with measurements; a frozen view has none from after it was frozen.
     pub shown: usize,
-    /// Where the last of them ends, in seconds of the session.
+    /// The end of the last of them, in seconds of the session.
     pub to_s: f64,
-    /// What is later is not shown, in seconds of the session.
+    /// The end of what is shown, in seconds of the session.
     pub ends_s: f64,
-    /// What the charts are about.
+    /// The subject of the charts: the load, or the server.
     pub subject: Subject,
-    /// From when the latencies of the load count in the chart.
+    /// Whether the chart shows response or service times.
     pub timed: Timed,
-    /// What of them the chart shows; none where nothing was measured.
+    /// The latency axis; `None` if nothing was measured.
     pub latency_axis: Option<ValueAxis>,
-    /// What of the throughput the chart shows; none where nothing was measured.
+    /// The throughput axis; `None` if nothing was measured.
     pub throughput_axis: Option<ValueAxis>,
-    /// How that is spread.
+    /// Whether the throughput's axis is linear or logarithmic.
     pub spread: Spread,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
-    /// The moment that is shown while the view is frozen, in seconds of the session.
+    /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
-    /// The latencies of the load in each column, as the chart counts them; or those of the pings.
+    /// The latencies in each column: those of the load as the chart counts them, or of the pings.
     pub latency: Vec<Option<Quantiles>>,
-    /// How many of them took how long in each column.
+    /// The distribution of these latencies in each column.
     pub heat: Vec<Option<Heat>>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
-    /// What the load did in each column.
+    /// The load in each column.
     pub load: Vec<Option<LoadCell>>,
     pings: Vec<Option<PingCell>>,
-    /// What the server's commands did in each column; only while the charts are about the server.
+    /// The server's commands in each column, while the charts are about the server.
     pub commands: Vec<Option<CommandCell>>,
-    /// What they did in the last minute.
+    /// The server's commands in the last minute.
     pub commands_minute: CommandCell,
-    /// What happened in the stretch that is shown, each with its column.
+    /// The events in the stretch shown, each with its column.
     pub occurrences: Vec<(u16, Occurrence)>,
 }
 
 impl<'a> Lanes<'a> {
-    /// The lanes of a plot with these columns, over the stretch that `model` shows.
+    /// The lanes of a plot with these columns, for the stretch that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
-        // What comes after a view was frozen is not in it, also where its axis has room left.
+        // A frozen view shows nothing from after it was frozen, even if its axis has room.
         let (to_s, shown) = axis.until(model.ends_s());
         let window = axis.window(reading.timeline(), model.ends_s());
         let timed = model.charts.timed;
@@ -137,7 +137,7 @@ impl<'a> Lanes<'a> {
         lanes
     }
 
-    /// Shows in the chart what requests have been waiting so far, and in an open loop those that could not be sent.
+    /// Adds to the chart how long requests have been waiting, and in an open loop those that could not be sent.
     fn add_waits_of_load(&mut self) {
         let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
         let counts_lag = |column| {
@@ -147,24 +147,24 @@ impl<'a> Lanes<'a> {
         waits_of_load(&mut self.latency, &self.load, counts_lag);
     }
 
-    /// The levels of `measure` in each column.
+    /// The percentiles of `measure` in each column.
     pub fn levels(&self, measure: Measure) -> &[Option<Quantiles>] {
         &self.levels[measure as usize]
     }
 
-    /// Whether a rate was asked for in some column, so that response time is more than service time.
+    /// Whether there was a rate in some column, so that response and service time differ.
     pub fn has_open_loop(&self) -> bool {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// The column whose figures are shown: that of the cursor, or of now.
+    /// The column whose figures are shown: the cursor's, or the present one.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// What the load did in the column that is shown: at the cursor, or last. The tick that ended now may lie in the
-    /// column before that of now.
+    /// The load in the column shown: at the cursor, or the last one. The tick that has just ended may belong to the column before
+    /// the present one.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -172,17 +172,17 @@ impl<'a> Lanes<'a> {
         of(shown).or_else(|| of(before?))
     }
 
-    /// A level of `measure` in the column that is shown.
+    /// A percentile of `measure` in the column shown.
     pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
         self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
     }
 
-    /// What the pings of the column that is shown were beside their times.
+    /// The pings' other results in the column shown, beside their times.
     pub fn pings_shown(&self) -> PingCell {
         self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
-    /// The rate that the segment in force has due, if it is an open loop.
+    /// The due rate of the segment in force, if it is an open loop.
     pub fn rate_due(&self) -> Option<u32> {
         let knobs = &self.reading.segment()?.start.knobs;
         knobs.rate.filter(|_| knobs.load)
@@ -193,7 +193,7 @@ impl<'a> Lanes<'a> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
-    /// Whose latency is shown.
+    /// The subject of the latencies shown.
     pub fn measure(&self) -> Measure {
         match self.subject {
             Subject::Server => Measure::Ping,
@@ -202,7 +202,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Puts the cursor over what stands in the first row of `area`.
+    /// Draws the cursor over the first row of `area`.
     pub fn cursor_mark(&self, paint: &mut Paint, area: Rect) {
         let plot = self.plot(area);
         if let Some(column) = self.cursor().filter(|column| *column < plot.width) {
@@ -210,25 +210,25 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Where the plot stands in `area`.
+    /// The plot's columns in `area`.
     pub fn plot(&self, area: Rect) -> Rect {
         let x = area.x + self.columns.gutter.min(area.width);
         Rect { x, width: self.columns.plot.min(area.right() - x), ..area }
     }
 
-    /// Where the marks and names right of the plot stand in `area`.
+    /// The columns for marks and names right of the plot in `area`.
     pub fn names(&self, area: Rect) -> Rect {
         let plot = self.plot(area);
         Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
     }
 
-    /// Writes a name right of the plot, behind the place of its mark.
+    /// Writes a name right of the plot, after the place of its mark.
     pub fn name(&self, paint: &mut Paint, line: Rect, name: &str, ink: Ink) {
         let place = self.names(line);
         paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
     }
 
-    /// Where figure `n` stands in `area`; without width when this screen has no such figure.
+    /// The place of figure `n` in `area`; it has no width if this screen has no such figure.
     pub fn value(&self, area: Rect, n: u16) -> Rect {
         let Columns { values, value, .. } = self.columns;
         let x = (self.names(area).right() + value * n.min(values)).min(area.right());
@@ -236,7 +236,7 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
-    /// Writes figures to their places: that of now strong, and what is not known faint.
+    /// Writes figures to their places: the present one bold, unknown ones faint.
     pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
         for (n, value) in (0..).zip(values) {
             let ink = match n {
@@ -248,18 +248,18 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// A heading over a chart, with the names of the figures.
+    /// The heading of a chart, with the names of the figures.
     pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
         let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
         self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);
     }
 
-    /// What the figures of the moment that is shown are called.
+    /// The name of the first column of figures.
     pub fn now(&self) -> String {
         if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() }
     }
 
-    /// A heading with names of its own for the figures.
+    /// A heading with other names for the figures.
     pub fn heading_of(&self, paint: &mut Paint, area: Rect, title: &str, names: [&str; 3]) {
         paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
         for (n, name) in names.into_iter().enumerate() {
@@ -268,7 +268,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Shows in round trips what PINGs have been waiting so far.
+/// Adds to round trips how long PINGs have been waiting.
 pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
     for (rtt, pings) in round_trips.iter_mut().zip(pings) {
         let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
@@ -280,7 +280,7 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
     }
 }
 
-/// Leaves the parts of pings out where most answers have none.
+/// Removes the parts of pings where most answers have none.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
@@ -291,8 +291,8 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Shows in the latencies of the load what requests have been waiting so far, where `counts_lag` says so of a column also
-/// those that were due and could not be sent.
+/// Adds to the load's latencies how long requests have been waiting; where `counts_lag` is true for a column, also requests
+/// that were due and could not be sent.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
@@ -312,21 +312,21 @@ pub fn waits_of_load(
     }
 }
 
-/// A line's place in the legend.
+/// An entry of the legend.
 pub struct Entry<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it draws with, where colours do not tell.
+    /// The mark of its line, if colours do not distinguish lines.
     pub mark: Option<char>,
     /// How it looks.
     pub ink: Ink,
-    /// The row in which it ends, from the top; none for one that is not drawn.
+    /// The row in which its line ends, from the top; `None` if it is not drawn.
     pub row: Option<u16>,
     /// Its figures: now, 60 s, segment.
     pub values: [String; 3],
 }
 
-/// Draws the entries, given from top to bottom, beside a chart of the height of `area`.
+/// Draws the entries, given from top to bottom, beside a chart with the height of `area`.
 pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     let wanted: Vec<_> = entries.iter().map(|entry| entry.row).collect();
     for (entry, n) in entries.iter().zip(places(area.height, &wanted)) {
@@ -339,15 +339,15 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     }
 }
 
-/// A row for each entry, as near as can be to the one it wants, in their order. What has no wish stands below the one
-/// before it. Of more entries than rows the last share the last.
+/// A row for each entry, in order, as near as possible to its wish. An entry without a wish is below the previous one. If there
+/// are more entries than rows, the last ones share the last row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {
         let least = places.last().map_or(0, |above| above + 1);
         places.push(wish.map_or(least, |wish| wish.max(least)));
     }
-    // What was pushed below the last row pushes back.
+    // Entries pushed below the last row push the others up.
     let mut most = rows.saturating_sub(1);
     for place in places.iter_mut().rev() {
         *place = (*place).min(most);

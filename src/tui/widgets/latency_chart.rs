@@ -1,4 +1,4 @@
-//! Latency over time: a line for each percentile and the maximum, over how many requests took how long.
+//! Latency over time: a line for each percentile and the maximum, over a background that shows how many requests took how long.
 //!
 //! ```text
 //! ─ response time, v shows service ─────────────────────────        now
@@ -7,11 +7,11 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis fits p50 to most p99.9 of what is shown; what lies beyond stands at the edge, and the longest of each such
-//! stretch has a mark and its value.
+//! The axis reaches from p50 to most p99.9 of the stretch shown. Values beyond it are drawn at the edge; the longest of each
+//! such stretch has a mark and its value.
 //!
-//! The ground of the latency chart: how many requests took how long, the more the denser. One request alone in its cell
-//! is drawn, however full the others are; what took longer than the axis goes is in the top row.
+//! The background of the latency chart is denser where more requests are. A single request in a cell is drawn too, however full
+//! other cells are. Times beyond the axis are in the top row.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |ns| decade(ns.round() as u64));
-    // The lowest lies on top of the others.
+    // The lowest line is drawn over the others.
     let dots = Dots::of(paint, plot);
     for level in Level::ALL.into_iter().rev() {
         let mark = paint.glyphs().lines[level as usize];
@@ -78,18 +78,18 @@ fn title(lanes: &Lanes) -> String {
     let reach_s = |level| lanes.window.reach_s(level);
     let is_longer = |level: &Level| reach_s(*level) > lanes.axis.step_s;
     let reaching = [Level::P90, Level::P99].into_iter().filter(is_longer);
-    let told = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
-    let told: Vec<_> = told.collect();
+    let parts = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
+    let parts: Vec<_> = parts.collect();
     let ping = lanes.reading.words().ping;
-    if told.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", told.join(", ")) }
+    if parts.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", parts.join(", ")) }
 }
 
-/// A level of each column.
+/// A percentile of each column.
 fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
     lanes.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
 }
 
-/// Marks what lies above or below the axis.
+/// Marks values above or below the axis.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let is = |height: Height| move |ns: &u64| Height::of(*ns as f64, axis, dots) == height;
@@ -102,16 +102,16 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let words = |ns: u64| {
         let cause = longest.filter(|(_, longest)| *longest == ns).and_then(|(n, _)| lanes.longest(n));
         let cause = cause.map(|(_, cause)| cause).filter(|cause| cause.explains);
-        let told = |cause: &Cause| format!("{}{cause}", units::latency(ns));
-        let whole = cause.as_ref().map(told);
+        let with = |cause: &Cause| format!("{}{cause}", units::latency(ns));
+        let whole = cause.as_ref().map(with);
         let whole = whole.filter(|text| text.chars().count() <= usize::from(plot.width / 2));
-        let short = cause.map(|cause| told(&cause.in_short()));
+        let short = cause.map(|cause| with(&cause.in_short()));
         whole.into_iter().chain(short).chain([units::latency(ns)]).collect()
     };
     Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// So many columns tell where a line ends: one alone would let its name jump.
+/// This many columns determine where a line's name is placed; with a single one, the name would jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
@@ -125,7 +125,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         Measure::Ping => None,
         _ => Some(&total.service),
     });
-    // What is under way has lasted longer than the longest that is over.
+    // A wait that has not ended has lasted longer than the longest that has.
     let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(recent.now())));
     let now = |level: Level| match (wait_ns, level) {
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
@@ -155,7 +155,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
     lanes::legend(paint, chart, lanes, &entries);
 }
 
-/// The levels that so many rows have room for, from p50 up.
+/// The percentiles for which this many rows have room, from p50 up.
 fn shown(rows: u16) -> &'static [Level] {
     use Level::{Max, P50, P90, P99, P999};
     match rows {
@@ -167,7 +167,7 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// About where the line of a level ends: the middle of its last values under the setting that is shown.
+/// About where the line of a percentile ends: the middle of its last values in the segment shown.
 fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     let shown = lanes.column_shown() + 1;
     let began = lanes.reading.segment().and_then(|segment| lanes.axis.column(segment.start.t_s));
@@ -177,7 +177,7 @@ fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     last.get(last.len() / 2).copied()
 }
 
-/// Draws it behind all that stands in `plot`.
+/// Draws the background behind everything in `plot`.
 pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let cells = |heat: &Option<Heat>| heat.as_ref().map(|heat| rows(heat, axis, plot.height));
     let cells: Vec<_> = lanes.heat.iter().map(cells).collect();
@@ -191,7 +191,7 @@ pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxi
     }
 }
 
-/// The counts of a column by row, the lowest first.
+/// The counts of a column by row, the lowest row first.
 fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     let counts = heat.counts();
     let border = |row: u16| match row {
@@ -201,13 +201,13 @@ fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     };
     let count = |row: u16| match (border(row), border(row + 1)) {
         (from, to) if from < to => counts[from..to].iter().sum(),
-        // Rows finer than the bins share one.
+        // Rows narrower than the bins share one.
         (from, _) => counts[from],
     };
     (0..rows).map(count).collect()
 }
 
-/// The power of ten that no cell is above, at least ten: a scale that stays while the load does.
+/// The power of ten that no cell exceeds, at least ten: the scale then stays the same under steady load.
 fn round_top(densest: u64) -> u64 {
     10_u64.saturating_pow(densest.saturating_sub(1).max(1).ilog10() + 1)
 }

@@ -1,4 +1,4 @@
-//! One region a file.
+//! The parts of screens: one region a file.
 
 pub mod command_table;
 pub mod cursor;

@@ -7,7 +7,7 @@
 //!  │ …
 //! ```
 //!
-//! What the connections of the current segment took to open.
+//! How long the connections of the current segment took to open.
 //!
 //! ```text
 //!  1.21 k/s      p50     p99     max
@@ -15,7 +15,7 @@
 //!  greeting  88.0 µs  190 µs 1.90 ms
 //! ```
 //!
-//! The parts of a ping: what the kernel says was network and server, and what was this machine's own lateness.
+//! The parts of a ping: network and server according to the kernel, and the delays of this machine.
 //!
 //! ```text
 //!  kernel 71.0 µs  receive delay 17.0 µs
@@ -44,7 +44,7 @@ use crate::{
     units,
 };
 
-/// Draws the sections from the top down, as many as there is room for.
+/// Draws the sections from top to bottom, as many as fit.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.width < 4 || area.height == 0 {
         return;
@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         draw_experiment(paint, &mut rest, experiment);
     }
     let error_rows = tables::error_rows(reading).min(6);
-    // The ping windows take what the sections below can spare, up to what one takes in at a glance.
+    // The ping windows take the rows that the sections below can spare, up to a convenient number.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
     let parts = part_rows(reading, area.width.saturating_sub(2));
     let windows =
@@ -95,14 +95,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// More rows of an experiment would leave too few for what it is judged by.
+/// With more rows, an experiment would leave too few for the measurements on which it is judged.
 const MOST_EXPERIMENT: u16 = 8;
 
-/// What the experiment does and found so far, until its answer is put away.
+/// The experiment and its results so far, until its result is closed.
 fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experiment) {
     let width = usize::from(rest.width.saturating_sub(3));
-    let told = if experiment.is_over() { experiment.answer() } else { experiment.progress() };
-    let lines: Vec<_> = told.lines().flat_map(|line| wrapped(line, width)).collect();
+    let text = if experiment.is_over() { experiment.answer() } else { experiment.progress() };
+    let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, width)).collect();
     let rows = (lines.len() as u16).min(MOST_EXPERIMENT).min(rest.height / 2);
     let place = section(paint, rest, &experiment.title(), rows);
     for (n, line) in (0..place.height).zip(&lines) {
@@ -110,13 +110,13 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     }
 }
 
-/// From this many rows on, the current segment is shown from closer by, and the segments and events keep enough.
+/// From this many rows on, the current segment is shown in detail, and segments and events have enough room.
 const ROOM_FOR_DETAIL: u16 = 22;
 
-/// Below this width, bars and figures of commands say little.
+/// Below this width, bars and figures of commands are useless.
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 
-/// How long the pings took.
+/// The windows of pings.
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
         let bars = percentiles::bars(reading.ping().minute(), rest.height / 3);
@@ -126,10 +126,10 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     }
 }
 
-/// The segments and, where there is room, commands and distribution of the current one.
+/// The segments and, if there is room, commands and distribution of the current one.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
-        // A third of it, and the rest for the distribution, the segments and the events.
+        // A third of it; the rest is for the distribution, the segments and the events.
         let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
         results::operations(paint, roomy(commands), reading);
@@ -140,7 +140,7 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         percentiles::draw_bars(paint, roomy(place), &bars);
     }
     if rest.height >= 4 {
-        // Two thirds, and the rest for the events.
+        // Two thirds; the rest is for the events.
         let most = (rest.height * 2 / 3).max(3);
         let rows = 1 + reading.segments().count().min(most.into()) as u16;
         let segments = section(paint, rest, "segments", rows);
@@ -148,7 +148,7 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     }
 }
 
-/// Without the last column, which keeps figures off the edge.
+/// Without the last column, which separates figures from the edge.
 fn roomy(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
@@ -156,7 +156,7 @@ fn roomy(area: Rect) -> Rect {
 /// Wake and intrinsic.
 const MACHINE_ROWS: u16 = 2;
 
-/// Takes a heading and `rows` rows from the top of `rest`; what is inside.
+/// Takes a heading and `rows` rows from the top of `rest`; returns the inside.
 pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     let height = (rows + 1).min(rest.height);
     let area = Rect { height, ..*rest };
@@ -166,7 +166,7 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
     }
     let glyphs = paint.glyphs();
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, title);
-    // Only the first heading has nothing above it.
+    // Only the first heading has no rule above it.
     let joint = if paint.at(area.x, area.y.saturating_sub(1)) == Some(&glyphs.vertical.to_string()) {
         glyphs.branch_right
     } else {
@@ -176,14 +176,14 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
 }
 
-/// `handshake`, and a blank behind it.
+/// `handshake`, and a blank after it.
 const NAME: u16 = 10;
 /// `8.85 ms`, and a blank before it.
 const FIGURE: u16 = 8;
-/// The figures of a stage, the most needed first.
+/// The figures of a stage, the most important first.
 const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::Max];
 
-/// How many rows there are.
+/// The number of rows.
 pub fn opening_rows(total: &Interval) -> u16 {
     1 + stages(total).count() as u16
 }
@@ -192,7 +192,7 @@ fn stages(total: &Interval) -> impl Iterator<Item = (&'static str, &Latency)> {
     total.opening.stages().into_iter().filter(|(_, took)| !took.is_empty())
 }
 
-/// Draws how many open a second, and a row for each stage.
+/// Draws how many connections open a second, and a row for each stage.
 pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     let fit = fitting(area.width.saturating_sub(NAME), LEVELS.map(|_| FIGURE));
     let levels = (1..=fit).map(|n| Column::right(n, FIGURE));
@@ -210,13 +210,13 @@ pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     }
 }
 
-/// From this width on, two figures with their names fit beside each other.
+/// From this width on, two figures with their names fit side by side.
 const WIDE: u16 = 32;
 
-/// From this width on, their names fit in full.
+/// From this width on, their full names fit.
 const ROOM_FOR_NAMES: u16 = 37;
 
-/// How many rows the parts need in this width.
+/// The number of rows for the parts in this width.
 pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     match reading.ping_timing() {
         None => 0,
@@ -225,8 +225,8 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// The medians of the last second, or why there are none: answers that a stalled server gave all at once have no parts,
-/// and those that have some do not stand for them.
+/// The medians of the last second, or why there are none: if a stalled server answered many pings at once, most have no parts,
+/// and the others do not represent them.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);

@@ -7,7 +7,7 @@
 //! ```
 //! A percentile with fewer than ten samples above it is `–`, never a guess.
 //!
-//! The percentile curve: latency over the percentile, the tail stretched, a line for each distribution.
+//! The percentile curve: latency over the percentile, with a stretched tail, and a line for each distribution.
 //!
 //! ```text
 //!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
@@ -16,15 +16,15 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends where fewer than ten samples lie above: what follows would be single requests.
+//! A line ends where fewer than ten samples are above it: the rest would be single requests.
 //!
-//! The service times of the current segment as a distribution: a bar for each of some round steps.
+//! The service times of the current segment as a distribution: a bar for each of several round steps.
 //!
 //! ```text
 //!     200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
 //!     500 µs ▇▇▇▇▇ 22 %
 //! ```
-//! Two humps are two kinds of requests, which no percentile shows.
+//! Two peaks are two kinds of requests, which no percentile shows.
 
 use std::borrow::Cow;
 
@@ -47,12 +47,12 @@ const COLUMN: u16 = 9;
 /// The heading, the percentiles; shortest, mean, longest, samples.
 pub const ROWS: u16 = 1 + PERCENTILES.len() as u16 + 4;
 
-/// How wide a table of so many columns is.
+/// The width of a table with this many columns.
 pub fn width(columns: usize) -> u16 {
     NAME + COLUMN * columns as u16 + 1
 }
 
-/// Draws the columns that fit, the first of them first.
+/// Draws the columns that fit, from the first one on.
 pub fn draw_table(paint: &mut Paint, area: Rect, series: &[Series]) {
     let fit = fitting(area.width.saturating_sub(NAME), series.iter().map(|_| COLUMN));
     let figures: Vec<_> = series.iter().map(|one| figures(&one.latency)).collect();
@@ -95,20 +95,20 @@ fn figures(latency: &Latency) -> Vec<String> {
 pub struct Series<'a> {
     /// Its name, `service` or `GET`.
     pub name: String,
-    /// What it draws with where there is no braille.
+    /// Its mark, if there is no braille.
     pub letter: char,
     /// How it looks.
     pub ink: Ink,
-    /// Whether it is only there to be compared with.
+    /// Whether it is shown only for comparison.
     pub is_ghost: bool,
-    /// What was measured.
+    /// The distribution.
     pub latency: Cow<'a, Latency>,
 }
 
 /// `100 µs` and a blank, then the axis.
 const GUTTER: u16 = 8;
 
-/// Draws the axes and the lines, the first of them on top.
+/// Draws the axes and the lines, the first line on top.
 pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
     if area.height < 4 || area.width < GUTTER + 8 {
         return;
@@ -144,13 +144,13 @@ fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16
     curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
 
-/// Draws one line; the cell in which it ends.
+/// Draws one line; returns the cell in which it ends.
 fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
     let mut before = None;
     let mut end = None;
     for (n, height) in (0..).zip(heights) {
         let Some(height) = *height else { break };
-        // A ghost is dashed: two dots of four.
+        // A line for comparison is dashed: two dots of four.
         let is_gap = series.is_ghost && n % 4 > 1;
         let low = before.map_or(height, |before: u16| (before + 1).min(height));
         for up in low..=height {
@@ -164,7 +164,7 @@ fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>])
     end
 }
 
-/// Its name behind the end of a line; where there is no room for that, above or below it.
+/// Its name after the end of a line; if there is no room, above or below it.
 fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -178,13 +178,13 @@ fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     }
 }
 
-/// Nothing but the grid stands there.
+/// Whether there is nothing but the grid.
 fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     let grid = paint.glyphs().border_line;
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
 }
 
-/// From this height on, what lies between the decades has labels, too.
+/// From this height on, values between the decades have labels, too.
 const LABELLED_STEPS: u16 = 20;
 
 /// 1, 2 and 5 of each decade, ascending, to a hundred hours.
@@ -192,7 +192,7 @@ fn round_steps() -> impl Iterator<Item = u64> {
     (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
 }
 
-/// The scale between round steps that holds all values, at least a decade.
+/// The scale between round steps that contains all values, at least a decade.
 fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
     let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
         return LogScale::covering(std::iter::empty());
@@ -211,7 +211,7 @@ fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     let mut free_below = plot.bottom();
     for ns in round_steps().filter(|ns| (scale.lowest_ns..=scale.highest_ns).contains(ns)) {
         let y = plot.bottom() - (scale.step(ns, plot.height.into()) as u16).min(plot.height);
-        // A blank row between two labels, and decades before what lies between.
+        // A blank row between two labels; decades have precedence.
         let is_decade = 10_u64.pow(ns.ilog10()) == ns;
         if y >= free_below || !is_decade && plot.height < LABELLED_STEPS {
             continue;
@@ -223,7 +223,7 @@ fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     }
 }
 
-/// The line below, a mark for each nine, and its percentile.
+/// The horizontal axis, a mark for each nine, and its percentile.
 fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     let glyphs = paint.glyphs();
     let y = plot.bottom();
@@ -256,7 +256,7 @@ fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     }
 }
 
-/// `50 %`, `99.9 %`: as many digits as the nines need.
+/// `50 %`, `99.9 %`: as many digits as there are nines.
 fn percentile(nines: f64) -> String {
     let digits = (nines as usize).saturating_sub(2);
     format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)
@@ -267,7 +267,7 @@ const LABEL: u16 = 9;
 /// ` 0.05 %`.
 const SHARE: u16 = 8;
 
-/// The distribution in so many bars at the most.
+/// The distribution in at most this many bars.
 pub fn bars(latency: &Latency, most: u16) -> Vec<Band> {
     spectrum(latency, most.into())
 }
@@ -288,7 +288,7 @@ fn draw_bar(paint: &mut Paint, line: Rect, band: &Band, highest: f64) {
     paint.right(Rect { width: label.width.saturating_sub(1), ..label }, &decade(band.up_to_ns), Ink::Text);
     let room = line.width.saturating_sub(LABEL + SHARE);
     let length = (band.share / highest * f64::from(room)).round() as u16;
-    // What is there is never drawn as nothing.
+    // Any requests have at least the shortest bar.
     let length = if band.share > 0.0 { length.max(1) } else { 0 };
     let x = line.x + LABEL;
     let glyph = paint.glyphs().bars[6];

@@ -1,7 +1,7 @@
-//! Probes and the server's CPU beside the load, on the same time axis; all latencies on one scale. Without load the server's
-//! own figures, each on its own scale from 0.
+//! Probes and the server's CPU below the load, on the same time axis; all latencies on one scale. Without load, the server's own
+//! figures, each on its own scale from 0.
 //!
-//! A lane: a chart in one row or two, its name and its figures in the last of them.
+//! A lane: a chart of one or two rows, with its name and its figures in the last one.
 
 use ratatui::layout::Rect;
 
@@ -23,7 +23,7 @@ use crate::{
     units,
 };
 
-/// What a lane shows.
+/// The content of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Ping,
@@ -41,7 +41,7 @@ use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
-/// From top to bottom, with their short and long names: the network and the server, our own machine, the server's own word.
+/// From top to bottom, with short and long names: the network and the server, our own machine, the server's own figures.
 const LANES: [(Shown, &str, &str); 15] = [
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
@@ -61,7 +61,7 @@ const LANES: [(Shown, &str, &str); 15] = [
 ];
 
 impl Shown {
-    /// The most telling first.
+    /// The most important first.
     fn needed(subject: Subject, is_open: bool) -> [Self; PROBE_LANES as usize] {
         use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
         match subject {
@@ -75,29 +75,29 @@ impl Shown {
         }
     }
 
-    /// What it shows, in a sentence or two.
+    /// Its meaning, in a sentence or two.
     fn about(self) -> &'static str {
         match self {
             Ping => {
-                "A ping every 10 ms on a connection of its own: what another client of this server sees. Half take at most so long."
+                "The median time of PINGs on a connection of their own, one every 10 ms: the latency of another client of this server."
             }
-            PingMax => "The longest of them.",
+            PingMax => "The longest PING.",
             Kernel => {
-                "Their part between the kernel's stamps of departure and arrival: network and server alone. (The receive delay \
-                beside it is how long answers then lay unread.)"
+                "The part of PINGs between the kernel's timestamps of sending and receiving: network and server only. (The \
+                receive delay beside it is how long replies then waited to be read.)"
             }
-            SendLag => "Open loop: how late the oldest request that is due and not sent is.",
-            Wake => "How late a thread that sleeps 4 ms is woken: this machine's share.",
+            SendLag => "Open loop: how late the oldest request is that is due and not sent yet.",
+            Wake => "How late a thread wakes from a sleep of 4 ms: the delay of this machine.",
             Intrinsic => {
-                "The longest gap in a busy loop: likewise, as redis-cli --intrinsic-latency measures it."
+                "The longest gap in a busy loop, as redis-cli --intrinsic-latency measures it: the delay of this machine."
             }
             Of(gauge) => gauge.about().help,
-            Errors => "Requests that failed.",
+            Errors => "Failed requests.",
         }
     }
 }
 
-/// What each lane shows, under its name where there is room.
+/// The text of a lane, under its name if there is room.
 pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
     LANES.into_iter().map(|(shown, _, name)| (name, shown.about()))
 }
@@ -124,7 +124,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     stack(paint, area, lanes, &needed[..room.into()], rows);
 }
 
-/// Draws lanes of the server's `gauges`, the most telling first; as many as `area` has room for.
+/// Draws lanes of the server's `gauges`, the most important first, as many as fit into `area`.
 pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
     let rows = (area.height / gauges.len().max(1) as u16).max(1);
     let fit = usize::from(area.height / rows).min(gauges.len());
@@ -132,7 +132,7 @@ pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
     stack(paint, area, lanes, &needed, rows);
 }
 
-/// Draws what is `needed` below one another, so many rows each, in the order of all lanes.
+/// Draws the lanes `needed`, with this many rows each, in the order of all lanes.
 fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u16) {
     let scale = lanes.log_scale();
     let shown = LANES.into_iter().filter(|(shown, ..)| needed.contains(shown));
@@ -158,7 +158,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
         Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
     match shown {
-        // The round trips, and waits that have no end yet.
+        // The round trips, and waits that have not ended.
         Ping => latency(Measure::Ping, Level::P50, Ink::Ping, ping_figure),
         PingMax => latency(Measure::Ping, Level::Max, Ink::Ping, ping_figure),
         Kernel => {
@@ -174,7 +174,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     }
 }
 
-/// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.
+/// The largest send lag of an open loop, on the scale of the latencies; a closed loop has none.
 fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
@@ -190,7 +190,7 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 
-/// A gauge of the server on a linear scale, the highest value of each column.
+/// A gauge of the server on a linear scale: the highest value of each column.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
     let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
@@ -201,7 +201,7 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
     let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
         match gauge.about().kind {
-            // `3.91 M/s` has room.
+            // There is room for `3.91 M/s`.
             Kind::Added => now.replace("iB/", "/"),
             _ => now,
         }
@@ -211,17 +211,17 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
-/// The top of a scale of bytes: round in the unit that it is written in, or one of the next.
+/// The top of a scale of bytes: round in the unit in which it is written, or in the next.
 fn top_of_bytes(highest: f64) -> f64 {
     let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
     let top = linear_top(highest / unit);
     unit * if top < 1000.0 { top } else { 1024.0 }
 }
 
-/// `0–100 %` behind a blank and before one.
+/// `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;
 
-/// The highest value of a column; of the hit rate, of which the low ones tell, the last.
+/// The highest value of a column; for the hit rate, where low values matter, the last one.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
@@ -229,15 +229,15 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     }
 }
 
-/// Errors in each column; one without any is blank.
+/// Errors in each column; a column without errors is blank.
 fn errors(lanes: &Lanes, rows: u16) -> Lane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
     let cell = |n: &u64| if *n == 0 { Cell::Gap } else { linear(*n as f64, top, rows) };
     let total = lanes.reading.errors().total();
-    let told = if total == 0 { "none".to_owned() } else { units::count(total as f64) };
-    Lane::new(Ink::Bad, counts.iter().map(cell).collect(), [told, String::new()])
+    let sum = if total == 0 { "none".to_owned() } else { units::count(total as f64) };
+    Lane::new(Ink::Bad, counts.iter().map(cell).collect(), [sum, String::new()])
 }
 
 fn linear(value: f64, top: f64, rows: u16) -> Cell {
@@ -250,40 +250,40 @@ fn linear(value: f64, top: f64, rows: u16) -> Cell {
 pub enum Cell {
     /// Nothing was measured.
     Gap,
-    /// Something was, but too few samples for this level.
+    /// A measurement with too few samples for this percentile.
     Few,
     /// A value, as a share of the lane's height in steps from 1.
     Step(usize),
 }
 
-/// A lane ready to be drawn.
+/// A lane, ready to be drawn.
 pub struct Lane {
     /// Its name.
     pub name: &'static str,
-    /// How it is drawn.
+    /// Its look.
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<Cell>,
-    /// The figures: now and over 60 s; an empty text leaves the place blank.
+    /// The figures: now and over 60 s; an empty text leaves its place blank.
     pub values: [String; 2],
-    /// From where to where its scale goes, where that is its own.
+    /// The range of its scale, if it has its own.
     pub range: String,
 }
 
 impl Lane {
-    /// One without a name yet, on the scale of all latencies.
+    /// A lane without a name yet, on the scale of all latencies.
     pub fn new(ink: Ink, cells: Vec<Cell>, values: [String; 2]) -> Self {
         Self { name: "", ink, cells, values, range: String::new() }
     }
 }
 
-/// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
+/// The steps of a lane of `rows` rows: eight in each, less one that keeps it off the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
 impl Lanes<'_> {
-    /// The scale of the latencies in all lanes, so that heights can be compared across them.
+    /// The scale of the latencies in all lanes, so that heights can be compared.
     pub fn log_scale(&self) -> LogScale {
         let shown = [
             (Measure::Ping, Level::P50),
@@ -295,7 +295,7 @@ impl Lanes<'_> {
         LogScale::covering(values.flatten().flatten())
     }
 
-    /// One level of a measurement for each column.
+    /// One percentile of a measurement for each column.
     pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
         let cell = |value: Option<Option<u64>>| match value {
             None => Cell::Gap,
@@ -309,7 +309,7 @@ impl Lanes<'_> {
         self.levels(measure).iter().map(move |column| column.map(|quantiles| quantiles.get(level)))
     }
 
-    /// Draws a lane over all of `area`, its name and figures in the last row.
+    /// Draws a lane in all of `area`, with its name and figures in the last row.
     pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Lane) {
         let rows = area.height;
         if rows == 0 {

@@ -1,6 +1,6 @@
-//! Screens too small for charts: numbers, and at the very least one line.
+//! Screens too small for charts: numbers, and at least one line.
 //!
-//! A quantity over time in one row, on its own range, with that beside it.
+//! A quantity over time in one row, with its own range beside it.
 //!
 //! ```text
 //!   p50 583 µs   ▂▂▂▂▂▂▁▂▅▅▅▅▅▅▆▅▅   280 µs–1.1 ms
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// One line: whether there is load, how much, how fast; what does not fit is cut from the end.
+/// One line: whether there is load, how much, how fast; cut at the end if it does not fit.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let (state, ink) = match (model.reachability(), model.in_force().load) {
@@ -56,8 +56,8 @@ fn throughput(reading: &Reading) -> String {
     reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
-/// Throughput, p50 and p99 over time, a line each where there is room for it; the other numbers two by two, the knob in
-/// hand; the parts that matter most first.
+/// Throughput, p50 and p99 over time, each in a line if there is room; the other numbers in two columns, and the selected knob;
+/// the most important parts first.
 pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
@@ -67,7 +67,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let is_ping = lanes.subject == Subject::Server;
     let latency = if is_ping { recent.minute() } else { recent.now() };
     let (first, second) = if is_ping { (Level::P50, Level::Max) } else { (Level::P50, Level::P99) };
-    // The last two rows belong to the knob and the keys, and one to words.
+    // The last two rows are for the knob and the keys, and one is for the status.
     let room = area.height.saturating_sub(4);
     let lines: &[Level] = if room >= ROOM_FOR_LINES { &[first, second] } else { &[] };
     rate_line(paint, row(area, 1), &lanes);
@@ -106,7 +106,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     header::footer(paint, row(area, area.height - 1), model);
 }
 
-/// From so many rows on, two latencies have a line of their own.
+/// From this many rows on, two latencies have a line of their own.
 const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
@@ -147,7 +147,7 @@ fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now:
     lanes.cursor_mark(paint, line);
 }
 
-/// What the cursor of a frozen view reads, if nothing more pressing is to be said.
+/// The values at the cursor of a frozen view, unless something more important is shown.
 fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
@@ -159,23 +159,23 @@ fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
 
 /// A row of bars.
 pub struct Sparkline<'a> {
-    /// What stands before the bars: the name and the value now.
+    /// The label before the bars: the name and the present value.
     pub label: &'a str,
-    /// How the bars look.
+    /// The look of the bars.
     pub ink: Ink,
-    /// How the values are spread over their range.
+    /// Whether the range is linear or logarithmic.
     pub spread: Spread,
     /// A value for each column.
     pub values: Vec<Option<f64>>,
-    /// How the ends of the range are written.
+    /// The format for the ends of the range.
     pub written: fn(f64) -> String,
 }
 
-/// This share of the values is in the range, and the others too unless they are so many times as high: their bars are full
-/// and bold.
+/// This share of the values is in the range, and the others unless they are this many times as high: their bars are full and
+/// bold.
 const MOST: f64 = 0.95;
 const FAR: f64 = 4.0;
-/// The least range, so that noise does not look like a mountain, as a factor.
+/// The least range as a factor, so that noise does not look large.
 const LEAST: f64 = 1.25;
 
 impl Sparkline<'_> {
@@ -194,7 +194,7 @@ impl Sparkline<'_> {
         paint.right(place, &range, Ink::Faint);
     }
 
-    /// From the lowest value to most of them.
+    /// The range from the lowest value to most of them.
     fn range(&self) -> Option<ValueAxis> {
         let mut values: Vec<_> = self.values.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
@@ -208,7 +208,7 @@ impl Sparkline<'_> {
     }
 }
 
-/// `280 µs–1.1 ms`, `60–81 k`: a unit that both have stands once.
+/// `280 µs–1.1 ms`, `60–81 k`: a common unit is written once.
 fn joined(low: &str, high: &str) -> String {
     let number = match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => number,

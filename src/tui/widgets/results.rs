@@ -1,4 +1,4 @@
-//! What came of it: a row for each segment. Operations stand in the same columns.
+//! The results: a row for each segment. Operations have the same columns.
 //!
 //! ```text
 //!   no what             ops/s     p50     p99
@@ -6,7 +6,7 @@
 //!    1 50×1            74.2 k  508 µs 2.50 ms
 //! ```
 //!
-//! The operations of the current segment, the most asked for first; of more than there is room for the others in one line.
+//! The operations of the current segment, those with the most requests first; if not all fit, the others share one line.
 //!
 //! ```text
 //! ─ operations 3 to 6 of 20 by ops/s; J, K   ops/s     p50     p99
@@ -33,7 +33,7 @@ use crate::{
     tui::{Ink, Paint, row},
 };
 
-/// The figures of a row with their widths, a blank before each, the most needed first: `99.9 k`, `8.85 ms`.
+/// The figures of a row with their widths, a blank before each, the most important first: `99.9 k`, `8.85 ms`.
 const FIGURES: [(Figure, u16); 5] = [
     (figures::OPS_PER_S, 7),
     (figures::SERVICE_P50, 8),
@@ -41,18 +41,18 @@ const FIGURES: [(Figure, u16); 5] = [
     (figures::SERVICE_P999, 8),
     (figures::ERRORS, 7),
 ];
-/// `200`, and a blank behind it.
+/// `200`, and a blank after it.
 const NUMBER: u16 = 4;
-/// `clients 200`: less says too little.
+/// `clients 200`: a shorter title is not clear.
 const WHAT: u16 = 11;
-/// What the tables need for one figure a row; less says nothing.
+/// The width of a table with one figure a row; a smaller one is useless.
 pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
-/// The segments, the newest first.
+/// The segments, newest first.
 pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("no", "what"), Ink::Faint));
-    // Each is told by what the one before it was not.
+    // A segment's title is what changed since the segment before it.
     let before = reading.segments().rev().skip(1).map(Some).chain([None]);
     let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
@@ -67,7 +67,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// As many of `words` as fit whole, and how many do not: `50×4 +1`.
+/// As many of `words` as fit whole, and the number of the others: `50×4 +1`.
 pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
@@ -77,7 +77,7 @@ pub fn fitted(words: &[String], width: usize) -> String {
     text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
-/// What stands in column `n` of a row, as [`FIGURES`] orders them.
+/// The content of column `n` of a row, in the order of [`FIGURES`].
 pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let (figure, _) = FIGURES[n];
     let text = written(figure, row);
@@ -89,7 +89,7 @@ pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     (text, ink)
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Key {
     Number,
@@ -108,7 +108,7 @@ impl Key {
     }
 }
 
-/// As many figures as leave room to say what a row is about.
+/// As many figures as leave room for the title of a row.
 pub(super) fn table(area: Rect) -> Table<Key> {
     let room = area.width.saturating_sub(NUMBER + WHAT);
     let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
@@ -117,19 +117,19 @@ pub(super) fn table(area: Rect) -> Table<Key> {
     Table::new(area, first.into_iter().chain(figures))
 }
 
-/// So many are told by a column each where latency is told by columns; more have a table.
+/// If there are at most this many operations, each has a column in tables of latency; more have a table of their own.
 pub const FEW: usize = 4;
-/// Their names have so much at the most, so that the eye finds their figures: three times that of a segment.
+/// The longest name shown, so that its figures stay near: three times the title of a segment.
 const WIDEST: u16 = 80;
 
-/// Draws the headings and the operations, as many as there is room for.
+/// Draws the headings and the operations, as many as fit.
 pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
     operation_rows(paint, area, reading, 0);
 }
 
-/// The same under a rule that says which are shown, from the one at place `first` on, as far as there are so many.
+/// The same under a rule that names the range shown, from the operation `first` on, if there are that many.
 pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
     if area.height == 0 {
         return;
@@ -179,7 +179,7 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
     }
 }
 
-/// Those of `all` that have a row of their own below the heading; the last row is that of the others where not all have.
+/// Those of `all` that have a row below the heading; the last row is for the others, if not all fit.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }

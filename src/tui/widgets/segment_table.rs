@@ -1,17 +1,17 @@
-//! The table of all segments: knobs and results, sorted by any column; with a baseline, how each differs from it.
+//! The table of all segments: knobs and results, sorted by any column; with a baseline, the differences from it.
 //!
 //! ```text
 //!    no what            load    ops/s     p50     p99   ops/s vs 2      p99 vs 2
 //!  ▸  3 clients 200    200×1    119 k 1.39 ms 3.51 ms   +18 % better  +40 % worse
 //!     2 50×1            50×1    101 k  508 µs 2.50 ms   baseline
 //! ```
-//! Columns that do not fit go whole, the least needed first; the one that the table is sorted by stays.
+//! Columns that do not fit are left out, the least important first; the sort column stays.
 //!
-//! The selected segment in full, and how it differs from the baseline, with the evidence.
+//! The selected segment in full, and its differences from the baseline, with the evidence.
 //!
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
-//!   200 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys
+//!   200 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!   ops/s    119 k   101 k  +18 %  better: more than noise, +15 % to +21 %
 //!   p99    3.51 ms 2.50 ms  +40 %  not clear: drift is possible; alternate the sides, -2.1 % to +90 %
 //! ```
@@ -38,12 +38,12 @@ use crate::{
 
 /// The pointer, and a blank.
 const MARK: u16 = 2;
-/// The least room for what was turned: `clients 200`.
+/// The least room for what changed: `clients 200`.
 const WHAT: u16 = 12;
 /// `+650 % not clear`, and two blanks before it.
 const DIFFERENCE: u16 = 18;
 
-/// Columns of figures from the most needed to the least.
+/// Columns of figures, the most important first.
 const NEEDED: [Figure; 17] = [
     figures::OPS_PER_S,
     figures::SERVICE_P99,
@@ -64,7 +64,7 @@ const NEEDED: [Figure; 17] = [
     figures::SERVICE_P90,
 ];
 
-/// How wide a column is, with a blank before it.
+/// The width of a column, with a blank before it.
 fn width(figure: Figure) -> u16 {
     match figure.unit {
         Unit::Number => 4,
@@ -75,22 +75,22 @@ fn width(figure: Figure) -> u16 {
     }
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Key {
     /// The pointer to the selected row.
     Mark,
-    /// What was turned.
+    /// The change.
     What,
     Figure(Figure),
-    /// How a figure differs from the baseline's, and whether that is more than noise.
+    /// The difference of a figure from the baseline's, and whether it is more than noise.
     Difference(Figure),
 }
 
-/// What is compared with the baseline.
+/// The figures that are compared with the baseline.
 const COMPARED: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// Draws the heading and the rows, scrolled so that the selected one is shown.
+/// Draws the heading and the rows, scrolled so that the selected one is visible.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let rows = model.segment_rows();
     let table = table(area, model, &rows);
@@ -106,8 +106,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The columns that there is room for: the one that the table is sorted by, the two most needed figures, what is
-/// compared with the baseline, the other figures.
+/// The columns for which there is room: the sort column, the two most important figures, the differences from the baseline, the
+/// other figures.
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
@@ -125,7 +125,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let room = area.width.saturating_sub(MARK + width(figures::SEGMENT) + WHAT);
     let shown = fitting(room, needed.iter().map(|key| column(*key).1));
     needed.truncate(shown);
-    // From left to right figures stand in their own order, and the differences last.
+    // Figures are in their own order from left to right, and the differences come last.
     needed.sort_by_key(|key| match key {
         Key::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
         _ => Some(COLUMNS.len()),
@@ -134,7 +134,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     Table::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
 }
 
-/// A column, and how wide it is.
+/// A column and its width.
 fn column(key: Key) -> (Column<Key>, u16) {
     match key {
         Key::Mark => (Column::left(key, MARK, 1), MARK),
@@ -191,7 +191,7 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     });
 }
 
-/// How `figure` differs from the baseline's, with the verdict in a word.
+/// The difference of `figure` from the baseline's, with the verdict in a word.
 fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now_s: f64) -> (String, Ink) {
     if baseline.start.segment == segment.start.segment {
         let text = if figure == COMPARED[0] { "baseline" } else { "" };
@@ -205,13 +205,13 @@ fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now
     (format!("{:>6} {word}", units::change(change)), verdict_ink(Some(verdict)))
 }
 
-/// What was turned at the beginning of `segment`.
+/// What changed at the beginning of `segment`.
 fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     let before = model.segments().iter().take_while(|s| s.start.segment < segment.start.segment).last();
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 
-/// How a verdict looks; it is always said in words, too.
+/// The colour of a verdict, which is always written as text, too.
 pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     match verdict {
         Some(Verdict::Better) => Ink::Good,
@@ -221,10 +221,10 @@ pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     }
 }
 
-/// The rule, the knobs, six figures.
+/// The height of the rule, the knobs, and six figures.
 pub const DETAIL_ROWS: u16 = 8;
 
-/// Draws the segment that is selected.
+/// Draws the selected segment.
 pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     let selected = model.selected_segment().and_then(|number| model.segments().numbered(number));
     let Some(segment) = selected else {
@@ -244,7 +244,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     match (baseline, model.baseline_number()) {
         (Some(base), _) if base.start.segment != number => details(paint, inside, model, segment, base),
         (Some(_), _) => {
-            let text = "select another: its row and this place then say how it differs";
+            let text = "select another segment to see how it differs, in its row and here";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
         (None, Some(lost)) => {
@@ -252,17 +252,17 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
             paint.text(row(inside, 2), &text, Ink::Warn);
         }
         (None, None) => {
-            let text = "b pins it as the baseline that all others are compared with";
+            let text = "b pins it as the baseline, with which all others are compared";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
     }
 }
 
-/// `p99.9 ` before the figures, and the width of each of them.
+/// The width of `p99.9 ` before the figures, and of each of them.
 const NAME: u16 = 10;
 const FIGURE: u16 = 9;
 
-/// What is told of both; of the response time where both have one.
+/// The figures of both segments; the response time only if both have one.
 const DETAILS: [Figure; 6] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -276,7 +276,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
     let now_s = model.known_s();
     let [this, other] = [segment, base].map(|segment| Row::of_segment(segment, now_s));
     let both_open = this.response.is_some() && other.response.is_some();
-    let is_told = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
+    let applies = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
     // The name, both figures, the change, and its verdict.
     let columns = [
         Column::left(0, NAME, 0),
@@ -285,7 +285,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
         Column::right(3, FIGURE),
     ];
     let table = Table::new(area, columns.into_iter().chain([Column::rest(4, 2)]));
-    for (n, figure) in (2..).zip(DETAILS.into_iter().filter(is_told)) {
+    for (n, figure) in (2..).zip(DETAILS.into_iter().filter(applies)) {
         let difference = Difference::of_segments(base, segment, figure, now_s);
         table.write(paint, n, |key, _| match key {
             0 => (figure.heading.to_owned(), Ink::Text),

@@ -12,7 +12,7 @@ use crate::{
 /// A name and its value, and whether that needs attention.
 struct Figure(&'static str, String, Ink);
 
-/// The most telling gauges; those that give alarm when they are more than nothing only then.
+/// The most important gauges; gauges that report trouble only if they are not zero.
 const FEW: [Gauge; 8] = [
     Gauge::Cpu,
     Gauge::OpsPerS,
@@ -23,7 +23,7 @@ const FEW: [Gauge; 8] = [
     Gauge::HitRate,
     Gauge::Keys,
 ];
-/// What stands in one line, the most telling first.
+/// The figures of a single line, the most important first.
 const IN_A_LINE: [Gauge; 10] = [
     Gauge::OpsPerS,
     Gauge::Clients,
@@ -40,7 +40,7 @@ const IN_A_LINE: [Gauge; 10] = [
 /// Columns of a group's name.
 const NAME: u16 = 9;
 
-/// Draws all groups below one another; where there is not room for all figures, the most telling of each.
+/// Draws all groups below one another; if not all figures fit, the most important ones of each.
 pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     let groups = groups(status);
     let width = area.width.saturating_sub(NAME);
@@ -51,7 +51,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
         if figures.is_empty() && !status.dialect().has_config() {
-            paint.text(from_column(row(area, y), area.x + NAME), "memcached has none", Ink::Faint);
+            paint.text(from_column(row(area, y), area.x + NAME), "memcached has no persistence", Ink::Faint);
         }
         for line in flow(figures, width).into_iter().take(most.into()) {
             paint_line(paint, from_column(row(area, y), area.x + NAME), &figures[line]);
@@ -60,13 +60,13 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the most telling figures of all groups in as few rows as they need; how many that were.
+/// Draws the most important figures of all groups in as few rows as they need; returns their number.
 pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
-    let is_told = |gauge: &Gauge| {
+    let is_shown = |gauge: &Gauge| {
         gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
     };
     let figures: Vec<_> =
-        FEW.into_iter().filter(is_told).filter_map(|gauge| outside_its_group(status, gauge)).collect();
+        FEW.into_iter().filter(is_shown).filter_map(|gauge| outside_its_group(status, gauge)).collect();
     let lines = flow(&figures, area.width);
     let rows = (lines.len() as u16).min(area.height);
     for (n, line) in lines.into_iter().enumerate().take(rows.into()) {
@@ -75,22 +75,22 @@ pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     rows
 }
 
-/// Draws what the server says of itself in one line; the least telling figures go first when room runs out.
+/// Draws the server's own figures in one line; if room runs out, the least important are left out.
 pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     let Some(status) = reading.status() else {
-        paint.parts(area, &[(" server ", Ink::Strong), ("has not said anything yet", Ink::Faint)]);
+        paint.parts(area, &[(" server ", Ink::Strong), ("has not replied yet", Ink::Faint)]);
         return;
     };
     let figure =
         |gauge: Gauge| Some(Figure(gauge.alone(), outside_its_group(&status.body, gauge)?.1, Ink::Text));
     let figures: Vec<_> = IN_A_LINE.into_iter().filter_map(figure).collect();
     let x = paint.parts(area, &[(" server", Ink::Strong), ("  ", Ink::Text)]);
-    // A blank column keeps the last figure off the edge.
+    // A blank column between the last figure and the edge.
     let first = flow(&figures, area.width.saturating_sub(10)).swap_remove(0);
     paint_line(paint, from_column(area, x), &figures[first]);
 }
 
-/// A gauge under the name that it has where its group is not said.
+/// A gauge with the name that it has outside its group.
 fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
     match gauge {
         Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
@@ -105,7 +105,7 @@ fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
     paint.parts(place, &parts.collect::<Vec<_>>());
 }
 
-/// Which figures share a line, two blanks between them; one that is wider than a line has its own.
+/// Divides figures into lines, with two blanks between them; one that is wider than a line has its own.
 fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut from, mut used) = (0, 0);
@@ -121,7 +121,7 @@ fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     lines
 }
 
-/// What the server does not tell is not there.
+/// A gauge that the server does not report is left out.
 fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
     Group::ALL.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
@@ -130,7 +130,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
     })
 }
 
-/// A gauge under its name in its group.
+/// A gauge with the name that it has in its group.
 fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (Alarm::Some, value) if value > 0.0 => Ink::Warn,
@@ -140,17 +140,17 @@ fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
-/// What a group tells in words, before and after its gauges.
+/// The textual figures of a group, before and after its gauges.
 fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
     let word = |name, word: Option<&str>| {
         word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))
     };
-    let told = |figures: [Option<Figure>; 2]| figures.into_iter().flatten().collect();
+    let present = |figures: [Option<Figure>; 2]| figures.into_iter().flatten().collect();
     match group {
-        Group::Memory => [Vec::new(), told([word("policy", status.policy.as_deref()), None])],
-        Group::Saving => [told([snapshot(status), append_only_file(status)]), Vec::new()],
+        Group::Memory => [Vec::new(), present([word("policy", status.policy.as_deref()), None])],
+        Group::Saving => [present([snapshot(status), append_only_file(status)]), Vec::new()],
         Group::Replicas => {
-            [told([word("role", Some(&status.role)), word("of", status.master.as_deref())]), Vec::new()]
+            [present([word("role", Some(&status.role)), word("of", status.master.as_deref())]), Vec::new()]
         }
         Group::Work | Group::Clients | Group::Keys => [Vec::new(), Vec::new()],
     }

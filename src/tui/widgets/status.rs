@@ -1,4 +1,4 @@
-//! The second line: one sentence that says what goes on, or what just went wrong.
+//! The second line: a sentence about the present state, or about what just went wrong.
 
 use ratatui::layout::Rect;
 
@@ -21,14 +21,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Draws the sentence in as many rows of `area` as it needs, or in one when it only says what the load does; how many
-/// that were.
+/// Draws the sentence in as many rows of `area` as it needs, or in one if it only describes the load; returns the number of
+/// rows.
 pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     let width = usize::from(area.width.saturating_sub(2));
     let (text, ink) = sentence(model, width);
     let most = if ink == Ink::Text { 1 } else { usize::from(area.height.max(1)) };
     let mut lines = wrapped(&text, width);
-    // What does not fit is cut in the last row, where the cut is shown.
+    // The last row shows if something is cut.
     let rest = lines.split_off(lines.len().min(most) - 1).join(" ");
     lines.push(rest);
     for (n, line) in lines.iter().enumerate() {
@@ -37,8 +37,8 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, an experiment,
-/// and else what the load does, in fewer words where `width` asks for that.
+/// The sentence, the most important first: a message about the last key, an outage, the end, a frozen view, an experiment, and
+/// otherwise the load; shorter if `width` requires it.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -46,7 +46,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     if let Reachability::Down { since_s, cause } = &model.reachability_shown() {
         let for_s = model.shown().now_s() - since_s;
-        // The cause comes before what to do about it, which goes where there is no room.
+        // The cause comes before the advice, which is left out if there is no room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
         let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
         let whole = say(cause);
@@ -57,7 +57,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         return recording(model, playback, width);
     }
     if model.course != Course::Running {
-        return ("the session has ended; q leaves".to_owned(), Ink::Strong);
+        return ("the session has ended; q quits".to_owned(), Ink::Strong);
     }
     if let Some(text) = model.tour_text() {
         return (text.to_owned(), Ink::Strong);
@@ -65,7 +65,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(behind_s) = model.behind_s() {
         let behind = units::elapsed((behind_s * 1e9) as u64);
         return (
-            format!("frozen, {behind} behind; the measurement goes on; Space returns to live"),
+            format!("frozen, {behind} behind; the measurement continues; Space returns to live"),
             Ink::Warn,
         );
     }
@@ -99,20 +99,20 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
-/// How something so bad is written.
+/// The colour for a severity.
 pub(super) fn ink(severity: Severity) -> Ink {
     if severity > Severity::Warning { Ink::Bad } else { Ink::Warn }
 }
 
-/// What an experiment tells, behind its title, or where `width` asks for that behind the first word of it.
-fn of_experiment(experiment: &dyn Experiment, told: &str, width: usize) -> String {
+/// An experiment's text after its title, or after the title's first word if `width` requires it.
+fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
     let title = experiment.title();
-    let whole = format!("{title}: {told}");
+    let whole = format!("{title}: {text}");
     let in_short = title.split(' ').next().unwrap_or_default();
-    if whole.chars().count() <= width { whole } else { format!("{in_short}: {told}") }
+    if whole.chars().count() <= width { whole } else { format!("{in_short}: {text}") }
 }
 
-/// What the load did at the cursor of a recording.
+/// The load at the cursor of a recording.
 fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) {
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
@@ -127,15 +127,15 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     (load(knobs, width), Ink::Text)
 }
 
-/// Every connection of the load is lost, though the target answers otherwise or has not told yet that it does not.
+/// A sentence if all connections of the load are lost, while the target is not known to be unreachable.
 fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
     let for_s = timeline.now_s() - since_s;
-    Some(format!("all load connections lost, reconnecting for {for_s:.1} s; this is in no latency"))
+    Some(format!("all load connections lost, reconnecting for {for_s:.1} s; latencies leave this out"))
 }
 
-/// How far the making of the keys is that the load will read.
+/// The progress of the prefill.
 fn prefill(model: &Model) -> Option<String> {
     let current = model.timeline().segments().current()?;
     let progress = Progress::of(&current.start, &current.total)?;
@@ -147,7 +147,7 @@ fn prefill(model: &Model) -> Option<String> {
     Some(match progress.answered < progress.requests {
         true => format!("prefill, which is not measured: {progress}{errors}"),
         false => format!(
-            "prefill: {} keys answered, looking whether they are there",
+            "prefill: {} keys answered, checking that they exist",
             units::count(progress.requests as f64)
         ),
     })
@@ -157,7 +157,7 @@ fn idle(model: &Model) -> String {
     format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
 }
 
-/// What the load does, in the words of the trade, in fewer where `width` asks for that.
+/// The load in the field's terms, shorter if `width` requires it.
 fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
@@ -181,7 +181,7 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
     format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys}", knobs.workload)
 }
 
-/// What a segment did, in a line.
+/// The results of a segment, in a line.
 fn result(segment: &SegmentTotal) -> String {
     let total = &segment.total;
     let level = |level: Level| {
@@ -251,8 +251,8 @@ mod tests {
         for record in records.into_iter().chain(probes) {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
-        let told = "the server is slow: PING waited 480 ms, our own threads woke within 80.0 µs";
-        assert_eq!(sentence(&model, 120), (told.to_owned(), Ink::Bad));
+        let text = "the server is slow: PING waited 480 ms, our own threads woke within 80.0 µs";
+        assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Bad));
     }
 
     #[test]
@@ -268,8 +268,8 @@ mod tests {
         for record in records.into_iter().chain((1..=5).map(second)) {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
-        let told = "hit rate 0 %: the other reads find no key, which costs the server less; type :prefill to make the keys now";
-        assert_eq!(sentence(&model, 120), (told.to_owned(), Ink::Warn));
+        let text = "hit rate 0 %: the other reads find no key, which costs the server less; type :prefill to make the keys now";
+        assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
         assert_eq!(sentence(&model, 80).0, "hit rate 0 %; type :prefill to make the keys now");
     }
 }

@@ -1,10 +1,10 @@
-//! Where the columns of a table stand, and which rows of a list are shown where not all fit: one arithmetic for all of them.
+//! The places of a table's columns, and the visible rows of a list: one arithmetic for all tables.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! A column is named by a key, so that a row is a key's text in each place. Pure arithmetic but for the writing.
+//! Columns are named by keys, so a row is a text for each key. Pure arithmetic, except for writing.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 
 use crate::tui::{Ink, Paint, row};
 
-/// Which edge of its column a text stands at.
+/// The alignment of a text in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flush {
     Left,
@@ -23,30 +23,30 @@ enum Flush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<K> {
     key: K,
-    /// The blanks before a text that stands at the left included; `None` takes what the others leave.
+    /// Including the blanks before left-aligned text; `None`: the width that the others leave.
     width: Option<u16>,
     blanks: u16,
     flush: Flush,
 }
 
 impl<K> Column<K> {
-    /// Figures, flush right in `width`.
+    /// Figures, right-aligned in `width`.
     pub fn right(key: K, width: u16) -> Self {
         Self { key, width: Some(width), blanks: 0, flush: Flush::Right }
     }
 
-    /// Words in `width`, the first `blanks` of which stay blank.
+    /// Text in `width`, after this many `blanks`.
     pub fn left(key: K, width: u16, blanks: u16) -> Self {
         Self { key, width: Some(width), blanks, flush: Flush::Left }
     }
 
-    /// Words in what the other columns leave, behind so many blanks.
+    /// Text in the width that the other columns leave, after this many blanks.
     pub fn rest(key: K, blanks: u16) -> Self {
         Self { key, width: None, blanks, flush: Flush::Left }
     }
 }
 
-/// The columns of a table, placed in an area.
+/// The columns of a table, with their places in an area.
 #[derive(Debug, Clone)]
 pub struct Table<K> {
     area: Rect,
@@ -54,7 +54,7 @@ pub struct Table<K> {
 }
 
 impl<K: Copy + PartialEq> Table<K> {
-    /// The columns from left to right. What does not fit goes at the right.
+    /// The columns from left to right. Columns that do not fit are dropped from the right.
     pub fn new(area: Rect, columns: impl IntoIterator<Item = Column<K>>) -> Self {
         let columns: Vec<_> = columns.into_iter().collect();
         let fixed: u16 = columns.iter().filter_map(|column| column.width).sum();
@@ -69,7 +69,7 @@ impl<K: Copy + PartialEq> Table<K> {
         Self { area, places: columns.into_iter().map(place).collect() }
     }
 
-    /// All of row `n`.
+    /// The whole row `n`.
     pub fn line(&self, n: u16) -> Rect {
         row(self.area, n)
     }
@@ -81,7 +81,7 @@ impl<K: Copy + PartialEq> Table<K> {
         self.places.iter().map(move |(key, cell)| (*key, Cell { area: in_row(*cell), flush: cell.flush }))
     }
 
-    /// Writes row `n`: of each column the text, which may depend on the room for it, and how it looks.
+    /// Writes row `n`: for each column the text, which may depend on its width, and its look.
     pub fn write(&self, paint: &mut Paint, n: u16, text: impl Fn(K, usize) -> (String, Ink)) {
         for (key, cell) in self.row(n) {
             let (text, ink) = text(key, cell.area.width.into());
@@ -89,23 +89,23 @@ impl<K: Copy + PartialEq> Table<K> {
         }
     }
 
-    /// The cell of one column in row `n`; an empty one where there is no such column.
+    /// The cell of a column in row `n`; an empty one if there is no such column.
     pub fn cell(&self, n: u16, key: K) -> Cell {
         let nothing = Cell { area: Rect { width: 0, ..row(self.area, n) }, flush: Flush::Left };
         self.row(n).find(|(known, _)| *known == key).map_or(nothing, |(_, cell)| cell)
     }
 }
 
-/// One place of a table.
+/// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Where its text stands.
+    /// The place of its text.
     pub area: Rect,
     flush: Flush,
 }
 
 impl Cell {
-    /// Writes `text`. Words that do not fit are cut; half a number would be another one, so that has no place at all.
+    /// Writes `text`. Words that do not fit are cut; a number that does not fit is left out.
     pub fn write(self, paint: &mut Paint, text: &str, ink: Ink) {
         match self.flush {
             Flush::Left => drop(paint.text(self.area, text, ink)),
@@ -114,7 +114,7 @@ impl Cell {
     }
 }
 
-/// How many of `widths`, the most needed first, fit into `room`.
+/// How many of `widths`, the most important first, fit into `room`.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {
@@ -124,13 +124,12 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     widths.into_iter().take_while(fits).count()
 }
 
-/// The rows of a list of `len` rows that are shown in `height`: row `at` stands in the middle as long as there are rows
-/// on both sides.
+/// The visible rows of a list of `len` rows in `height`: row `at` is in the middle, if there are rows on both sides.
 pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
     from(at.saturating_sub(usize::from(height) / 2), len, height)
 }
 
-/// Those from row `first` on, no further than to the end of the list.
+/// The visible rows from row `first` on, at most to the end of the list.
 pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
     let height = usize::from(height);
     let first = first.min(len.saturating_sub(height));

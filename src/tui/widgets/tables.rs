@@ -13,16 +13,16 @@ use crate::{
     units,
 };
 
-/// How many rows the errors need.
+/// The number of rows for the errors.
 pub fn error_rows(reading: &Reading) -> u16 {
     (reading.errors().by_count().len() as u16).clamp(1, 100)
 }
 
-/// Columns of figures in a ping window, each as redis-cli prints it.
+/// Columns of figures in a ping window, each in redis-cli's format.
 const PING_COLUMN: u16 = 7;
 
-/// The windows of `--latency-history`, the newest first: minimum, mean and maximum in milliseconds as redis-cli
-/// prints them; where there is room, the samples and when the window ended.
+/// The windows of `--latency-history`, newest first: minimum, mean and maximum in milliseconds, in redis-cli's format; if there
+/// is room, the samples and when the window ended.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     const NAMES: [&str; 5] = ["min", "avg", "max", "n", "until"];
     let shown = if area.width >= 4 * PING_COLUMN + 6 { NAMES.len() } else { 3 };
@@ -33,7 +33,7 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// A window of pings. Losses stand at the left, in place of the figures that they need the room of: the maximum says most.
+/// A window of pings. Losses are on the left, in place of figures if necessary, since the maximum is the most important.
 fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWindow) {
     let texts = ping_texts(window);
     let lost =
@@ -62,7 +62,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
     ]
 }
 
-/// Microseconds of resolution, as long as that leaves room.
+/// In microseconds, as long as there is room.
 fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     match ms {
@@ -72,7 +72,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// Wake and intrinsic: what this machine adds to every number.
+/// Wake and intrinsic: the delays of this machine, which are part of every latency.
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let wake = reading.wake().minute();
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
@@ -104,10 +104,10 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) 
     paint.parts(line, &parts);
 }
 
-/// From this width on there is room for two figures in a row.
+/// From this width on, there is room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
-/// Each kind of error: how often, and its first message.
+/// Each kind of error: its number, and its first message.
 pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     let log = reading.errors();
     let kinds = log.by_count();
@@ -140,7 +140,7 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// What happened last, the newest first; a long one goes on in a second row.
+/// The latest events, newest first; a long one continues in a second row.
 pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut newest = reading.events().rev().peekable();
     let forgotten = reading.timeline().forgotten();
@@ -180,7 +180,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// `text` in what fits into `width` and the rest, parted at a blank.
+/// `text` divided into what fits into `width` and the rest, at a blank.
 fn split(text: &str, width: usize) -> (&str, &str) {
     if text.chars().count() <= width {
         return (text, "");
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::{Colours, GlyphSet, Theme};
 
-    /// A window of the panel in which so many pings were lost.
+    /// A window of the panel with this many lost pings.
     fn drawn(lost: u64, width: u16) -> String {
         let rtt = crate::stats::fixture::repeated(12_345_678, 100);
         let window = PingWindow { end_s: 60.0, rtt, lost, ..PingWindow::default() };

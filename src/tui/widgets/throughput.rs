@@ -1,5 +1,5 @@
-//! Throughput over time: a line for the mean, and around it from the slowest to the fastest tick, in braille dots, two to a
-//! column; in ASCII a point a column.
+//! Throughput over time: a line for the mean, in a band from the slowest to the fastest tick, in braille dots, two to a column;
+//! in ASCII, one point a column.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,10 +7,10 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! No dip of a quarter of a second is averaged away, and no noise hides how the mean moves. The axis fits the last segment in
-//! view; what lies beyond stands at the edge, with a mark and its value.
+//! Short dips stay visible, even of a quarter of a second, and noise does not hide a change of the mean. The axis fits the last
+//! segment in view; a value beyond it is drawn at the edge, with a mark and its number.
 //!
-//! A value that something is compared with, as a dashed line through a chart, with its name.
+//! A reference value, as a dashed line through a chart, with its name.
 //!
 //! ```text
 //!  ┄┄┄┄┄┄┄┄┄┄┄┄┄ due 100 k/s ┄
@@ -64,14 +64,14 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// The rates now, over 60 s and of the segment; and of an open loop what is due, how late it sends, and what it shed.
-/// The most telling first.
+/// The rates now, over 60 s and of the segment; for an open loop also the due rate, the send lag, and shed requests. The most
+/// important first.
 fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
     let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
-    // The heading of the chart below says when that was.
+    // The heading of the chart below shows the moment.
     let now = if lanes.cursor_s.is_some() { "then" } else { "now" };
     let mut figures = vec![rate(now, reading.ops_per_s())];
     if let Some(due) = lanes.rate_due() {
@@ -91,10 +91,10 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     }
 }
 
-/// How high the mean stands in each column of dots.
+/// The height of the mean in each column of dots.
 type Means = Vec<Option<u16>>;
 
-/// The mean of each column of dots, and from its slowest to its fastest tick; how high the mean stands.
+/// The mean of each column of dots, and the band from its slowest to its fastest tick.
 fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
@@ -106,7 +106,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
     for (x, cell) in (0..dots.columns()).zip(&cells) {
         let Some((low, high)) = cell.as_ref().and_then(LoadCell::extremes) else { continue };
         for dot in (up(low)..=up(high)).map(|up| (x, up)) {
-            // The line is not to be lost in what lies around it.
+            // The line must stay visible in the band.
             if !taken.contains(&dots.cell(x, dot.1)) {
                 dots.draw(paint, dot, paint.glyphs().rise, Ink::Faint);
             }
@@ -115,7 +115,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
     means
 }
 
-/// Draws a line through these heights; the cells that it goes through.
+/// Draws a line through these heights; returns the cells that it crosses.
 fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> {
     let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
     let mut dot = |x, up, mark| {
@@ -127,7 +127,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
             let from: u16 = before.unwrap_or(up);
             (from.min(up) + 1..from.max(up)).for_each(|up| dot(x, up, glyphs.rise));
             dot(x, up, glyphs.point);
-            // Two dots thick: a single row of dots is too faint a line for what matters most.
+            // Two dots thick: a single row of dots is too faint for the most important line.
             if dots.are_fine() {
                 dot(x, up.saturating_sub(1), glyphs.point);
             }
@@ -137,7 +137,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
     cells
 }
 
-/// Marks what lies above or below the axis, of each segment for itself: means, or else single ticks.
+/// Marks values above or below the axis, for each segment: means, or else single ticks.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
@@ -148,7 +148,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
         };
         lanes.load.iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
     };
-    // A column in which a segment begins holds ticks of two.
+    // A column in which a segment begins has ticks of two segments.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
@@ -157,7 +157,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));
 }
 
-/// The columns in which the mean stands at `rate`, but for the thickness of its line.
+/// The columns in which the mean is at `rate`, within the thickness of its line.
 fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means) -> BTreeSet<u16> {
     let dots = Dots::of(paint, plot);
     let at = Height::of(rate, axis, dots).dot(dots);
@@ -166,7 +166,7 @@ fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means
     columns.filter(|(_, means)| dots.are_fine() && means.iter().any(near)).map(|(column, _)| column).collect()
 }
 
-/// Behind the line: the rate that each segment asked for, as far as the segment reaches.
+/// Behind the line: the requested rate of each segment, over the length of the segment.
 fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: &Means) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
     for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
@@ -183,23 +183,23 @@ fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: 
     }
 }
 
-/// A value to compare with.
+/// A reference value.
 pub struct LevelLine<'a> {
     /// The value.
     pub value: f64,
-    /// What it is.
+    /// Its name.
     pub name: &'a str,
-    /// The columns of the chart that it holds for.
+    /// The columns of the chart to which it applies.
     pub columns: Range<u16>,
-    /// Those of them in which it is reached, and would blur what stands there.
+    /// Those of them in which the chart is at the value, where a dash would be confusing.
     pub reached: &'a BTreeSet<u16>,
-    /// One dash in so many columns.
+    /// One column in this many has a dash.
     pub every: u16,
 }
 
 impl LevelLine<'_> {
-    /// Draws it through what `plot` leaves blank, and writes its name as far right as there is room for it, in its row or
-    /// one beside it. What lies beyond the axis has no line, and above it a mark and its name in the first row.
+    /// Draws it through blank cells of `plot`, and writes its name as far right as possible, in its row or the next one. A value
+    /// above the axis has a mark and its name in the first row; a value below it has none.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, axis: &ValueAxis) {
         if plot.is_empty() || self.columns.is_empty() {
             return;
@@ -226,10 +226,10 @@ impl LevelLine<'_> {
         }
     }
 
-    /// Writes the name into row `y` where it is blank; whether there was room.
+    /// Writes the name into row `y` if it is blank there; returns whether it was.
     fn write(&self, paint: &mut Paint, plot: Rect, y: u16, name: &str) -> bool {
         let width = name.chars().count() as u16;
-        // The lines of events and borders go on above and below.
+        // The lines of events and borders continue above and below.
         let glyphs = paint.glyphs();
         let free = [' ', glyphs.border_line, glyphs.event_line, glyphs.target_line];
         let is_blank = |x: u16| paint.at(x, y).is_some_and(|symbol| symbol.starts_with(free));

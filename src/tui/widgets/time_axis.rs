@@ -1,15 +1,15 @@
-//! The time axis below the lanes: segments, events and marks, and below them moments of the session.
+//! The time axis below the lanes: segments, events and marks, and below them times of the session.
 //!
-//! What happened, below the charts: a sign for each occurrence at its moment, and its word where there is room.
+//! Events below the charts: a sign for each at its moment, and its word if there is room.
 //!
 //! ```text
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆slow 14 ms    ▲fork   ✕load lost  ●back
 //! ```
-//! Where two want one place, the more pressing one has it: its sign first, then its word, then a shorter word.
+//! If two events compete for a place, the more important one gets it: first its sign, then its word, then a shorter word.
 //!
-//! What happened in the stretch that the charts show: its columns, its lines through them, and what made the longest
-//! request of a column so long.
+//! The events in the stretch that the charts show: their columns, their lines through the charts, and the causes of the longest
+//! requests.
 
 use std::collections::BTreeSet;
 
@@ -23,15 +23,15 @@ use crate::{
     tui::{Glyphs, Ink, Paint, row},
 };
 
-/// The least columns between the beginnings of two labels.
+/// The fewest columns between the beginnings of two labels.
 const LABEL_EVERY: f64 = 10.0;
-/// Round times that labels stand at, in seconds.
+/// Round times for labels, in seconds.
 const ROUND_S: [f64; 17] = [
     1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14_400.0,
     28_800.0, 86_400.0,
 ];
 
-/// Draws the axis: where `area` is three high segments, events and moments, below that segments and events in one row.
+/// Draws the axis: segments, events and moments if `area` is three rows high; below that, segments and events in one row.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.is_empty() {
         return;
@@ -50,8 +50,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Moments of the session, as the header, the events and the ping windows write them; each begins in the column
-/// of its second.
+/// Moments of the session, in the format of the header, the events and the ping windows; each begins in the column of its
+/// second.
 fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
@@ -68,7 +68,7 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws those of the lanes' occurrences that `shown` lets pass into one row.
+/// Draws those of the lanes' events that `shown` selects into one row.
 pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
     let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
     let row = laid(plot.width.into(), &placed, paint.glyphs());
@@ -79,7 +79,7 @@ pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(K
     }
 }
 
-/// How an occurrence looks.
+/// The look of an event.
 pub fn ink(kind: Kind) -> Ink {
     match kind {
         Kind::Lost | Kind::Error => Ink::Bad,
@@ -90,7 +90,7 @@ pub fn ink(kind: Kind) -> Ink {
     }
 }
 
-/// Its sign.
+/// The sign of an event.
 pub fn sign(kind: Kind, glyphs: &Glyphs) -> char {
     match kind {
         Kind::Lost | Kind::Error => glyphs.lost,
@@ -130,10 +130,10 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow
     row
 }
 
-/// Longer words say no more at a glance.
+/// Longer words are not readable at a glance.
 const LONGEST: usize = 24;
 
-/// `word` whole, and shorter: without what stands behind a comma, and at last its first word; of a segment its number.
+/// `word` whole, then shorter: without the part after a comma, and finally its first word; for a segment, its number.
 fn words(kind: Kind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
@@ -142,8 +142,7 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// Where `word` fits beside the sign at `column`: behind it, or else before it. A blank parts it
-/// from what stands next.
+/// The place of `word` beside the sign at `column`: after it, or else before it, with a blank between it and its neighbour.
 fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
@@ -155,12 +154,12 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// One column in so many may have the line of an event.
+/// At most one column in this many may have the line of an event.
 const FEW_LINES: u16 = 5;
 
 impl Lanes<'_> {
-    /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
-    /// column that ends with it, and so does an event; a segment begins with its column.
+    /// The events in the stretch shown, with their columns. An event, like the cursor, belongs to the column that ends with it; a
+    /// segment to the column that it begins.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
@@ -182,7 +181,7 @@ impl Lanes<'_> {
         occurred
     }
 
-    /// What made the longest request of a column so long, or the longest ping where there was no load; and that.
+    /// The longest request of a column, or the longest ping without load; and its cause.
     pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
         let measure = match self.timed {
             Timed::FromDue => Measure::Response,
@@ -201,15 +200,15 @@ impl Lanes<'_> {
         self.cause(delay).map(|cause| (worst, cause))
     }
 
-    /// What made something take long, as far as is known.
+    /// The cause of a long time, if it is known.
     fn cause(&self, delay: Delay) -> Option<Cause> {
         let known_s = self.reading.known_s();
         let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
         Cause::of(delay, events)
     }
 
-    /// Draws the moments of the event lane as lines through what `plot` leaves blank. So many events that their lines
-    /// would hide the picture have none.
+    /// Draws the moments of the event lane as lines through blank cells of `plot`. If there are so many events that their lines
+    /// would hide the picture, none is drawn.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
         let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
@@ -229,7 +228,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.
+    /// Shades blank cells of `plot` during the seconds in which the load had no connection for a while.
     pub fn outages(&self, paint: &mut Paint, plot: Rect) {
         let (outages, glyph) = (self.reading.timeline().outages(), paint.glyphs().outage);
         for column in 0..plot.width.min(self.axis.columns) {
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_told_by_its_number_at_least() {
+    fn a_segment_shows_at_least_its_number() {
         let segments =
             [(0, Kind::Segment, "seg 2 50×1"), (7, Kind::Segment, "seg 3 clients 200, reads 50 %")];
         assert_eq!(text(32, &segments), "|seg 2 |seg 3 clients 200");

@@ -1,4 +1,4 @@
-//! The vertical axis of a chart: round values at its left, where they stand.
+//! The vertical axis of a chart: round values left of it.
 //!
 //! ```text
 //!   2 ms┤
@@ -7,7 +7,7 @@
 //! 500 µs┤
 //! ```
 //!
-//! What lies beyond the axis of a chart: of each stretch the furthest has a mark at the edge, and its value where there
+//! Values beyond the axis of a chart: of each such stretch, the furthest value has a mark at the edge, and its number if there
 //! is room.
 //!
 //! ```text
@@ -23,19 +23,19 @@ use crate::{
     tui::{Dots, Ink, Paint, row},
 };
 
-/// Where a value stands among the dots of a chart.
+/// The place of a value among the dots of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Height {
-    /// Below the foot.
+    /// Below the bottom.
     Below,
-    /// So many dots above the lowest.
+    /// This many dots above the lowest.
     At(u16),
     /// Above the top.
     Above,
 }
 
 impl Height {
-    /// That of `value` on `axis`.
+    /// The place of `value` on `axis`.
     pub fn of(value: f64, axis: &ValueAxis, dots: Dots) -> Self {
         let place = axis.share(value) * f64::from(dots.rows());
         match () {
@@ -45,7 +45,7 @@ impl Height {
         }
     }
 
-    /// The dot to draw: what is beyond stands at the edge.
+    /// The dot to draw: values beyond the axis are at the edge.
     pub fn dot(self, dots: Dots) -> u16 {
         match self {
             Self::Below => 0,
@@ -55,7 +55,7 @@ impl Height {
     }
 }
 
-/// Draws the line and its labels, up to column `x` and from the left of `chart`.
+/// Draws the line and its labels, from the left of `chart` up to column `x`.
 pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let glyphs = paint.glyphs();
     (chart.top()..chart.bottom()).for_each(|y| paint.dot(x, y, glyphs.vertical, Ink::Faint));
@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
     }
 }
 
-/// Round values and their rows from the bottom, no two in one row.
+/// Round values and their rows from the bottom, at most one in a row.
 pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     match axis.spread {
         Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
@@ -74,7 +74,7 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// Those of these values that have a row of their own, the first before the others.
+/// The values that get a row of their own; earlier ones have precedence.
 fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
@@ -87,12 +87,11 @@ fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     ticks
 }
 
-/// The round steps of a decade, from all to the roundest alone.
+/// The round steps of a decade, from all to the roundest one.
 const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 
-/// Round values on a logarithmic axis: 1, 2 and 5 of each decade, and where these have not each a row of its own, 1 and 3, or
-/// 1 alone: a label that is missing from one decade only would make the axis look uneven. A short axis has what there is
-/// room for.
+/// Round values on a logarithmic axis: 1, 2 and 5 of each decade; if they do not fit, 1 and 3, or only 1: a label missing in only
+/// one decade would make the axis look uneven. A short axis gets as many labels as fit.
 fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
     let of_step = |step: &f64| {
@@ -111,10 +110,10 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| placed(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// The least labels of a linear axis: one in two rows, within these.
+/// The least number of labels of a linear axis: one in two rows, within these bounds.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
-/// Round values on a linear axis, 1, 2 or 5 of a power of ten apart.
+/// Round values on a linear axis, at steps of 1, 2 or 5 times a power of ten.
 fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     let least = f64::from((rows / 2).clamp(LEAST_LABELS.0, LEAST_LABELS.1));
     let power = (axis.high - axis.low).log10().floor() as i32;
@@ -128,18 +127,18 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     (0..=(last - first) as u32).map(|n| (first + f64::from(n)) * step).collect()
 }
 
-/// How what lies beyond is marked.
+/// How values beyond the axis are marked.
 pub struct Clipped<'a> {
-    /// Where a stretch ends although the next column lies beyond too.
+    /// Where a stretch ends, even if the next column is beyond the axis as well.
     pub borders: BTreeSet<u16>,
-    /// How marks and values look.
+    /// The look of marks and values.
     pub ink: Ink,
-    /// How a value is written, from the most words to the fewest; none where the mark is enough.
+    /// The text for a value, from the longest to the shortest; `None` if the mark is enough.
     pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
 impl Clipped<'_> {
-    /// Marks what lies above `plot`: for each column its value, if it has one there.
+    /// Marks values above `plot`: for each column its value, if it is above.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| value);
         peaks.sort_by_key(|(_, value)| Reverse(*value));
@@ -155,7 +154,7 @@ impl Clipped<'_> {
         self.draw(paint, Rect { y: plot.bottom().saturating_sub(1), height: 1, ..plot }, &peaks, mark);
     }
 
-    /// Draws the marks, then as many values as there is room for: the first, which lies furthest, at any rate.
+    /// Draws the marks, then as many values as fit; the furthest one is always drawn.
     fn draw(&self, paint: &mut Paint, line: Rect, peaks: &[(u16, u64)], mark: char) {
         for (column, _) in peaks {
             let place = Rect { x: line.x + column, width: 1, ..line };
@@ -178,7 +177,7 @@ impl Clipped<'_> {
                 let is_apart = |other: &Range<u16>| place.end < other.start || other.end < place.start;
                 taken.iter().all(is_apart) && (hides || peaks.iter().all(|(mark, _)| !place.contains(mark)))
             };
-            // What is said of the furthest is worth more than the marks of others.
+            // The text of the furthest value is more important than other marks.
             let free = texts.iter().enumerate().find_map(|(rest, text)| {
                 let hides = n == 0 && rest + 1 < texts.len();
                 Some((text, places(text).find(|place| is_free(place, hides))?))
@@ -193,7 +192,7 @@ impl Clipped<'_> {
         }
     }
 
-    /// Of each stretch of columns that have a value the one that `rank` puts highest.
+    /// For each stretch of columns with a value, the one that `rank` puts highest.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(labelled(118e3, 205e3, 4), [150e3, 200e3]);
         assert_eq!(labelled(118e3, 205e3, 12), [120e3, 140e3, 160e3, 180e3, 200e3]);
         assert!(labelled(1.0, 2.0, 0).is_empty());
-        // Wherever it lies, two values tell how long it is.
+        // On any axis, two labels are needed to see its scale.
         for n in 0..500 {
             let low = f64::from(n) * 997.0;
             for (rows, span) in [(2, 0.9), (4, 0.5), (6, 0.77), (20, 1.3)] {

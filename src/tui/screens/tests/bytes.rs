@@ -1,4 +1,4 @@
-//! What the screens cost a slow line: bytes sent, by a fixed session through a canvas.
+//! The bytes that screens send over a slow line, for a fixed session.
 
 use std::{
     cell::Cell,
@@ -21,20 +21,20 @@ use crate::{
     },
 };
 
-/// What a 120x36 screen may send in a second under load.
+/// The limit in bytes a second for a screen of 120x36 under load.
 const UNDER_LOAD: u64 = 20_000;
-/// And frozen.
+/// The limit while frozen.
 const FROZEN: u64 = 1_000;
-/// How long is counted, in seconds.
+/// How many seconds are counted.
 const LENGTH: u64 = 5;
 
-/// A session under load that is so old that its charts are full and move.
+/// An age at which the session's charts are full and move.
 static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
-/// One so young that its columns grow.
+/// An age at which the session's columns still grow.
 static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
 const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
-/// A session that has been under load for so many seconds.
+/// A session that has been under load for this many seconds.
 fn of_age(length_s: u32) -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, mut records) = MadeUp::new(knobs.clone());
@@ -57,7 +57,7 @@ struct Session {
     made: MadeUp,
     model: Model,
     canvas: Canvas<Counted>,
-    /// How many bytes went out.
+    /// The bytes sent.
     sent: Rc<Cell<u64>>,
     theme: Theme,
 }
@@ -93,8 +93,8 @@ impl Session {
         self.canvas.frame(draw).unwrap();
     }
 
-    /// Bytes a second from here on. The records of a tick come one by one, and each may bring a frame: more frames
-    /// than the ten a second that the program draws.
+    /// Bytes a second from here on. The records of a tick come one by one, and each may cause a frame, which is more than the ten
+    /// frames a second that the program draws.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {

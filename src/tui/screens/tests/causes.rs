@@ -1,4 +1,4 @@
-//! The longest moments, with what made them so long; and waits that have no end yet.
+//! The longest times and their causes; and waits that have not ended.
 
 use super::*;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Under load for so many ticks; `interval` changes each by its number.
+/// A session under load with this many ticks; `interval` changes each of them.
 fn under_load(ticks: u32, interval: impl Fn(u32, &mut Interval)) -> Model {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -51,17 +51,17 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
         for size in SIZES {
             let mut model = model.clone();
             let arrow = if theme.has_braille() { "←" } else { "<" };
-            let told = format!("602 ms {arrow} DEBUG sleep 600 ms from 127.0.0.1:5000");
+            let cause = format!("602 ms {arrow} DEBUG sleep 600 ms from 127.0.0.1:5000");
             let live = shown(&mut model, theme, size).join("\n");
             let above = theme.glyphs().above;
-            let (short, _) = told.split_once(" from ").unwrap();
-            let told_live = if size.0 >= 200 { told.as_str() } else { short };
-            let places = [format!("{above}{told_live}"), format!("{told_live}{above}")];
+            let (short, _) = cause.split_once(" from ").unwrap();
+            let at_sight = if size.0 >= 200 { cause.as_str() } else { short };
+            let places = [format!("{above}{at_sight}"), format!("{at_sight}{above}")];
             assert!(size.0 < 120 || places.iter().any(|place| live.contains(place)), "{size:?}: {live}");
             press(&mut model, KeyCode::Char('w'));
             let frozen = shown(&mut model, theme, size);
             let line = frozen.iter().find(|line| line.contains("00:07"));
-            assert!(frozen.iter().any(|line| line.contains(&told)), "{size:?} {line:?}: {frozen:#?}");
+            assert!(frozen.iter().any(|line| line.contains(&cause)), "{size:?} {line:?}: {frozen:#?}");
         }
     }
     assert!(
@@ -73,7 +73,7 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
 #[test]
 fn the_worst_moment_of_records_of_a_second_names_its_cause_in_columns_of_any_length() {
     let mut recorded = model();
-    // The recording's own entry has words only, and no length.
+    // The recording's own entry has only text, and no duration.
     let slow = fixture::slow_command(1_000_000, "DEBUG sleep", Some("127.0.0.1:53254"));
     deliver(&mut recorded, vec![Record::Event(Event::new(23.1, slow))]);
     for (width, height) in (80..=200).step_by(15).zip(24..).chain(SIZES) {
@@ -102,7 +102,7 @@ fn what_is_far_too_short_is_near_and_no_cause() {
     assert!(frozen.contains("602 ms, near: a fork held the server for 412 µs"), "{frozen}");
 }
 
-/// Ten seconds under load, then so many ticks without a reply.
+/// Ten seconds under load, then this many ticks without a reply.
 fn hanging(ticks: u32) -> Model {
     under_load(40 + ticks, |tick, interval| {
         if tick > 40 {
@@ -118,15 +118,15 @@ fn a_wait_of_the_load_grows_in_the_chart_while_the_server_hangs() {
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
         for size in SIZES {
-            for (ticks, told) in [(2, "500 ms"), (5, "1.25 s")] {
+            for (ticks, wait) in [(2, "500 ms"), (5, "1.25 s")] {
                 let mut model = hanging(ticks);
                 let screen = shown(&mut model, theme, size);
                 let plan = layout::plan(Rect::new(0, 0, size.0, size.1), Subject::Load, None);
                 let top = &screen[usize::from(plan.latency.y + 1)];
                 let above = theme.glyphs().above;
-                let places = [format!("{above}{told}"), format!("{told}{above}")];
+                let places = [format!("{above}{wait}"), format!("{wait}{above}")];
                 assert!(places.iter().any(|place| top.contains(place)), "{size:?}: {screen:#?}");
-                assert!(screen.iter().any(|line| line.contains(&format!(">{told}"))), "{screen:#?}");
+                assert!(screen.iter().any(|line| line.contains(&format!(">{wait}"))), "{screen:#?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The Curve screen: what was turned, an experiment that runs, and nothing yet.
+//! The Curve screen: after changes of a knob, while an experiment runs, and empty.
 
 use super::*;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     session::Event,
 };
 
-/// A session that obeys orders and takes so many ticks for each of these knobs.
+/// A session that carries out orders and runs this many ticks for each of these knobs.
 fn turned(knobs: impl IntoIterator<Item = Knobs>) -> Model {
     let (mut made, records) = MadeUp::new(Knobs::default());
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -28,7 +28,7 @@ fn clients() -> Model {
     turned([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(on))
 }
 
-/// A session whose knobs were turned by what was typed, for so many ticks.
+/// A session whose knobs were changed by typing, for this many ticks each.
 fn conducted(typed: &str, ticks: usize) -> Model {
     let (mut made, records) = MadeUp::new(on(50));
     let mut model = Model::new(on(50), TimelineOptions::default());
@@ -99,13 +99,13 @@ fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
     let open = |rate| Knobs { rate: Some(rate), ..on(50) };
     let mut model = turned([10_000, 20_000, 40_000, 80_000].map(open));
     assert_eq!(model.screen, Screen::Curve);
-    assert!(!text(&model, 120, 36).contains("holds up to"));
+    assert!(!text(&model, 120, 36).contains("kept up to"));
     let (knob, limit) = ("rate".to_owned(), "p99<5ms".to_owned());
     let found = Found { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
     deliver(&mut model, vec![Record::Event(Event::new(12.0, EventKind::Found { found }))]);
     let shown = text(&model, 120, 36);
-    assert!(shown.contains("p99<5ms holds up to 40 k/s, not for 80 k/s"), "{shown}");
-    assert!(shown.contains("★ of what holds p99<5ms at rate "), "{shown}");
+    assert!(shown.contains("p99<5ms kept up to 40 k/s, not at 80 k/s"), "{shown}");
+    assert!(shown.contains("★ the most within p99<5ms at rate "), "{shown}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! A frozen view: what each moment shows, what the cursor says of it, and that it stands still.
+//! A frozen view: the moments it shows, the text of its cursor, and that it does not change.
 
 use super::{super::plan, *};
 
-/// Moments of the recording that a person looks for, and what the cursor calls each.
+/// Interesting moments of the recording, and the cursor's text at each.
 const FINDS: [(&str, f64, &[&str]); 7] = [
     ("stall", 23.07, &["stall: a request took 1.0", "← DEBUG sleep 1.00 s from 127.0.0.1"]),
     ("slow", 63.01, &["slowlog: 38.1 ms EVAL", "← EVAL 38.1 ms from 127.0.0.1"]),
@@ -13,14 +13,14 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
     ("mark", 36.01, &["mark: noisy neighbour"]),
 ];
 
-/// The recorded server had none.
+/// The recorded server had no evictions.
 fn with_outage() -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, fixture::outage());
     model
 }
 
-/// The model of that find on a screen of this size, with the cursor on its column.
+/// The model at that moment on a screen of this size, with the cursor on its column.
 fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
     let mut model = if find == "outage" { with_outage() } else { model() };
     let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -36,7 +36,7 @@ fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
 fn the_overview_looks_as_it_did_at_each_find() {
     for (find, t_s, _) in FINDS {
         let (name, model) = (format!("overview_{find}"), frozen_at(find, t_s, 120, 36));
-        // Once is enough to see what the cursor wears.
+        // One look at the cursor's colours is enough.
         if find == "stall" {
             snapshot_of_looks(&name, &model);
             snapshot(&name, &frozen_at(find, t_s, 80, 24), (80, 24));
@@ -54,12 +54,12 @@ fn the_cursor_names_what_stands_on_it() {
             let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
             let rows = lines(&drawn(&model, theme, width, height));
             let foot = rows[rows.len() - 3..].join("\n");
-            let is_told =
+            let is_shown =
                 |word: &&&str| foot.contains(&word.chars().take(usize::from(width) / 3).collect::<String>());
-            let told = words.iter().filter(is_told).count();
-            // One of two, where only one fits.
+            let count = words.iter().filter(is_shown).count();
+            // At least one of two, if only one fits.
             let least = if width >= 120 { words.len() } else { 1 };
-            assert!(told >= least, "{find} at {width}x{height}:\n{foot}");
+            assert!(count >= least, "{find} at {width}x{height}:\n{foot}");
         }
     }
 }
@@ -74,7 +74,7 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
     press(&mut model, KeyCode::Char(' '));
     press(&mut model, KeyCode::Home);
     (0..5).for_each(|_| press(&mut model, KeyCode::Right));
-    // The entry was not there yet, the load not on, and a past moment is not to be turned.
+    // The entry was not there yet, the load was off, and a past moment cannot be changed.
     let past = text(&model);
     assert!(!past.contains("EVAL") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
 }
@@ -94,7 +94,7 @@ fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
         let plot = |line: String| {
             line.chars().skip(columns.gutter.into()).take(columns.plot.into()).collect::<String>()
         };
-        // Between the two lines on top and the row of the last event.
+        // Only the two lines on top and the row of the last event may change.
         lines(&drawn(model, theme, 120, 36)).into_iter().skip(2).take(30).map(plot).collect()
     };
     let frozen = charts(&model);

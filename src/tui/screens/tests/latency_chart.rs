@@ -8,7 +8,7 @@ use crate::{
     tui::theme::{Ink, colours::Ground},
 };
 
-/// 25 000 requests around `median_us`, of which some take up to eight times as long, and so many a second.
+/// 25 000 requests around `median_us`, some of which take up to eight times as long, and this many a second.
 fn latency(median_us: u64, of_a_second: u64) -> Latency {
     let mut recorder = Recorder::new();
     for (tenths, n) in [(7, 6_000), (10, 12_500), (12, 4_000), (15, 2_000), (30, 450), (80, 50)] {
@@ -18,8 +18,8 @@ fn latency(median_us: u64, of_a_second: u64) -> Latency {
     recorder.latency()
 }
 
-/// Twelve seconds each with 50 clients, 100 and 200, and the medians that a real server had with them; with a stall of a
-/// second in the fifth second if there is one; the response time is three times as long where `rate` is asked for.
+/// Twelve seconds each with 50, 100 and 200 clients, and the medians of a real server with them; if requested, with a stall
+/// of a second in the fifth second; with a `rate`, the response time is three times the service time.
 fn session(stalls: bool, rate: Option<u32>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     for (n, (clients, median_us)) in (0_u32..).zip([(50, 292), (100, 583), (200, 1100)]) {
@@ -45,14 +45,14 @@ fn session(stalls: bool, rate: Option<u32>) -> Model {
     model
 }
 
-/// The model as it is drawn on a screen of this size.
+/// The model, drawn on a screen of this size.
 fn on(mut model: Model, width: u16, height: u16) -> Model {
     let columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     model
 }
 
-/// How high the lowest dot of p50, the lowest of all lines, stands in the right half of each column, where no value joins
+/// The height of the lowest dot of p50, the lowest line, in the right half of each column, where no value is joined to
 /// another.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
@@ -126,7 +126,7 @@ fn one_request_alone_in_its_place_has_a_ground_of_its_own() {
     for palette in [Colours::Ansi256, Colours::Neutral, Colours::Dark, Colours::Light] {
         let theme = Theme::new(palette, GlyphSet::Unicode);
         let mut model = session(false, None);
-        // Far longer than all others of the first segment, and no longer than the longest of the last.
+        // Far longer than all others of the first segment, and not longer than the longest of the last.
         let alone =
             Interval { t_s: 5.0, segment: 1, service: latency_of([6_000_000]), ..Interval::default() };
         deliver(&mut model, vec![Record::Interval(Box::new(alone))]);
@@ -154,12 +154,12 @@ fn an_open_loop_shows_its_response_time_and_on_a_key_its_service_time() {
     assert!(text(&model).contains("service time; v: response time") && row(&model).contains("1.10 ms"));
     press(&mut model, KeyCode::Char('v'));
     assert!(row(&model).contains("3.30 ms"));
-    // In closed loop there is nothing to choose.
+    // In closed loop there is only one time.
     assert!(!text(&on(session(false, None), 120, 36)).contains("response"));
 }
 
 #[test]
-fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_tell() {
+fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_distinguish_them() {
     let model = on(session(false, None), 120, 36);
     for (name, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);

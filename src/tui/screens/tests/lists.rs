@@ -9,7 +9,7 @@ use crate::{
     tui::fixture::slow_command,
 };
 
-/// `latency`, each of it so many times as long.
+/// `latency`, with each time multiplied by this factor.
 fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells().iter().step_by(every) {
@@ -18,7 +18,7 @@ fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     recorder.latency()
 }
 
-/// An interval as the load makes it: by command, and in an open loop with its response time.
+/// An interval as the load reports it: by command, and in an open loop with its response time.
 fn whole(interval: &Interval, is_open: bool) -> Interval {
     let part = |service: Latency| OperationInterval {
         ops: service.count(),
@@ -158,7 +158,7 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
 #[test]
 fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
     let mut model = with_baseline(of_all());
-    // The rows of the curve: its rule, and all up to the details.
+    // The rows of the curve: from its rule to the details.
     let curve = |model: &Model, rule: &str| {
         let screen = lines(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Ascii), 120, 36)).join("\n");
         let rows: Vec<_> = screen.lines().map(str::to_owned).collect();
@@ -167,7 +167,7 @@ fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
         let details = rows.iter().rposition(|line| line.starts_with("- segment ")).unwrap();
         rows[at..details].to_vec()
     };
-    // No number of a segment is a result, so the throughput stands there.
+    // The segment's number is no result, so the curve shows the throughput.
     let throughput = curve(&model, "ops/s over clients");
     assert!(throughput.iter().any(|line| line.contains(" k+")), "{throughput:?}");
     let sort_by = |model: &mut Model, heading: &str| {
@@ -178,7 +178,7 @@ fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
     sort_by(&mut model, "p99");
     let p99 = curve(&model, "p99 over clients");
     assert!(p99.iter().any(|line| line.contains(" ms+")) && p99.len() >= 8, "{p99:?}");
-    // The pointer stands at the selected segment, which moves with the selection.
+    // The selected segment's point has the pointer, and follows the selection.
     let column = |model: &Model| curve(model, "p99 over clients").iter().find_map(|line| line.find('>'));
     press(&mut model, KeyCode::Home);
     let first = column(&model);

@@ -1,4 +1,4 @@
-//! The Overview without load: it is the server's.
+//! The Overview without load, which shows the server.
 
 use super::*;
 use crate::app::Screen;
@@ -33,7 +33,7 @@ fn hardly_a_row_is_empty_and_no_chart_says_that_there_is_no_load() {
         let model = monitor(width, height);
         let buffer = drawn(&model, theme, width, height);
         let plan = super::super::plan(buffer.area, &model);
-        // The line of an axis fills no row, nor does that of an event.
+        // The line of an axis does not fill a row, nor does that of an event.
         let lines = [theme.glyphs().vertical, theme.glyphs().tick, theme.glyphs().event_line, ' '];
         let is_blank = |x: u16, y: u16| {
             let cell = &buffer[(x, y)];

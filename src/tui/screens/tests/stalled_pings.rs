@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Ten seconds without load, in which pings were answered.
+/// Ten seconds without load, with answered pings.
 fn idle() -> (MadeUp, Model) {
     let knobs = Knobs { load: false, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -42,7 +42,7 @@ fn stall(model: &mut Model, made: &mut MadeUp) {
     }
 }
 
-/// The answers of a second at once, of which ten could be told apart, and those were quick.
+/// All answers of a second at once. Only ten could be divided into parts, and those were quick.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {

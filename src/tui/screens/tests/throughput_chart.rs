@@ -3,31 +3,31 @@
 use super::*;
 use crate::{session::Segment, tui::theme::Ink};
 
-/// A segment from `began_s` on that asks for `rate`.
+/// A segment with this `rate`, which begins at `began_s`.
 fn begin(model: &mut Model, began_s: f64, segment: u32, rate: Option<u32>) {
     let knobs = Knobs { load: true, rate, ..Knobs::default() };
     let segment = Segment::new(began_s, segment, knobs);
     deliver(model, vec![Record::Segment(segment)]);
 }
 
-/// Ticks of `segment` from `began_s` on, with so many replies a second each.
+/// Ticks of `segment` from `began_s` on, with these replies a second.
 fn go_on(model: &mut Model, began_s: f64, segment: u32, rates: impl IntoIterator<Item = u64>) {
     for (tick, rate) in (1..).zip(rates) {
         let t_s = began_s + f64::from(tick) * 0.25;
         let ops = rate / 4;
         let interval = Interval { t_s, length_s: 0.25, segment, ops, ..Interval::default() };
         deliver(model, vec![Record::Interval(Box::new(interval))]);
-        // As on a screen that is drawn at each tick.
+        // As on a screen that draws each tick.
         update(model, Msg::Columns(model.columns));
     }
 }
 
-/// Around `mean`, two in a hundred up and down.
+/// Values around `mean`, within two percent.
 fn around(mean: u64, ticks: u64) -> impl Iterator<Item = u64> {
     (0..ticks).map(move |n| mean * (98 + n % 5) / 100)
 }
 
-/// Twelve seconds of 160 k/s, then twelve that are a tenth faster, in one segment.
+/// Twelve seconds of 160 k/s, then twelve seconds a tenth faster, in one segment.
 fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     model.columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -43,7 +43,7 @@ fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     model
 }
 
-/// How high the line of the mean stands in the half-second before `t_s`, in dots.
+/// The height of the mean's line in the half-second before `t_s`, in dots.
 fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -> u16 {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
@@ -132,7 +132,7 @@ fn the_rate_that_is_due_is_a_line_with_its_name_and_above_the_axis_a_mark() {
 }
 
 #[test]
-fn a_stall_of_a_tick_is_seen_below_the_mean_and_told_apart_from_it() {
+fn a_stall_of_a_tick_is_seen_below_the_mean_and_distinct_from_it() {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     begin(&mut model, 0.0, 1, None);
     go_on(&mut model, 0.0, 1, (0..400).map(|n| if n == 200 { 0 } else { 160_000 + n % 7 * 1000 }));
