@@ -237,17 +237,17 @@ fn what_is_refused_is_a_line_and_exit_code_2() {
         (&["-n", "0"], "error: requests must be greater than zero.\n"),
         (
             &["--cluster-mode"],
-            "error: --cluster-mode is not there in redyno memtier: redyno has no cluster routing yet.\n",
+            "error: --cluster-mode is not supported by redyno memtier: redyno has no cluster routing yet.\n",
         ),
         (
             &["-P", "memcache_binary"],
-            "error: memcache_binary is not there in redyno memtier: -P memcache_text is memcached's text.\n",
+            "error: memcache_binary is not supported by redyno memtier: give -P memcache_text, memcached's text protocol.\n",
         ),
     ] {
         let outcome = run(&[&["memtier"], words].concat()).expect_code(2);
         assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", expected));
     }
-    assert!(run(&["memtier", "--help"]).expect_code(0).out.contains("What is different on purpose:"));
+    assert!(run(&["memtier", "--help"]).expect_code(0).out.contains("Deliberate differences:"));
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn a_server_that_says_nothing_is_diagnosed() {
     let silent = target(listener.local_addr().unwrap());
     let plan = Plan { interval: Some(Duration::from_millis(50)), ..Plan::new(silent, Mode::Latency) };
     let diagnosis = run_to_its_end(&plan).result.unwrap_err().to_string();
-    assert!(diagnosis.contains("takes the connection and says nothing"), "{diagnosis}");
+    assert!(diagnosis.contains("accepts connections but does not reply"), "{diagnosis}");
 }
 
 #[test]
@@ -318,6 +318,6 @@ fn intrinsic_latency_needs_no_server_and_can_be_stopped() {
 fn a_plan_that_makes_no_sense_does_nothing() {
     let plan = Plan { format: Format::Csv, ..Plan::new(Target::default(), Mode::LatencyDist) };
     let outcome = run_to_its_end(&plan);
-    assert!(outcome.result.unwrap_err().to_string().starts_with("--csv has no meaning"));
+    assert!(outcome.result.unwrap_err().to_string().starts_with("--csv has no effect"));
     assert_eq!(outcome.out + &outcome.err, "");
 }

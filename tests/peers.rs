@@ -263,7 +263,7 @@ fn what_is_not_there_is_refused_and_said_so() {
         // A value of an option of memtier's that has others.
         let given = if option == "memcache_binary" { "-P memcache_binary" } else { option };
         let outcome = with_option("memtier", given).expect_code(2);
-        assert!(outcome.err.contains(&format!("{option} is not there in redyno memtier")), "{outcome:?}");
+        assert!(outcome.err.contains(&format!("{option} is not supported by redyno memtier")), "{outcome:?}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! How stand-ins are called: as a command of redyno, whose words are taken as they are since its options are not ours, or
-//! through a link that has the tool's name.
+//! How the imitated tools are started: as a command of redyno, whose arguments are not redyno's own options, or through a link
+//! with the tool's name.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -10,23 +10,23 @@ use super::{
     redis_benchmark::{self, Flavour},
 };
 
-/// The words behind `bench`.
+/// The arguments after `bench`.
 #[derive(Args, Debug, Clone)]
 pub struct BenchArgs {
-    /// Options, then a command of your own, or none: redyno bench --help
+    /// Options, then a command of your own, if any; see redyno bench --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS] [COMMAND ARGS")]
     pub words: Vec<OsString>,
 }
 
-/// The words behind `memtier`.
+/// The arguments after `memtier`.
 #[derive(Args, Debug, Clone)]
 pub struct MemtierArgs {
-    /// memtier_benchmark's options: redyno memtier --help
+    /// memtier_benchmark's options; see redyno memtier --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     pub words: Vec<OsString>,
 }
 
-/// Runs the stand-in that a command line calls, if it calls one, and says so itself if that fails.
+/// Runs the imitated tool that a command line names, if it names one; it prints its own errors.
 pub fn stand_in(args: &[OsString]) -> Option<ExitCode> {
     let (program, words) = args.split_first()?;
     let link = Path::new(program).file_name().and_then(|name| name.to_str());

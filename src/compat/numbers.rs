@@ -1,8 +1,8 @@
-//! Numbers as other tools read them: C's, of which what a text begins with counts, and memtier_benchmark's, which are read whole.
+//! Numbers as other tools read them: like C, which uses the beginning of a text; and like memtier_benchmark, which reads all of it.
 
 use std::{str::FromStr, time::Duration};
 
-/// C's atoi: the whole number that a text begins with, else 0. Beyond 64 bits it is the last that there is.
+/// C's atoi: the whole number at the beginning of a text, else 0; the nearest possible number beyond 64 bits.
 pub fn atoi(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -14,7 +14,7 @@ pub fn atoi(text: &str) -> i64 {
     sign * number
 }
 
-/// The seconds that a text begins with, with their fraction; none is no time at all.
+/// The seconds at the beginning of a text, with a fraction; 0 if there are none.
 pub fn seconds(text: &str) -> Option<Duration> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -27,7 +27,7 @@ pub fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok().filter(|length| !length.is_zero())
 }
 
-/// `a:b`, so many of one and then so many of the other.
+/// `a:b`: this many of one, then this many of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     pub a: u32,
@@ -35,14 +35,14 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Reads `1:10`; 0:0 is none.
+    /// Reads `1:10`; 0:0 is refused.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, ':')?;
         (a.max(b) > 0).then_some(Self { a, b })
     }
 }
 
-/// From the lower to the higher, in whichever order they are written.
+/// A range from the lower to the higher number, in whichever order they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub min: u32,
@@ -50,7 +50,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Reads `1-10`; 0-0 is none.
+    /// Reads `1-10`; 0-0 is refused.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, '-')?;
         (a.max(b) > 0).then_some(Self { min: a.min(b), max: a.max(b) })
@@ -73,7 +73,7 @@ pub fn percentiles(text: &str) -> Option<Vec<f64>> {
     text.split(',').map(percentile).collect()
 }
 
-/// A whole number and nothing else.
+/// A whole number without anything else.
 pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }

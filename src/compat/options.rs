@@ -1,27 +1,27 @@
-//! The options of other tools: a table of them, and the one reader of command lines by such a table. What an option sets is
-//! said by the tool that has it, in the order in which the options stand.
+//! The options of other tools: tables of them, and one parser of command lines by such a table. Each tool handles its options
+//! itself, in the order of the command line.
 //!
 //! ```text
-//! words ─► Reader (table, habit) ─► Given: which option, under which name, with which value ─► take ─► what is asked for
-//!             └► Refusal: what is wrong, or an answer in place of a run ◄─────────────────────────┘
+//! words ─► Reader (table, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
+//!             └► Refusal: an error, or a text in place of a run ◄────────┘
 //! ```
 //!
-//! The help of a stand-in, made of its table of options.
+//! The help of an imitated tool, generated from its table of options.
 
 use std::ffi::OsString;
 
-/// An option, as its tool's help has it.
+/// An option, as in its tool's help.
 #[derive(Debug)]
 pub struct Choice {
-    /// Its names, and what its value is called if it takes one: `-n, --requests NUMBER`.
+    /// Its names, and the name of its value if it takes one: `-n, --requests NUMBER`.
     pub written: &'static str,
-    /// What it is for; of one that is not there, what there is in its stead.
+    /// Its description; for an unsupported option, the alternative.
     pub help: &'static str,
-    /// Who has it.
+    /// The tools that have it.
     pub of: Who,
 }
 
-/// Who has an option, or a test.
+/// The tools that have an option or a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// All flavours of the tool.
@@ -30,7 +30,7 @@ pub enum Who {
     Valkey,
     /// redyno alone.
     Ours,
-    /// The tool, and not its stand-in.
+    /// Only the original tool.
     Theirs,
 }
 
@@ -39,17 +39,17 @@ pub const fn all(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::All }
 }
 
-/// One of Valkey's.
+/// An option of Valkey's.
 pub const fn valkey(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::Valkey }
 }
 
-/// One of ours.
+/// An option of redyno's own.
 pub const fn ours(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::Ours }
 }
 
-/// One that is not there, and what there is in its stead.
+/// An unsupported option, with the alternative.
 pub const fn absent(written: &'static str, instead: &'static str) -> Choice {
     Choice { written, help: instead, of: Who::Theirs }
 }
@@ -60,7 +60,7 @@ impl Choice {
         self.written.split(", ").map(|part| part.split(' ').next().unwrap_or(part))
     }
 
-    /// The first of them, by which its tool knows it.
+    /// The first name, which is the tool's own.
     pub fn name(&self) -> &'static str {
         self.names().next().unwrap_or(self.written)
     }
@@ -70,57 +70,57 @@ impl Choice {
     }
 }
 
-/// Why words are not taken, or not carried out.
+/// Why a command line is refused, or not run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This option is none, or not with what stands there; why, in the words of getopt.
+    /// This option or its value is invalid; the reason in getopt's format.
     Wrong(String, String),
-    /// This is printed on standard error.
-    Told(String),
-    /// The help is asked for.
+    /// This message is printed on standard error.
+    Message(String),
+    /// The help was requested.
     Help,
-    /// The version is.
+    /// The version was requested.
     Version,
 }
 
-/// The refusal of this option as one that takes no such value.
+/// The refusal of an option's value.
 pub fn invalid(option: &str) -> Refusal {
     Refusal::Wrong(option.to_owned(), String::new())
 }
 
-/// How a tool reads its words.
+/// How a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
-    /// Whole words up to the first that is no option, where a command begins, or behind `--` where that is known.
+    /// Whole words up to the first one that is no option, where a command begins, or after `--` if the tool supports that.
     Command {
-        /// Whether it is.
+        /// Whether it supports `--`.
         ends_with_dashes: bool,
     },
-    /// As getopt_long: long names by any beginning that no other has, values behind `=`, a space or a letter, letters together.
+    /// As getopt_long: unambiguous beginnings of long names, values after `=`, a space or a letter, and combined letters.
     Getopt,
 }
 
 /// An option that was given.
 pub struct Given {
-    /// Which.
+    /// The option.
     pub choice: &'static Choice,
-    /// By which of its names.
+    /// The name that was used.
     pub name: String,
-    /// Its value; nothing where it takes none.
+    /// Its value; empty if it takes none.
     pub value: String,
 }
 
-/// Reads the words of a command line.
+/// Parses the arguments of a command line.
 pub struct Reader<'a> {
     habit: Habit,
     options: Vec<&'static Choice>,
     rest: &'a [OsString],
-    /// Letters behind one dash that are still to be taken.
+    /// Letters after a dash that are still to be handled.
     letters: String,
 }
 
 impl<'a> Reader<'a> {
-    /// Of these words, in which these options may stand.
+    /// A reader of these arguments, for these options.
     pub fn new(
         habit: Habit,
         options: impl IntoIterator<Item = &'static Choice>,
@@ -129,10 +129,10 @@ impl<'a> Reader<'a> {
         Self { habit, options: options.into_iter().collect(), rest: words, letters: String::new() }
     }
 
-    /// Hands each option to `take`; the words behind them.
+    /// Passes each option to `take`; returns the remaining words.
     ///
     /// # Errors
-    /// At the first word that is no option, and as `take`.
+    /// At the first invalid word, and as `take`.
     pub fn read(
         mut self,
         mut take: impl FnMut(&Given) -> Result<(), Refusal>,
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     fn find(&self, name: &str) -> Option<&'static Choice> {
-        // Both flavours of the benchmark know this one, and neither has it in its help.
+        // Both flavours of the benchmark accept this one without listing it in their help.
         let name = if name == "-v" { "--version" } else { name };
         self.options.iter().find(|option| option.names().any(|known| known == name)).copied()
     }
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
         self.given(choice, name, value)
     }
 
-    /// The option whose long name this is, or else begins with it.
+    /// The option with this long name, or else the only one that begins with it.
     fn long(&mut self, word: &str) -> Result<Given, Refusal> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -235,10 +235,10 @@ fn wrong(option: &str, why: String) -> Refusal {
     Refusal::Wrong(option.to_owned(), why)
 }
 
-/// Where lines end.
+/// The width of lines.
 const WIDTH: usize = 80;
 
-/// Options with what they are for, in two columns; `nothing` is what stands in the second where there is nothing.
+/// Options with their descriptions, in two columns; `nothing` is shown in place of an empty description.
 pub fn listed<'a>(options: impl IntoIterator<Item = &'a Choice>, column: usize, nothing: &str) -> String {
     let line = |option: &Choice| {
         let head = format!(" {}", wrapped(option.written, 1));
@@ -249,13 +249,13 @@ pub fn listed<'a>(options: impl IntoIterator<Item = &'a Choice>, column: usize, 
     options.into_iter().map(line).collect()
 }
 
-/// What is different on purpose, below its heading.
+/// The deliberate differences, below their heading.
 pub fn deviations(texts: &[&str]) -> String {
     let lines: String = texts.iter().map(|text| format!(" - {}\n", wrapped(text, 3))).collect();
-    format!("\nWhat is different on purpose:\n{lines}")
+    format!("\nDeliberate differences:\n{lines}")
 }
 
-/// Broken into lines that begin at this column, the first of them being there already.
+/// A text broken into lines that begin at this column, the first line being indented already.
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, mut column) = (String::new(), indent);
     for word in text.split(' ') {
@@ -276,7 +276,7 @@ fn wrapped(text: &str, indent: usize) -> String {
 pub mod tests {
     use super::*;
 
-    /// Fails where a name stands twice.
+    /// Fails if a name occurs twice.
     pub fn assert_no_name_stands_twice<'a>(table: impl Iterator<Item = &'a Choice>) {
         let names: Vec<_> = table.flat_map(Choice::names).collect();
         for (n, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How the stand-ins for benchmarks run: what is said in place of a run, a load to its end, and why it may end before.
+//! How the imitated benchmarks run: a text in place of a run, a load to its end, and the reasons for an early end.
 
 use std::{
     io::{self, Write as _},
@@ -14,10 +14,10 @@ use crate::{
     session::{Alone, End, Event, Interval, Record, Summary},
 };
 
-/// How often a load is looked at.
+/// How often a running load is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What is said in place of a run.
+/// A text that is printed in place of a run.
 #[derive(Debug)]
 pub struct Answer {
     /// On standard output.
@@ -29,37 +29,37 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What was asked for.
+    /// A text that was requested.
     pub fn of(out: String) -> Self {
         Self { out, err: String::new(), code: 0 }
     }
 
-    /// Why there is no run.
+    /// The reason for a refusal.
     pub fn refusal(line: &str, code: u8) -> Self {
         Self { out: String::new(), err: format!("{line}\n"), code }
     }
 
-    /// Says it.
+    /// Prints it.
     pub fn give(&self) -> ExitCode {
         complain(&self.err);
-        // A help that cannot be written has no other place to go.
+        // If the help cannot be written, there is no other place for it.
         let _ = StreamText::stdout().write_all(self.out.as_bytes());
         ExitCode::from(self.code)
     }
 }
 
-/// Says something on standard error. If that is gone, there is nothing to say it on.
+/// Prints a message on standard error, unless that is gone.
 pub fn complain(text: &str) {
     let mut err = StreamText::stderr();
     drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
 }
 
-/// Why a run ends before its end.
+/// Why a run ends early.
 #[derive(Debug)]
 pub enum Stop {
-    /// This is printed on standard error.
-    Told(String),
-    /// Nobody takes what is written.
+    /// This message is printed on standard error.
+    Message(String),
+    /// The reader of the output is gone.
     Output(io::Error),
 }
 
@@ -70,30 +70,30 @@ impl From<io::Error> for Stop {
 }
 
 impl Stop {
-    /// Says it: of output that nobody takes, that it is `unwritten`. The exit code.
+    /// Prints the reason; if output cannot be written, the message `unwritten`. Returns the exit code.
     pub fn end(self, unwritten: &str) -> ExitCode {
         match self {
-            // Whoever read our lines has had enough, as `head` does.
+            // The reader of our lines has closed the pipe, as `head` does.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Self::Output(error) => complain(&format!("{unwritten}: {error}\n")),
-            Self::Told(line) => complain(&format!("{line}\n")),
+            Self::Message(line) => complain(&format!("{line}\n")),
         }
         ExitCode::FAILURE
     }
 }
 
-/// What a load says while it runs.
+/// A report of a running load.
 pub enum LoadReport<'a> {
-    /// What was measured in a stretch; and the sum so far, while it is not over.
+    /// The measurements of a stretch; and the sum so far, until the load is over.
     Interval(&'a Interval, Option<&'a Summary>),
-    /// The first error of a kind, and its message.
+    /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until it is over, or `heed` breaks it off; the sum of all. Lines of errors begin with `error`, as the tool has it.
+/// Runs a load until it is over, or `heed` stops it; returns the sum. Lines about errors begin with `error`, as the tool's do.
 ///
 /// # Errors
-/// As `heed`, or when a worker dies; the load is ended then.
+/// As `heed`, or when a worker dies; the load is ended in both cases.
 pub fn to_its_end(
     mut alone: Alone,
     error: &str,
@@ -105,7 +105,7 @@ pub fn to_its_end(
             heed(LoadReport::Error(error, message))
         }
         Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
-            Err(Stop::Told(format!("{error}: {}", without_number(cause))))
+            Err(Stop::Message(format!("{error}: {}", without_number(cause))))
         }
         _ => Ok(ControlFlow::Continue(())),
     };
@@ -118,7 +118,7 @@ pub fn to_its_end(
     }
     let mut end = None;
     for record in alone.finish() {
-        // It is over, whatever this says.
+        // The load is over, whatever this reports.
         let _ = look(&record, None)?;
         if let Record::End(record) = record {
             end = Some(*record);

@@ -1,4 +1,4 @@
-//! From the options of another tool to the server that they mean, and how it is told.
+//! Translates another tool's options into the server to connect to, and formats its address and errors.
 
 use std::{io, path::PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     untrusted,
 };
 
-/// What options say of the server.
+/// The options about the server.
 #[derive(Debug, Clone, Default)]
 pub struct Server {
     pub host: Option<String>,
@@ -22,16 +22,16 @@ pub struct Server {
     pub db: i64,
     pub is_tls: bool,
     pub tls: TlsSettings,
-    /// The client certificate and its key, which stand in two options.
+    /// The client certificate and its key, which are two options.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
 }
 
 impl Server {
-    /// Takes over what a URI says; its dialect.
+    /// Takes over a URI; returns its dialect.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is invalid.
     pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
         let parsed = parse_uri(text)?;
         match parsed.target.address {
@@ -46,7 +46,7 @@ impl Server {
         Ok(parsed.target.dialect)
     }
 
-    /// Takes an option that says the same to all tools that have it. Whether it is one.
+    /// Handles an option that all tools have in common. Returns whether it is one.
     pub fn take(&mut self, option: &str, text: &str) -> bool {
         match option {
             "-h" => self.host = Some(text.to_owned()),
@@ -75,7 +75,7 @@ impl Server {
     /// The server, in this dialect.
     ///
     /// # Errors
-    /// When a file of TLS is not what it should be.
+    /// When a file for TLS is invalid.
     pub fn target(&self, dialect: Dialect) -> Result<Target, TlsError> {
         let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         let tcp = Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) };
@@ -86,13 +86,13 @@ impl Server {
         let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
         let password = self.password.clone().map(Password::new);
         let credentials = password.map(|password| Credentials { user: self.user.clone(), password });
-        // A number that no server has is refused by the server.
+        // An impossible database number is left to the server to refuse.
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
         Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
     }
 }
 
-/// Where it is, as the benchmarks write it.
+/// The address, in the benchmarks' format.
 pub fn place(target: &Target) -> String {
     match &target.address {
         Address::Tcp { host, port } => format!("{}:{port}", untrusted::text(host)),
@@ -100,20 +100,20 @@ pub fn place(target: &Target) -> String {
     }
 }
 
-/// An error of the system in its own words, without its number.
+/// An error of the system without its number.
 pub fn plain(error: &io::Error) -> String {
     without_number(&error.to_string())
 }
 
-/// The same where it is a text already.
+/// The same for a text.
 pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// A server's error in a dialect without what we say of the step that it refuses; the step, where it is one.
+/// A server's error without our own text about the refused step; and the step, if there is one.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<Step>, &str) {
     let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
-    let told =
+    let split =
         |step: Step| Some((step, message.strip_prefix(&format!("{} was refused: ", dialect.named(step)))?));
-    steps.into_iter().find_map(told).map_or((None, message), |(step, error)| (Some(step), error))
+    steps.into_iter().find_map(split).map_or((None, message), |(step, error)| (Some(step), error))
 }

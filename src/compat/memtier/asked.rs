@@ -1,4 +1,4 @@
-//! What is asked for by the options, with memtier_benchmark's defaults.
+//! The values of the options, with memtier_benchmark's defaults.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::{
     protocol::Dialect,
 };
 
-/// What is spoken, as `-P` names it.
+/// The protocol, as `-P` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Protocol {
     #[default]
@@ -72,7 +72,7 @@ impl Pattern {
     }
 }
 
-/// A command of one's own.
+/// A command of the user.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
     pub(super) words: Vec<Vec<u8>>,
@@ -87,17 +87,17 @@ pub(super) enum Requests {
     AllKeys,
 }
 
-/// The rows of the table where there are commands of one's own.
+/// The rows of the table for commands of the user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Breakdown {
-    /// One for all that begin with the same word.
+    /// A row for all that begin with the same word.
     #[default]
     Command,
-    /// One for each.
+    /// A row for each command.
     Line,
 }
 
-/// What the options say.
+/// The values of the options.
 #[derive(Clone, Default)]
 pub(super) struct MemtierOptions {
     pub(super) server: Server,
@@ -112,9 +112,9 @@ pub(super) struct MemtierOptions {
     pub(super) prints_all_runs: bool,
     pub(super) breakdown: Breakdown,
     pub(super) requests: Option<Requests>,
-    /// Requests a second of one connection.
+    /// The rate of one connection, in requests a second.
     pub(super) rate: Option<u32>,
-    /// Of a thread.
+    /// Clients of a thread.
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
@@ -134,7 +134,7 @@ pub(super) struct MemtierOptions {
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,
-    /// Of what is set, and of what is got.
+    /// The patterns of SET and of GET.
     pub(super) key_pattern: Option<[Pattern; 2]>,
     pub(super) key_stddev: Option<f64>,
     pub(super) key_median: Option<f64>,
@@ -167,7 +167,7 @@ impl MemtierOptions {
         self.key_pattern.unwrap_or_default()
     }
 
-    /// Those of SET and GET, and of commands of one's own.
+    /// The patterns of SET and GET, and of commands of the user.
     pub(super) fn all_patterns(&self) -> impl Iterator<Item = Pattern> {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
@@ -177,7 +177,7 @@ impl MemtierOptions {
         u64::from(self.clients) * u64::from(self.threads)
     }
 
-    /// How many keys there are; the lowest is not above the highest.
+    /// The number of keys; the lowest is not above the highest.
     pub(super) fn keys(&self) -> u64 {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }
@@ -190,7 +190,7 @@ impl MemtierOptions {
         }
     }
 
-    /// Requests in all; `None` is as many as there is time for.
+    /// Requests in all; `None`: as many as fit into the time.
     pub(super) fn requests_in_all(&self) -> Option<u64> {
         let each = match self.requests {
             Some(Requests::AllKeys) if self.is_parallel() => return Some(self.keys()),
@@ -202,7 +202,7 @@ impl MemtierOptions {
         Some(each.saturating_mul(self.connections()))
     }
 
-    /// Requests of a client, the most that one has.
+    /// The requests of a client, the most that one has.
     pub(super) fn requests_each(&self) -> Option<u64> {
         self.requests_in_all().map(|all| all.div_ceil(self.connections()))
     }

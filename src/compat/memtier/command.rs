@@ -1,17 +1,17 @@
-//! A command of one's own, as its text is read and as it becomes a step.
+//! A command of the user: how its text is parsed, and how it becomes a step.
 
 use super::asked::{Command, Pattern};
 use crate::{compat::words::escaped, untrusted, workload::plain_words};
 
-/// What stands for a key, within a word.
+/// The placeholder for a key, within a word.
 const KEY: &[u8] = b"__key__";
-/// What stands for a value, and is a whole word.
+/// The placeholder for a value, a whole word.
 const DATA: &[u8] = b"__data__";
-/// What stands for itself in a step beside what always does. With underscores there could be placeholders of other tools.
+/// The characters that are literal in a step, in addition to the usual ones. Underscores might belong to other tools' placeholders.
 const PLAIN: &[u8] = b":";
 
 impl Command {
-    /// Reads a command: words with spaces between them, in quotes as redis-cli's.
+    /// Parses a command: words separated by spaces, with quotes as in redis-cli.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = plain_words(text)?;
         (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: Pattern::default() })
@@ -22,8 +22,8 @@ impl Command {
         untrusted::bytes(&self.words[0]).to_ascii_uppercase()
     }
 
-    /// Its words with a key of the set `keys` in place of each `__key__`, and a value `data` in place of `__data__`; `None`
-    /// where that is a part of a word.
+    /// Its words with a key of the set `keys` in place of each `__key__`, and a value `data` in place of `__data__`; `None` if that
+    /// is only a part of a word.
     pub(super) fn step(&self, keys: &str) -> Option<String> {
         let word = |word: &Vec<u8>| match word.as_slice() {
             DATA => Some("\"{data}\"".to_owned()),

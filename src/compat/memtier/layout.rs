@@ -1,5 +1,5 @@
-//! What memtier_benchmark prints, as it prints it: what was asked for (an option that is missing here stands as without it there;
-//! no password, and no URI, which may have one), the line that is drawn again each second, also where nobody looks, the table of a
+//! memtier_benchmark's output: its configuration (an option that redyno lacks is printed with its default; passwords and URIs,
+//! which may contain one, are left out), the progress line, which is redrawn each second also without a terminal, the table of a
 //! run with a row for each command and one for all, and the distribution of latencies by row.
 
 #[cfg(test)]
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Results under their title.
+/// Results with their title.
 pub(super) struct Report<'a> {
     pub(super) title: &'a str,
     pub(super) asked: &'a MemtierOptions,
@@ -45,13 +45,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether the rows are those of commands of one's own.
+    /// Whether the rows are commands of the user.
     fn is_arbitrary(&self) -> bool {
         !self.asked.commands.is_empty()
     }
 }
 
-/// How long a run is, in requests or in seconds.
+/// The length of a run, in requests or in seconds.
 fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     match (asked.requests_each(), asked.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
@@ -80,7 +80,7 @@ pub(super) fn head(asked: &MemtierOptions) -> String {
 
 type Fields = Vec<(&'static str, Json)>;
 
-/// All of it.
+/// The whole distribution.
 pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> Json {
     [connection(asked, target), load(asked), objects(asked), others(asked)].concat().into()
 }
@@ -180,22 +180,22 @@ fn others(asked: &MemtierOptions) -> Fields {
     ]
 }
 
-/// How far a run is.
+/// The progress of a run.
 pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
     asked: &'a MemtierOptions,
     all: Summary,
-    /// Since the last line.
+    /// The sums since the last line.
     last: Summary,
 }
 
 impl<'a> Progress<'a> {
-    /// That of the run with this number, from 1.
+    /// The progress of the run with this number, from 1.
     pub(in crate::compat::memtier) fn new(run: u32, asked: &'a MemtierOptions) -> Self {
         Self { run, asked, all: Summary::default(), last: Summary::default() }
     }
 
-    /// Adds a stretch; the line, when a second has passed since the one before.
+    /// Adds a stretch; returns the line, if a second has passed since the last one.
     pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> Option<String> {
         self.all.add(interval, true);
         self.last.add(interval, true);
@@ -236,12 +236,12 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// So many in the time of a sum, as a rate.
+/// This many in the time of a sum, as a rate.
 fn per_s(sum: &Summary, count: u64) -> f64 {
     if sum.length_s > 0.0 { count as f64 / sum.length_s } else { 0.0 }
 }
 
-/// Bytes as memtier_benchmark writes them.
+/// Bytes, in memtier_benchmark's format.
 fn size(bytes: f64) -> String {
     let units = [("GB", 30), ("MB", 20), ("KB", 10)];
     let (unit, shift) =
@@ -249,7 +249,7 @@ fn size(bytes: f64) -> String {
     format!("{:.2}{unit}", bytes / f64::from(1 << shift))
 }
 
-/// Where there is no figure.
+/// The sign for no figure.
 const NONE: &str = "---";
 /// Width of a column of rates, and of one of latencies.
 const RATE: usize = 12;
@@ -289,13 +289,13 @@ fn table_head(report: &Report) -> Vec<Cell> {
     rates.chain(latencies).chain([("KB/sec".to_owned(), RATE)]).collect()
 }
 
-/// A percentile with as many decimals as it has, three at the most.
+/// A percentile with as many decimals as it has, at most three.
 fn digits(percentile: f64) -> String {
     let text = format!("{percentile:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The figures of the row at a place, or of all.
+/// The figures of a row, or of all rows.
 fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let results = report.results;
     let sums = place.map_or(&results.totals, |place| &results.rows[place]);
@@ -310,7 +310,7 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
             [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
     }
-    // Theirs leaves a row empty that has none, but not where the commands are one's own.
+    // memtier_benchmark leaves a row without requests empty, except for commands of the user.
     let is_empty = part.latency.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
     cells.extend(latencies(&part.latency, &report.asked.percentiles).map(latency));
@@ -329,7 +329,7 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 
-/// The latencies up to which so many percent of a row's requests are, row after row.
+/// The latencies below which given percentages of a row's requests are, row by row.
 pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
     let rule = "-".repeat(72);
     let head = format!(
@@ -341,7 +341,7 @@ pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
         let line = |level: &Level| format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent);
         levels.iter().map(line).collect::<String>()
     });
-    // Theirs has none behind the last of the usual rows.
+    // memtier_benchmark prints no line after the last of the usual rows.
     let between = |(place, text): (usize, String)| {
         let is_last = place + 1 == report.requests.rows.len() && !report.is_arbitrary();
         if is_last { text } else { text + "---\n" }

@@ -1,12 +1,12 @@
-//! `redyno memtier`: a stand-in for memtier_benchmark, also when it is started through a link of that name. It takes its
-//! command line, and writes its table and its JSON, so that scripts and dashboards that read these keep working; the server
-//! is asked for nothing beside the load, and nothing is marked or cleaned up on it.
+//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. It accepts the same command line and
+//! writes the same table and JSON, so that scripts and dashboards which read these keep working. Beside the load, nothing is
+//! sent to the server, and nothing is marked or cleaned up on it.
 //!
 //! ```text
 //! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results
 //!                                                                                 layout: progress, table, JSON ◄─┘
 //! ```
-//! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
+//! The deliberate differences are in [`DEVIATIONS`], which `--help` prints.
 
 mod asked;
 mod command;

@@ -1,6 +1,6 @@
 //! The table of options.
 //!
-//! `--help`, made of the table of options.
+//! `--help`, generated from the table of options.
 
 use crate::compat::options::{Choice, absent, all, deviations, listed};
 
@@ -20,14 +20,14 @@ const CONNECTION: &[Choice] = &[
     all("-S, --unix-socket SOCKET", "UNIX Domain socket name (default: none)"),
     all(
         "-P, --protocol PROTOCOL",
-        "Protocol to use (default: redis): redis, resp2, resp3 or memcache_text. Only resp3 is said to the server, by \
+        "Protocol to use (default: redis): redis, resp2, resp3 or memcache_text. Only for resp3 the server is asked, by \
          HELLO 3.",
     ),
     all("-a, --authenticate CREDENTIALS", "Authenticate by a password, or by USER:PASSWORD"),
     all(
         "-u, --uri URI",
         "Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, valkey:// and memcached:// too. It \
-         precedes the other options",
+         overrides the other options",
     ),
     all("--tls", "Enable TLS transport security"),
     all("--cert FILE", "Use this client certificate for TLS"),
@@ -72,22 +72,19 @@ const TEST: &[Choice] = &[
     all("--reconnect-interval NUM", "Number of requests after which re-connection is performed"),
     all(
         "--reconnect-on-error",
-        "Make connections again that are lost. Without it the first loss ends the run, and what was measured is told",
+        "Reconnect lost connections. Without it the first loss ends the run, and the results so far are printed",
     ),
     all(
         "--connection-timeout SECS",
-        "How long a connection may wait, for being made and for each reply; 0 is for ever (default: 0)",
+        "Timeout for connecting and for each reply; 0 is no timeout (default: 0)",
     ),
     all(
         "--multi-key-get NUM",
         "Enable multi-key get commands, up to NUM keys (default: 0). One is one request",
     ),
     all("--select-db DB", "DB number to select, when testing a redis server"),
-    all(
-        "--distinct-client-seed",
-        "Taken, and without effect: each client always draws from a seed of its own",
-    ),
-    all("--randomize", "Another seed each time (default is a constant one)"),
+    all("--distinct-client-seed", "Accepted without effect: each client always has a seed of its own"),
+    all("--randomize", "Use a random seed (default is a constant one)"),
 ];
 
 const COMMANDS: &[Choice] = &[
@@ -105,13 +102,16 @@ const COMMANDS: &[Choice] = &[
 
 const OBJECTS: &[Choice] = &[
     all("-d, --data-size SIZE", "Object data size in bytes (default: 32)"),
-    all("-R, --random-data", "Bytes by chance, of another place of a pool each time, and not the letter x"),
-    all("--data-size-range RANGE", "Sizes by chance in this range (min-max)"),
+    all("-R, --random-data", "Random bytes, cut from a pool, in place of the letter x"),
+    all("--data-size-range RANGE", "Random sizes in this range (min-max)"),
     all(
         "--data-size-list LIST",
-        "Sizes by their weights (size1:weight1,..sizeN:weightN), by chance and not in turn",
+        "Sizes by their weights (size1:weight1,..sizeN:weightN), at random and not in turn",
     ),
-    all("--data-size-pattern R", "With --data-size-range, by chance (default). S, by the key, is not there"),
+    all(
+        "--data-size-pattern R",
+        "With --data-size-range, at random (default). S, by the key, is not supported",
+    ),
     all(
         "--expiry-range RANGE",
         "Use random expiry values from this range, in seconds, from 1 on; SET becomes SETEX",
@@ -137,12 +137,11 @@ const KEYS: &[Choice] = &[
     all("--num-slaves RANGE", "WAIT for a random number of slaves in this range"),
     all(
         "--wait-timeout RANGE",
-        "WAIT for a random number of milliseconds in this range, each as often as any other",
+        "WAIT for a random number of milliseconds in this range, uniformly distributed",
     ),
 ];
 
-/// Options of memtier_benchmark that are refused, each with redyno's own word for it where there is one, in the order of its
-/// help.
+/// Options of memtier_benchmark that are not supported, each with redyno's alternative if there is one, in the order of its help.
 pub(super) static ABSENT: &[Choice] = &[
     absent("--ipv4, -4, --ipv6, -6", "name an address of that family: -h 127.0.0.1, -h ::1"),
     absent("--debug, -D", ""),
@@ -152,21 +151,21 @@ pub(super) static ABSENT: &[Choice] = &[
     absent("--show-config", "--json-out-file has the configuration"),
     absent(
         "--statsd-host, --statsd-port, --statsd-prefix, --statsd-run-label, --graphite-port",
-        "redyno --headless --json writes every figure as it comes",
+        "redyno --headless --json prints every figure as it is measured",
     ),
     absent(
         "--prometheus-port, --prometheus-run-label, --prometheus-latency-buckets",
         "redyno --metrics ADDRESS serves them to Prometheus",
     ),
     absent("--realtime-latencies", "redyno without --headless shows them on its screen"),
-    absent("--clients-start, --clients-step, --step-duration", "redyno --sweep turns the clients in steps"),
+    absent("--clients-start, --clients-step, --step-duration", "redyno --sweep changes the clients in steps"),
     absent(
         "--max-reconnect-attempts, --reconnect-backoff-factor",
-        "connections that are lost are made again with a back-off of their own, without end",
+        "lost connections are always reconnected, with redyno's own back-off",
     ),
     absent(
         "--thread-conn-start-min-jitter-micros, --thread-conn-start-max-jitter-micros",
-        "at most 128 connections are in the making at a time",
+        "at most 128 connections are opened at a time",
     ),
     absent("--transaction", "redyno --workload FILE has operations between MULTI and EXEC"),
     absent("--read-preference", ""),
@@ -176,45 +175,46 @@ pub(super) static ABSENT: &[Choice] = &[
         "a request is sent once, and its error is counted",
     ),
     absent("--command-miss-tracking, --miss-rate-threshold", "misses are always counted from the replies"),
-    absent("--monitor-input, --monitor-pattern", "redyno --workload FILE has commands of a file"),
+    absent("--monitor-input, --monitor-pattern", "redyno --workload FILE reads commands from a file"),
     absent("--scan-incremental-iteration, --scan-incremental-max-iterations", ""),
-    absent("--data-offset", "--command 'SETRANGE __key__ OFFSET __data__' asks for it"),
+    absent("--data-offset", "use --command 'SETRANGE __key__ OFFSET __data__'"),
     absent("--data-import", "redyno --dataset sends the records of a file"),
     absent("--data-verify, --verify-only", "redyno --dataset FILE --verify reads the records back"),
     absent("--generate-keys, --no-expiry", "redyno --dataset sends the records of a file"),
 ];
 
-/// What is answered in place of a run.
+/// Options that print a text in place of a run.
 pub(super) static OWN: [Choice; 2] =
     [all("--help", "Display this help"), all("-v, --version", "Display version information")];
 
-/// All that may stand on a command line.
+/// All options, including those without support.
 pub(super) fn known() -> impl Iterator<Item = &'static Choice> {
     GROUPS.iter().flat_map(|(_, options)| *options).chain(ABSENT).chain(&OWN)
 }
 
-/// What is deliberately different from memtier_benchmark.
+/// The deliberate differences from memtier_benchmark.
 pub const DEVIATIONS: [&str; 9] = [
-    "The latency of a request is the time from its own write to the last byte of its own reply, by a monotonic clock, in \
-     three significant digits from 1 ns on. Theirs is by the wall clock, in steps of 8 us below 2 ms, with one stamp for all \
-     requests that are written at once.",
-    "A request that is answered with an error is no operation and has no latency: the first of each kind is told on standard \
-     error, and all are counted there at the end. Theirs counts errors as operations.",
-    "Each client draws keys of its own, as with --distinct-client-seed. Theirs all ask for the same keys.",
-    "-n allkeys is every key: with P each exactly once over all clients, also where these do not divide the keys. Theirs \
-     leaves the last one out, or begins anew.",
-    "--rate-limiting spreads the requests of all connections evenly over time, whichever is free sends the next, and those \
-     that are late are sent later. Theirs come in bursts of 20 ms, and a server that stalls is asked less.",
-    "--data-size-list draws sizes by their weights, and an expiry of 0 seconds is not drawn.",
-    "-R cuts each value from a pool of bytes by chance; theirs changes one byte a request.",
-    "Misses are nulls, also for a --command; an empty value is a hit. On memcached a get of several keys hits if any is there.",
+    "The latency of a request is the time from its own write to the last byte of its own reply, by a monotonic clock, with \
+     three significant digits from 1 ns on. memtier_benchmark uses the wall clock, steps of 8 us below 2 ms, and one timestamp \
+     for all requests that are written together.",
+    "A request with an error reply is not counted as an operation and has no latency. The first error of each kind is printed \
+     on standard error, and all are counted there at the end. memtier_benchmark counts errors as operations.",
+    "Each client draws its own keys, as with --distinct-client-seed. memtier_benchmark's clients all draw the same keys.",
+    "-n allkeys requests every key: with P, each exactly once over all clients, even if the number of clients does not divide \
+     the number of keys. memtier_benchmark leaves out the last key, or begins again.",
+    "--rate-limiting spreads the requests of all connections evenly over time; any free connection sends the next one, and \
+     late requests are sent late. memtier_benchmark sends bursts every 20 ms, and sends less to a server that stalls.",
+    "--data-size-list draws sizes by their weights, and an expiry of 0 seconds is never drawn.",
+    "-R cuts each value from a random place of a pool; memtier_benchmark changes one byte a request.",
+    "Misses are nulls, also for a --command; an empty value is a hit. On memcached, a get of several keys is a hit if any \
+     exists.",
     "The first connection that fails ends the run with exit code 1, unless --reconnect-on-error is given.",
 ];
 
 /// Width of the names of options in the help.
 const NAMES: usize = 30;
 
-/// The options that are there.
+/// The supported options.
 pub fn options() -> impl Iterator<Item = &'static Choice> {
     GROUPS.iter().flat_map(|(_, options)| *options).chain(&OWN)
 }
@@ -225,7 +225,7 @@ pub(super) fn usage(program: &str) -> String {
     for (title, options) in &GROUPS {
         text += &format!("\n{title}:\n{}", listed(*options, NAMES, ""));
     }
-    text += "\nNot there, and what redyno has in its stead:\n";
+    text += "\nNot supported, with redyno's alternative:\n";
     text += &(listed(ABSENT, NAMES, "nothing") + &deviations(&DEVIATIONS));
     text += &format!(
         "\nExamples:\n  {program} -p 6379 --test-time 10\n  {program} -P memcache_text -p 11211 --ratio 1:10 -n 10000\n"

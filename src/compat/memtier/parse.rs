@@ -1,24 +1,24 @@
-//! From the words of a command line to what is asked for, or to what is said in its stead.
+//! Parses a command line into the values of options, or into a text in place of a run.
 
 use std::ffi::OsString;
 
 use super::{
     asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
     options::{self, known},
-    take::told,
+    take::refused_with,
 };
 use crate::compat::{
     options::{Habit, Reader, Refusal},
     run::Answer,
 };
 
-/// The exit code of a command line that is refused, as theirs.
+/// The exit code of a refused command line, as memtier_benchmark's.
 const REFUSED: u8 = 2;
 
-/// Reads the words behind the name of `program`.
+/// Reads the arguments after the name of `program`.
 ///
 /// # Errors
-/// What is said where they ask for no run.
+/// The text to print, if the arguments ask for no run.
 pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, Answer> {
     let mut asked = MemtierOptions::usual();
     let read = Reader::new(Habit::Getopt, known(), words).read(|given| asked.take(given));
@@ -26,12 +26,12 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
         Ok(()) => Ok(asked),
         Err(Refusal::Help) => Err(Answer::of(options::usage(program))),
         Err(Refusal::Version) => Err(Answer::of(format!("{program} {}\n", env!("CARGO_PKG_VERSION")))),
-        Err(Refusal::Told(line)) => Err(Answer::refusal(&line, REFUSED)),
+        Err(Refusal::Message(line)) => Err(Answer::refusal(&line, REFUSED)),
         Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
     }
 }
 
-/// Whether what is asked for goes together.
+/// Whether the options fit together.
 fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_commands = !asked.commands.is_empty();
     let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
@@ -66,10 +66,10 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
             "select-db can only be used with redis protocol.",
         ),
     ];
-    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| told(line))
+    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
 
-/// A line for each option that is taken together with others as memtier_benchmark takes it, and has no effect there.
+/// A line for each option that, in combination with others, has no effect, as in memtier_benchmark.
 pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
     let has_commands = !asked.commands.is_empty();
     let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();
@@ -93,27 +93,27 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
             "without --command",
         ),
     ];
-    let told = |(name, _, why): &(&str, bool, &str)| format!("warning: {name} has no effect {why}.");
-    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(told).collect()
+    let warning = |(name, _, why): &(&str, bool, &str)| format!("warning: {name} has no effect {why}.");
+    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(warning).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::compat::memtier::{asked::Requests, options::ABSENT, take::told_absent};
+    use crate::compat::memtier::{asked::Requests, options::ABSENT, take::refusal_of_absent};
 
     fn parsed(line: &str) -> Result<MemtierOptions, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse("redyno memtier", &words)
     }
 
-    /// What a line asks for.
+    /// The values that a line gives.
     pub(in crate::compat::memtier) fn asked(line: &str) -> MemtierOptions {
         parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }
 
     fn refused(line: &str) -> String {
-        let answer = parsed(line).err().unwrap_or_else(|| panic!("{line} is taken"));
+        let answer = parsed(line).err().unwrap_or_else(|| panic!("{line} is accepted"));
         assert_eq!((answer.out.as_str(), answer.code), ("", 2));
         answer.err.trim_end().to_owned()
     }
@@ -180,22 +180,23 @@ pub(super) mod tests {
         for absent in ABSENT {
             for name in absent.names() {
                 for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
-                    assert_eq!(refused(&line), told_absent(name, absent));
+                    assert_eq!(refused(&line), refusal_of_absent(name, absent));
                 }
             }
         }
-        let line = "error: --debug is not there in redyno memtier.";
+        let line = "error: --debug is not supported by redyno memtier.";
         assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
-        let cluster = "error: --cluster-mode is not there in redyno memtier: it is not there yet.";
+        let cluster = "error: --cluster-mode is not supported by redyno memtier: it is not there yet.";
         assert_eq!(
             refused("--cluster-mode"),
             cluster.replace("it is not there yet", "redyno has no cluster routing yet")
         );
         assert!(
-            refused("--statsd-host=h").ends_with("redyno --headless --json writes every figure as it comes.")
+            refused("--statsd-host=h")
+                .ends_with("redyno --headless --json prints every figure as it is measured.")
         );
-        assert!(refused("-P memcache_binary").contains("memcache_binary is not there"));
-        assert!(refused("--data-size-pattern S").contains("is not there"));
+        assert!(refused("-P memcache_binary").contains("memcache_binary is not supported"));
+        assert!(refused("--data-size-pattern S").contains("is not supported"));
     }
 
     #[test]
@@ -219,19 +220,19 @@ pub(super) mod tests {
 
     #[test]
     fn what_has_no_effect_beside_others_says_so() {
-        let told = |line: &str| without_effect(&asked(line)).join(" ");
+        let warnings = |line: &str| without_effect(&asked(line)).join(" ");
         assert_eq!(
-            told("--command get --expiry-range 1-2"),
+            warnings("--command get --expiry-range 1-2"),
             "warning: --expiry-range has no effect with --command."
         );
         assert_eq!(
-            told("--num-slaves 1-2 --key-zipf-exp 2"),
+            warnings("--num-slaves 1-2 --key-zipf-exp 2"),
             "warning: --num-slaves has no effect without WAITs. warning: --key-zipf-exp has no effect without the pattern Z."
         );
         let all = "--wait-ratio 1:1 --num-slaves 1-2 --key-pattern R:Z --key-zipf-exp 2 --expiry-range 1-2 -x 2 --print-all-runs";
-        assert_eq!(told(all), "");
+        assert_eq!(warnings(all), "");
         assert_eq!(
-            told("--command get --command-key-pattern Z --key-zipf-exp 2 --command-stats-breakdown line"),
+            warnings("--command get --command-key-pattern Z --key-zipf-exp 2 --command-stats-breakdown line"),
             ""
         );
     }

@@ -1,4 +1,4 @@
-//! What is asked for as a workload, and as which row of the table each of its operations is counted.
+//! The requested load as a workload, and the row of the results for each of its operations.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol};
 use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyset, Operation, Size, ValueKind, Workload};
 
-/// The rows where there are no commands of one's own.
+/// The rows if there are no commands of the user.
 pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
 
-/// What is asked for.
+/// The requests of a run.
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) workload: Workload,
-    /// What the rows are called.
+    /// The names of the rows.
     pub(super) rows: Vec<String>,
     /// The row of each operation, by its name.
     pub(super) row_of: BTreeMap<String, usize>,
 }
 
 impl Requests {
-    /// Puts together what the options ask for.
+    /// Translates the options.
     ///
     /// # Errors
-    /// Says in a line why that cannot be asked for.
+    /// A message, if that is impossible.
     pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
@@ -89,7 +89,7 @@ impl Requests {
     }
 
     fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &MemtierOptions) {
-        // What zipf draws begins at 1.
+        // memtier_benchmark's zipf begins at 1.
         let first = asked.key_minimum.max(u64::from(pattern == Pattern::Zipf));
         let count = Some((asked.key_maximum - first).saturating_add(1));
         let distribution = match pattern {
@@ -143,15 +143,15 @@ fn number(span: Option<Span>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestKind {
     Set,
-    /// Of so many keys at once; 0 is a GET.
+    /// A get of this many keys at once; 0 is a GET.
     Get(u32),
     Wait,
 }
 
-/// More in a row are not put together.
+/// The most requests in a row that are combined.
 const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
 
-/// What a client sends in turn, each with how often before the next: so many SETs, then so many GETs, and WAITs before SETs.
+/// The requests that a client sends in turn, each with its number: SETs, then GETs, and WAITs before SETs.
 fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {
@@ -188,7 +188,7 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
         turns.extend(gets());
         if turns.len() > MOST_TURNS {
             return Err(format!(
-                "ratio and wait-ratio together take more than {MOST_TURNS} turns until they repeat"
+                "ratio and wait-ratio together repeat only after more than {MOST_TURNS} turns; use smaller numbers"
             ));
         }
         if sent.is_multiple_of(wait.a.max(1).into()) {
@@ -208,15 +208,15 @@ mod tests {
         requests.workload.operations.into_iter().map(operation).collect()
     }
 
-    fn told(line: &str) -> Vec<String> {
+    fn texts(line: &str) -> Vec<String> {
         operations(line).into_iter().map(|(step, weight)| format!("{weight} {step}")).collect()
     }
 
     #[test]
     fn a_ratio_is_so_many_of_one_and_then_so_many_of_the_other() {
-        assert_eq!(told(""), ["1 SET {set} {data}", "10 GET {get}"]);
+        assert_eq!(texts(""), ["1 SET {set} {data}", "10 GET {get}"]);
         assert_eq!(
-            told("--ratio 3:5 --multi-key-get 2 --expiry-range 0-9"),
+            texts("--ratio 3:5 --multi-key-get 2 --expiry-range 0-9"),
             ["3 SETEX {set} {number 1..9} {data}", "2 MGET {get} {get}", "1 MGET {get}"]
         );
     }
@@ -236,7 +236,7 @@ mod tests {
             "2 SET {set} {data}".to_owned(),
             "1 GET {get}".to_owned(),
         ];
-        assert_eq!(told(line), expected);
+        assert_eq!(texts(line), expected);
         assert!(Requests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
         assert!(Requests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns"));
     }

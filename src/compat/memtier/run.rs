@@ -1,4 +1,4 @@
-//! Runs what is asked for, run after run, and tells what came of it.
+//! Runs the requested load, run after run, and prints the results.
 
 use std::{
     ffi::OsString,
@@ -35,13 +35,13 @@ use crate::{
     workload::KeyNames,
 };
 
-/// Where all random numbers come from, unless that is to be another place each time.
+/// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors that there was no connection at all behind, as long as nothing was answered.
+/// The kinds of errors that mean there was no connection at all, if nothing was answered yet.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
-/// Runs the benchmark that these words ask for, and says so itself if it fails.
+/// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
     let ended = match parse(program, words) {
         Ok(asked) => Memtier::begin(asked).and_then(|mut memtier| memtier.run()),
@@ -50,7 +50,7 @@ pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
     ended.unwrap_or_else(|stop| stop.end("error: cannot write results"))
 }
 
-/// Runs that are asked for.
+/// The requested runs.
 struct Memtier {
     asked: MemtierOptions,
     requests: Requests,
@@ -59,24 +59,24 @@ struct Memtier {
     clock: Clock,
     interrupts: Receiver<Signal>,
     out: Box<dyn Write>,
-    /// Where the JSON goes, and what that is called.
+    /// The JSON's file and its name.
     json: Option<(File, String)>,
     err: StreamText,
-    /// The first loss of a connection, where that ends the run, and whether there was none to lose.
+    /// The first lost connection, if that ends the run, and whether no connection had worked.
     loss: Option<(String, bool)>,
 }
 
 impl Memtier {
-    /// Opens what is written to, and says what is to be said before.
+    /// Opens the outputs, and prints what comes before the runs.
     fn begin(asked: MemtierOptions) -> Result<Self, Stop> {
-        let told = |line: String| Stop::Told(format!("error: {line}"));
-        let requests = Requests::of(&asked).map_err(told)?;
+        let failed = |line: String| Stop::Message(format!("error: {line}"));
+        let requests = Requests::of(&asked).map_err(failed)?;
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
-        checked.map_err(|error| told(error.to_string()))?;
-        check(&asked).map_err(told)?;
-        let target = asked.server.target(dialect).map_err(|error| told(error.to_string()))?;
-        let interrupts = listen(&[Signal::Interrupt]).map_err(|error| told(error.to_string()))?;
+        checked.map_err(|error| failed(error.to_string()))?;
+        check(&asked).map_err(failed)?;
+        let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
+        let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         for line in without_effect(&asked) {
             writeln!(err, "{line}")?;
@@ -108,7 +108,7 @@ impl Memtier {
                 break;
             }
         }
-        self.tell(&runs)?;
+        self.report(&runs)?;
         match self.loss.take() {
             Some((loss, _)) => {
                 writeln!(self.err, "{loss}")?;
@@ -118,8 +118,8 @@ impl Memtier {
         }
     }
 
-    /// Prints what the runs came to.
-    fn tell(&mut self, runs: &[Results]) -> Result<(), Stop> {
+    /// Prints the results of the runs.
+    fn report(&mut self, runs: &[Results]) -> Result<(), Stop> {
         let together = Results::together(runs);
         let mut text = layout::head(&self.asked);
         let titled = titled(&self.asked, runs, &together);
@@ -149,7 +149,7 @@ impl Memtier {
     /// Runs it once.
     fn measure(&mut self, number: u32) -> Result<Results, Stop> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
-        let failed = |error| Stop::Told(format!("error: {error}"));
+        let failed = |error| Stop::Message(format!("error: {error}"));
         let alone = Alone::start(&self.plan(), self.knobs(), None, self.clock).map_err(failed)?;
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
@@ -178,7 +178,7 @@ impl Memtier {
         if let Some((line, _)) =
             self.loss.take_if(|(_, is_unreachable)| *is_unreachable && results.totals.all.ops == 0)
         {
-            return Err(Stop::Told(line));
+            return Err(Stop::Message(line));
         }
         let last = progress.line();
         self.draw(&(last + "\n\n"))?;
@@ -214,7 +214,7 @@ impl Memtier {
         let connections = asked.connections();
         Knobs {
             load: true,
-            // As much was checked before.
+            // This was checked before.
             clients: connections as u32,
             pipeline: asked.pipeline,
             rate: asked.rate.map(|rate| (u64::from(rate) * connections) as u32),
@@ -225,17 +225,19 @@ impl Memtier {
         }
     }
 
-    /// The first error of this kind: one that a request is answered with is told, and what makes a connection useless ends it.
+    /// The first error of this kind: an error reply is printed; an error that makes a connection useless ends the run.
     fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
         let place = place(&self.target);
         let line = match without_step(self.target.dialect, message) {
             (Some(Step::Auth), error) => {
-                return Err(Stop::Told(format!("error: authentication failed [{error}]")));
+                return Err(Stop::Message(format!("error: authentication failed [{error}]")));
             }
             (Some(Step::Select), error) => {
-                return Err(Stop::Told(format!("database selection failed: {error}")));
+                return Err(Stop::Message(format!("database selection failed: {error}")));
             }
-            (Some(Step::Hello), error) => return Err(Stop::Told(format!("error: HELLO failed [{error}]"))),
+            (Some(Step::Hello), error) => {
+                return Err(Stop::Message(format!("error: HELLO failed [{error}]")));
+            }
             (None, error) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
                 self.draw(&format!("\nserver {place} handle error response: -{error}\n"))?;
                 return Ok(ControlFlow::Continue(()));
@@ -251,29 +253,31 @@ impl Memtier {
     }
 }
 
-/// Opens a file that results go to.
+/// Opens a file for results.
 fn create(path: &Path) -> Result<File, Stop> {
     let unwritable = |error: io::Error| format!("error: {}: {}", untrusted::path(path), plain(&error));
-    File::create(path).map_err(|error| Stop::Told(unwritable(error)))
+    File::create(path).map_err(|error| Stop::Message(unwritable(error)))
 }
 
-/// Whether there is as much as is asked for.
+/// Whether the requested amounts are possible.
 fn check(asked: &MemtierOptions) -> Result<(), String> {
     let connections = asked.connections();
     if connections > MAX_CLIENTS.into() {
-        return Err(format!("{connections} connections are more than redyno has: up to {MAX_CLIENTS}"));
+        return Err(format!(
+            "{connections} connections are too many: redyno opens at most {MAX_CLIENTS}; lower --clients or --threads"
+        ));
     }
     if asked.pipeline > MAX_PIPELINE {
-        return Err(format!("pipeline goes up to {MAX_PIPELINE}"));
+        return Err(format!("pipeline must be at most {MAX_PIPELINE}"));
     }
     let most = u64::from(u32::MAX);
     if asked.rate.is_some_and(|rate| u64::from(rate).saturating_mul(connections) > most) {
-        return Err(format!("rate-limiting goes up to {most} requests a second over all connections"));
+        return Err(format!("rate-limiting must be at most {most} requests a second over all connections"));
     }
     Ok(())
 }
 
-/// What is told of the runs, with its titles: one by itself, or the best, the worst and all together.
+/// The results with their titles: of a single run, or the best, the worst and all together.
 fn titled<'a>(
     asked: &MemtierOptions,
     runs: &'a [Results],
@@ -285,7 +289,7 @@ fn titled<'a>(
     let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
     let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
     let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
-    // Of several that are alike the first.
+    // The first of equal ones.
     let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
     let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };
     titled.push(("BEST RUN RESULTS".to_owned(), runs.iter().fold(first, better)));

@@ -1,4 +1,4 @@
-//! What each option sets.
+//! How each option is handled.
 
 use std::str::FromStr;
 
@@ -11,15 +11,15 @@ use crate::{
     protocol::Dialect,
 };
 
-/// How a span is written that may begin at 0.
+/// The format of a range that may begin at 0.
 const SPAN: &str = "[0-n]-[1-n]";
 
 impl MemtierOptions {
-    /// Takes an option with its value.
+    /// Handles an option with its value.
     pub(super) fn take(&mut self, given: &Given) -> Result<(), Refusal> {
         let text = given.value.as_str();
         if given.choice.of == Who::Theirs {
-            return Err(Refusal::Told(told_absent(&given.name, given.choice)));
+            return Err(Refusal::Message(refusal_of_absent(&given.name, given.choice)));
         }
         match given.choice.name() {
             "--help" => return Err(Refusal::Help),
@@ -54,7 +54,7 @@ impl MemtierOptions {
         Ok(())
     }
 
-    /// Takes an option that says what is sent, by how many, how fast and for how long.
+    /// Handles an option about what is sent, by how many clients, how fast and for how long.
     fn take_load(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         match option {
             "-n" | "--test-time" => {
@@ -63,7 +63,7 @@ impl MemtierOptions {
                     _ => self.test_time_s = Some(positive::<u32>(text, "test time")?.into()),
                 }
                 if self.requests.is_some() && self.test_time_s.is_some() {
-                    return told("--test-time and --requests are mutually exclusive.");
+                    return refused_with("--test-time and --requests are mutually exclusive.");
                 }
             }
             "--rate-limiting" => self.rate = Some(positive(text, "rate")?),
@@ -102,7 +102,7 @@ impl MemtierOptions {
         Ok(())
     }
 
-    /// Takes an option that says what keys and values are like, or what is waited for.
+    /// Handles an option about keys, values and WAIT.
     fn take_objects(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         let name = option.trim_start_matches('-');
         match option {
@@ -119,11 +119,11 @@ impl MemtierOptions {
             "--data-size-pattern" => match text {
                 "R" => {}
                 "S" => {
-                    return told(
-                        "--data-size-pattern S is not there in redyno memtier: sizes are drawn by chance (R).",
+                    return refused_with(
+                        "--data-size-pattern S is not supported by redyno memtier: sizes are drawn at random (R).",
                     );
                 }
-                _ => return told("data-size-pattern must be either R or S."),
+                _ => return refused_with("data-size-pattern must be either R or S."),
             },
             "--expiry-range" => self.expiry_range = expressed(Span::read(text), option, SPAN)?,
             "--key-prefix" => self.key_prefix = text.to_owned(),
@@ -148,10 +148,10 @@ impl MemtierOptions {
         must(self.commands.last_mut(), "no arbitrary command found.")
     }
 
-    /// Settles what `-a` and `--uri` mean, when all options are read.
+    /// Combines `-a` and `--uri`, after all options are read.
     ///
     /// # Errors
-    /// When the URI is none.
+    /// When the URI is invalid.
     pub(super) fn settle(&mut self) -> Result<(), Refusal> {
         if let Some(credentials) = &self.authenticate {
             let (user, password) = match credentials.split_once(':') {
@@ -165,29 +165,29 @@ impl MemtierOptions {
         }
         match self.uri.as_deref().map(|uri| self.server.take_uri(uri)) {
             Some(Ok(Dialect::Memcached)) => self.protocol = Protocol::MemcacheText,
-            Some(Err(error)) => return told(&error.to_string()),
+            Some(Err(error)) => return refused_with(&error.to_string()),
             Some(Ok(_)) | None => {}
         }
         Ok(())
     }
 }
 
-pub(super) fn told<T>(line: &str) -> Result<T, Refusal> {
-    Err(Refusal::Told(format!("error: {line}")))
+pub(super) fn refused_with<T>(line: &str) -> Result<T, Refusal> {
+    Err(Refusal::Message(format!("error: {line}")))
 }
 
-/// What was read; where it could not be, this is told.
+/// The parsed value, or a refusal with this message.
 fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
-    read.map_or_else(|| told(line), Ok)
+    read.map_or_else(|| refused_with(line), Ok)
 }
 
-/// The same of a value that has a form of its own.
+/// The same for a value with a format of its own.
 fn expressed<T>(read: Option<T>, option: &str, form: &str) -> Result<Option<T>, Refusal> {
     let name = option.trim_start_matches('-');
     must(read, &format!("{name} must be expressed as {form}.")).map(Some)
 }
 
-/// A whole number from 1 on.
+/// A whole number of at least 1.
 fn positive<N: FromStr + PartialOrd + Default>(text: &str, what: &str) -> Result<N, Refusal> {
     let read = number(text).filter(|number| *number > N::default());
     must(read, &format!("{what} must be greater than zero."))
@@ -200,7 +200,9 @@ fn finite(text: &str, what: &str) -> Result<f64, Refusal> {
 
 fn protocol(text: &str) -> Result<Protocol, Refusal> {
     if text == "memcache_binary" {
-        return told("memcache_binary is not there in redyno memtier: -P memcache_text is memcached's text.");
+        return refused_with(
+            "memcache_binary is not supported by redyno memtier: give -P memcache_text, memcached's text protocol.",
+        );
     }
     let known = Protocol::ALL.into_iter().find(|protocol| protocol.name() == text);
     must(known, "supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'.")
@@ -212,7 +214,7 @@ fn check_tls_protocols(text: &str) -> Result<(), Refusal> {
     if protocols == ["tlsv1.2", "tlsv1.3"] {
         return Ok(());
     }
-    told("redyno speaks TLS 1.2 and 1.3: --tls-protocols takes TLSv1.2,TLSv1.3 and nothing else.")
+    refused_with("redyno speaks TLS 1.2 and 1.3: --tls-protocols must be TLSv1.2,TLSv1.3.")
 }
 
 fn requests(text: &str) -> Result<Requests, Refusal> {
@@ -223,15 +225,15 @@ fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {
     let read = text.split_once(':').and_then(|(set, get)| Some([Pattern::read(set)?, Pattern::read(get)?]));
     let patterns = must(read, "key-pattern must be in the format of [S/R/G/P/Z]:[S/R/G/P/Z].")?;
     if patterns.contains(&Pattern::Parallel) && patterns != [Pattern::Parallel; 2] {
-        return told("parallel key-pattern must be configured for both SET and GET commands.");
+        return refused_with("parallel key-pattern must be configured for both SET and GET commands.");
     }
     Ok(patterns)
 }
 
-/// What is told where an option is given by this name that is not there.
-pub(super) fn told_absent(name: &str, choice: &Choice) -> String {
+/// The message about an unsupported option with this name.
+pub(super) fn refusal_of_absent(name: &str, choice: &Choice) -> String {
     let hint = if choice.help.is_empty() { String::new() } else { format!(": {}", choice.help) };
-    format!("error: {name} is not there in redyno memtier{hint}.")
+    format!("error: {name} is not supported by redyno memtier{hint}.")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The tests of the suite: names, titles and commands, in the order in which they run.
 //!
-//! A test: what is asked, under which title, and how it is counted.
+//! A test: its commands, its title, and how its requests are counted.
 //!
-//! A command of one's own, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
+//! A command of the user, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::{
 
 /// A test.
 struct Entry {
-    /// The names by which -t chooses it.
+    /// The names that choose it in -t.
     names: &'static [&'static str],
     title: &'static str,
-    /// Its command: words, of which those in angle brackets stand for others.
+    /// Its command; words in angle brackets are replaced.
     words: &'static str,
-    /// How often what stands behind the first word is repeated.
+    /// How often the part after the first word is repeated.
     times: usize,
     who: Who,
 }
@@ -34,7 +34,7 @@ const fn row(names: &'static [&'static str], title: &'static str, words: &'stati
     Entry { names, title, words, times: 1, who: Who::All }
 }
 
-/// A line as a person types it, and no array of words.
+/// An inline command, not an array.
 const INLINE: &str = "PING\r\n";
 
 const TESTS: [Entry; 24] = [
@@ -68,13 +68,13 @@ const TESTS: [Entry; 24] = [
     Entry { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
-/// The tests that are asked for, with the payload that this round of the suite has.
+/// The requested tests, with the payload of this round of the suite.
 pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
-/// What is not named runs if it is one of theirs. `redyno bench` has Redis's, and Valkey's further ones by name.
+/// Without -t, a test runs if the tool's own suite has it. `redyno bench` has Redis's suite, and Valkey's other tests by name.
 fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
@@ -84,7 +84,7 @@ fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     }
 }
 
-/// What takes the place of the words in angle brackets.
+/// The replacements of words in angle brackets.
 struct Filling<'a> {
     flavour: Flavour,
     asked: &'a BenchOptions,
@@ -131,7 +131,7 @@ impl Filling<'_> {
     }
 }
 
-/// The library of so many functions, as far as 64 KiB hold it.
+/// The library with this many functions, within 64 KiB.
 fn library(functions: i64, with_keys: bool) -> String {
     const ROOM: usize = 64 * 1024;
     let mut script = "#!lua name=benchlib\n".to_owned();
@@ -149,20 +149,20 @@ fn library(functions: i64, with_keys: bool) -> String {
     script
 }
 
-/// A test of the suite, or the command line's own.
+/// A test of the suite, or the user's own command.
 pub(super) struct Test {
     pub(super) title: String,
     pub(super) workload: Arc<Workload>,
-    /// As how many requests one operation is counted.
+    /// How many requests an operation counts as.
     pub(super) commands: u64,
-    /// What is reported as its payload, in bytes.
+    /// The payload that is reported, in bytes.
     pub(super) payload: u64,
-    /// A command that is sent once before, on a connection of its own.
+    /// A command to send once before the test, on a connection of its own.
     pub(super) before: Option<Vec<Vec<u8>>>,
 }
 
 impl Test {
-    /// That of these steps, which are so many commands.
+    /// The test of these steps, which have this many commands.
     pub(super) fn of(title: &str, steps: Steps, commands: u64, payload: u64) -> Self {
         let (title, Steps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
         let operation = Operation { name: title.clone(), weight: 1, steps, is_raw, ..Operation::default() };
@@ -172,16 +172,16 @@ impl Test {
     }
 }
 
-/// Stands for a value.
+/// The placeholder for a value.
 const DATA: &[u8] = b"__data__";
 
-/// What the command line's own commands are called.
+/// The name of the user's own commands.
 pub(super) fn title(asked: &BenchOptions) -> String {
     let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
-/// The test that they are; `None` where there is only punctuation.
+/// The test of the user's commands; `None` if there is only punctuation.
 pub(super) fn test(
     flavour: Flavour,
     title: &str,
@@ -206,7 +206,7 @@ pub(super) fn test(
     (all > 0).then(|| Test::of(title, steps, all, bytes))
 }
 
-/// The commands of a sequence, each with how often it is repeated.
+/// The commands of a sequence, each with its number of repetitions.
 fn sequence(words: &[Vec<u8>]) -> Vec<(u64, Vec<Vec<u8>>)> {
     let commands = words.split(|word| word == b";").map(|command| match command {
         [times, rest @ ..] if times.first().is_some_and(|first| (b'1'..=b'9').contains(first)) => {

@@ -1,8 +1,8 @@
 //! The lines of the benchmarks, byte for byte.
 //!
-//! A page a test: what was asked, two tables of the distribution, and a summary.
+//! A page for each test: its settings, two tables of the distribution, and a summary.
 //!
-//! The line that is drawn again four times a second while a test runs, also where nobody looks.
+//! The progress line, which is redrawn four times a second while a test runs, also without a terminal.
 
 #[cfg(test)]
 mod tests;
@@ -25,19 +25,19 @@ use crate::{
     },
 };
 
-/// What a test came to.
+/// The result of a test.
 pub(super) struct Report<'a> {
     pub(super) test: &'a Test,
     pub(super) asked: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
     /// The sum of the load.
     pub(super) end: &'a End,
-    /// Requests a second in each stretch of the run.
+    /// Requests a second in each part of the run.
     pub(super) rates: &'a [f64],
 }
 
 impl Report<'_> {
-    /// Requests, of which several may be one operation.
+    /// The number of requests; several may belong to one operation.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands
     }
@@ -50,12 +50,12 @@ impl Report<'_> {
         &self.end.summary.service
     }
 
-    /// Mean, least, p50, p95, p99 and greatest latency.
+    /// Mean, minimum, p50, p95, p99 and maximum of the latency.
     fn figures_ms(&self) -> [f64; 6] {
         figures_ms(self.latency())
     }
 
-    /// All lines in the form that is asked for.
+    /// All lines in the requested format.
     pub(super) fn lines(&self) -> String {
         let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
         match self.asked.form {
@@ -134,14 +134,14 @@ fn summary(report: &Report) -> String {
     )
 }
 
-/// Mean, least, p50, p95, p99 and greatest of something, under their names.
+/// Mean, minimum, p50, p95, p99 and maximum of a figure, under their names.
 fn row(figures: [f64; 6]) -> String {
     let names = ["avg", "min", "p50", "p95", "p99", "max"].map(|name| format!(" {name:>9}")).concat();
     let figures = figures.map(|figure| format!(" {figure:>9.3}")).concat();
     format!("   {names}\n   {figures}\n")
 }
 
-/// What became of a rate that was asked for: the rates in the stretches of the run.
+/// The result for a requested rate: the rates in the parts of the run.
 fn rates(report: &Report) -> String {
     let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
@@ -153,17 +153,17 @@ fn rates(report: &Report) -> String {
     format!("\nRPS Summary:\n  target RPS: {:.2}\n  RPS distribution (reqs/sec):\n{row}", f64::from(rps))
 }
 
-/// What is drawn.
+/// The progress line.
 pub(in crate::compat::redis_benchmark) struct Progress<'a> {
     test: &'a Test,
     pub(super) behind: Behind,
-    /// How long it was last.
+    /// Its last length.
     drawn: usize,
     /// The sum of the warm-up.
     warm: Summary,
 }
 
-/// What stands behind the figures.
+/// The text after the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::compat::redis_benchmark) enum Behind {
     Nothing,
@@ -178,12 +178,12 @@ impl<'a> Progress<'a> {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
-    /// What takes the line away: as many spaces as it had characters, one at least.
+    /// The text that clears the line: as many spaces as it had characters, at least one.
     pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }
 
-    /// The line after one more interval, `all` being the sum of those that are measured.
+    /// The line after one more interval; `all` is the sum of those that are measured.
     pub(in crate::compat::redis_benchmark) fn line(
         &mut self,
         last: &Interval,

@@ -1,6 +1,6 @@
-//! The table of options, and what each of them sets.
+//! The table of options, and how each of them is handled.
 //!
-//! `--help`, made of the table of options.
+//! `--help`, generated from the table of options.
 
 use super::{
     Flavour,
@@ -27,25 +27,25 @@ pub(super) static OPTIONS: &[Choice] = &[
     ),
     all("-c <clients>", "Number of parallel connections (default 50)"),
     all("-n <requests>", "Total number of requests (default 100000)"),
-    valkey("--duration <seconds>", "Run each test for so many seconds (mutually exclusive with -n)"),
-    valkey("--warmup <seconds>", "Run each test for so many seconds before data is recorded"),
+    valkey("--duration <seconds>", "Run each test for this many seconds (mutually exclusive with -n)"),
+    valkey("--warmup <seconds>", "Run each test for this many seconds before recording results"),
     all("-d <size>", "Data size of SET/GET value in bytes (default 3)"),
     all("--dbnum <db>", "SELECT the specified db number (default 0)"),
     all("-3", "Start session in RESP3 protocol mode."),
     all("--threads <num>", "Enable multi-thread mode."),
-    all("--cluster", "Enable cluster mode. It is not there yet."),
+    all("--cluster", "Enable cluster mode. Not supported yet."),
     all("--enable-tracking", "Send CLIENT TRACKING on before starting benchmark."),
     all("-k <boolean>", "1=keep alive 0=reconnect (default 1)"),
     all(
         "-r <keyspacelen>",
-        "Replace __rand_int__ in arguments by a random number in 12 digits from 0 to keyspacelen-1, another one each \
+        "Replace __rand_int__ in arguments by a random number of 12 digits from 0 to keyspacelen-1, drawn anew each \
          time: random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r \
          it is sent as it is, and all commands use the same key.",
     ),
     valkey(
         "--sequential",
-        "With -r: numbers one after the other and not random ones, __rand_int__ and each of __rand_1st__ to __rand_9th__ by \
-         a counter of its own.",
+        "With -r: sequential numbers in place of random ones; __rand_int__ and each of __rand_1st__ to __rand_9th__ have \
+         their own counter.",
     ),
     all(
         "-P <numreq>",
@@ -54,8 +54,8 @@ pub(super) static OPTIONS: &[Choice] = &[
     all("-q", "Quiet. Just show query/sec values"),
     all(
         "--precision <digits>",
-        "Taken, and without effect: latencies always have three significant digits, which is theirs without it, and are \
-         always written with three decimals",
+        "Accepted without effect: latencies always have three significant digits, the benchmarks' default, and are always \
+         written with three decimals",
     ),
     all("--csv", "Output in CSV format"),
     all("-l", "Loop. Run the tests forever"),
@@ -70,8 +70,8 @@ pub(super) static OPTIONS: &[Choice] = &[
         "--rps <requests>",
         "Send so many requests per second, evenly, whatever the server does. Default 0 (no limit)",
     ),
-    all("--seed <num>", "Set the seed for random number generator. Default seed is another one each time."),
-    all("-e", "Taken, and without effect: an error always ends the run."),
+    all("--seed <num>", "Set the seed for random number generator. Default: a random seed."),
+    all("-e", "Accepted without effect: an error always ends the run."),
     valkey(
         "--num-functions <num>",
         "Number of functions in the library that the test 'function_load' loads (default 10).",
@@ -89,11 +89,11 @@ pub(super) static OPTIONS: &[Choice] = &[
     all("--key <file>", "Private key file to authenticate with."),
     all(
         "--tls-ciphers <list>",
-        "Ciphers of TLS 1.2 that are offered, the preferred first, by their names in OpenSSL with colons between \
-         them. Words of OpenSSL for many (HIGH, !aNULL) are not taken.",
+        "Ciphers to offer for TLS 1.2, the preferred first, by their OpenSSL names with colons between them. \
+         OpenSSL's words for groups of ciphers (HIGH, !aNULL) are not supported.",
     ),
-    all("--tls-ciphersuites <list>", "Ciphers of TLS 1.3 that are offered, likewise."),
-    valkey("--mptcp", "Enable an MPTCP connection. It is not there yet."),
+    all("--tls-ciphersuites <list>", "Ciphers to offer for TLS 1.3, in the same form."),
+    valkey("--mptcp", "Enable an MPTCP connection. Not supported yet."),
     valkey(
         "--rfr <mode>",
         "Read from replicas in cluster mode: no, yes or all. Without --cluster it has no effect.",
@@ -101,29 +101,29 @@ pub(super) static OPTIONS: &[Choice] = &[
     valkey(
         "--dataset <file>",
         "Fields of records for __field:name__ in the command: CSV, TSV, JSON lines or XML, gzip too. Each command or \
-         sequence is of the next record, the first again after the last.",
+         sequence uses the next record; after the last one the first again.",
     ),
     valkey("--maxdocs <num>", "Take only the first <num> records of --dataset (default all)"),
     ours(
         "--compat first-byte",
-        "Measure a latency as redis-benchmark does: to the first byte of the first reply of a batch, for each of its \
+        "Measure latencies as redis-benchmark does: to the first byte of the first reply of a batch, for all of its \
          requests",
     ),
-    ours("--json", "A JSON object a test, with redyno's own figures and the distribution"),
+    ours("--json", "Print a JSON object for each test, with redyno's own figures and the distribution"),
     all("--help", "Output this help and exit."),
     all("--version", "Output version and exit."),
 ];
 
-/// More threads are not taken.
+/// The largest number of threads.
 const MOST_THREADS: i64 = 500;
-/// As many numbers as twelve digits have, but one.
+/// The largest number of keys, which twelve digits can count.
 const MOST_KEYS: i64 = 999_999_999_999;
 
 const NO_EFFECT: &str =
     "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
 
 impl BenchOptions {
-    /// Takes an option with its value.
+    /// Handles an option with its value.
     pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         match option {
             "--help" => return Err(Refusal::Help),
@@ -167,23 +167,25 @@ impl BenchOptions {
             "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
             "--rfr" if ["no", "yes", "all"].contains(&text) => {}
             "--precision" => {}
-            "--cluster" | "--mptcp" => return told(&format!("{option} is not there yet in redyno bench")),
+            "--cluster" | "--mptcp" => {
+                return refused(&format!("{option} is not supported by redyno bench yet; leave it out"));
+            }
             option => return self.take_server(option, text),
         }
         Ok(())
     }
 
-    /// Takes an option that says how much is sent, for how long.
+    /// Handles an option about how much is sent, and for how long.
     fn take_length(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         let exclusive = "Options -n and --duration are mutually exclusive.";
         match option {
             "-n" => {
                 self.requests = Some(atoi(text));
-                return if self.duration.is_some() { told(exclusive) } else { Ok(()) };
+                return if self.duration.is_some() { refused(exclusive) } else { Ok(()) };
             }
             "--duration" => {
                 self.duration = seconds(text);
-                return if self.requests.is_some_and(|n| n > 0) { told(exclusive) } else { Ok(()) };
+                return if self.requests.is_some_and(|n| n > 0) { refused(exclusive) } else { Ok(()) };
             }
             "--warmup" => self.warmup = seconds(text),
             _ => self.rps = u32::try_from(atoi(text)).ok().filter(|rps| *rps > 0),
@@ -191,20 +193,20 @@ impl BenchOptions {
         Ok(())
     }
 
-    /// Takes an option that says where the server is, and how one gets in.
+    /// Handles an option about the server's address or credentials.
     fn take_server(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
-        let unknown = |error| Refusal::Told(format!("{option}: {error}"));
+        let unknown = |error| Refusal::Message(format!("{option}: {error}"));
         let server = &mut self.server;
         match option {
             "-p" => match u16::try_from(atoi(text)) {
                 Ok(port) => server.port = Some(port),
-                Err(_) => return told("Invalid server port."),
+                Err(_) => return refused("Invalid server port."),
             },
             "-a" => server.password = Some(text.to_owned()),
             "-u" => match server.take_uri(text) {
                 Ok(dialect) if dialect.counts_words() => {}
-                Ok(_) => return told("Invalid URI scheme: bench speaks to Redis and Valkey"),
-                Err(error) => return told(&error.to_string()),
+                Ok(_) => return refused("Invalid URI scheme: bench speaks to Redis and Valkey"),
+                Err(error) => return refused(&error.to_string()),
             },
             "--dbnum" => server.db = atoi(text),
             "--tls-ciphers" => server.tls.ciphers.name_tls12(text).map_err(unknown)?,
@@ -215,25 +217,25 @@ impl BenchOptions {
     }
 }
 
-fn told(line: &str) -> Result<(), Refusal> {
-    Err(Refusal::Told(line.to_owned()))
+fn refused(line: &str) -> Result<(), Refusal> {
+    Err(Refusal::Message(line.to_owned()))
 }
 
-/// What is deliberately different from redis-benchmark and valkey-benchmark.
+/// The deliberate differences from redis-benchmark and valkey-benchmark.
 pub const DEVIATIONS: [&str; 8] = [
-    "The latency of a request is the time from its write to the last byte of its own reply. Theirs is one time a batch, to \
-     the first byte of the first reply, recorded for each request of the batch; --compat first-byte measures that.",
-    "Latencies have three significant digits from 1 ns on by a monotonic clock, and none is cut at 3 s. Theirs come in steps \
-     of 8 us, whose first digits --precision counts; here it changes nothing.",
-    "Exactly -n requests are sent and counted, also with -P. Theirs sends up to one batch more.",
+    "The latency of a request is the time from its write to the last byte of its own reply. The benchmarks measure once for \
+     each batch, to the first byte of the first reply, and record that for every request of it; --compat first-byte does so too.",
+    "Latencies have three significant digits from 1 ns on, by a monotonic clock, and none is cut at 3 s. Those of the benchmarks \
+     have steps of 8 us, and --precision sets their digits; here it changes nothing.",
+    "Exactly -n requests are sent and counted, also with -P. The benchmarks send up to one batch more.",
     "A sequence of commands has one latency, from its write to the last byte of its last reply, and is sent whole: -n and \
      --rps are rounded up to whole sequences.",
-    "With --dataset all fields of a sequence are of one record. Theirs takes a record for each command of it.",
-    "Numbers do not overflow at 2^31; -n 0 ends at once. --duration and --warmup may have a fraction, and --duration ends the \
-     wait for a server that says nothing, too.",
-    "--rps counts every request, also of a sequence. Requests come due evenly and not in bursts of a millisecond, and -P is \
-     the most that are sent at once.",
-    "With --threads each thread counts for itself, and a run ends with its last reply, not with the next quarter second.",
+    "With --dataset, all fields of a sequence come from one record. valkey-benchmark uses a record for each command of it.",
+    "Numbers do not overflow at 2^31; -n 0 ends at once. --duration and --warmup may have a fraction, and --duration also ends \
+     the wait for a server that does not reply.",
+    "--rps counts every request, also in a sequence. Requests are due evenly and not in bursts of a millisecond, and -P is the \
+     most that are sent together.",
+    "With --threads each thread counts its own requests, and a run ends with its last reply, not with the next quarter second.",
 ];
 
 /// Width of the names of options in the help.

@@ -1,5 +1,4 @@
-//! From the words of a command line to the options that are asked for, word by word as the benchmarks themselves read it; and
-//! which benchmark's options these are.
+//! Parses a command line as the benchmarks themselves do; and which of the benchmarks is imitated.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 
@@ -14,10 +13,10 @@ use crate::{
     protocol::Dialect,
 };
 
-/// Reads the words behind the name of the program.
+/// Reads the arguments after the name of the program.
 ///
 /// # Errors
-/// What is said where they ask for no run.
+/// The text to print, if the arguments ask for no run.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, Answer> {
     let mut asked = BenchOptions::usual();
     let habit = Habit::Command { ends_with_dashes: flavour != Flavour::Redis };
@@ -30,7 +29,7 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
         }
         Err(Refusal::Help) => (options::usage(flavour), None, 0),
         Err(Refusal::Version) => (flavour.version(), None, 0),
-        Err(Refusal::Told(line)) => (String::new(), Some(line), 1),
+        Err(Refusal::Message(line)) => (String::new(), Some(line), 1),
         Err(Refusal::Wrong(option, _)) => {
             let invalid = format!("Invalid option \"{option}\" or option argument missing\n\n");
             (invalid + &options::usage(flavour), None, 1)
@@ -40,7 +39,7 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     Err(Answer { out, err, code })
 }
 
-/// The form of the output: of several that are asked for the last of these.
+/// The format of the output; if several are requested, the last one of these.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// A page a test.
@@ -54,12 +53,12 @@ pub(super) enum Form {
     Json,
 }
 
-/// What the options say. Numbers are as they were given, within what their own benchmark does to them.
+/// The values of the options. Numbers are as given, within the limits of the benchmark itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BenchOptions {
     pub(super) server: Server,
     pub(super) resp3: bool,
-    /// Whether `CLIENT TRACKING on` is said.
+    /// Whether `CLIENT TRACKING on` is sent.
     pub(super) tracks: bool,
     pub(super) clients: i64,
     pub(super) requests: Option<i64>,
@@ -67,33 +66,33 @@ pub(super) struct BenchOptions {
     pub(super) pipeline: u32,
     pub(super) threads: i64,
     pub(super) keep_alive: i64,
-    /// How many numbers `__rand_int__` has; `None` is that it is sent as it is.
+    /// How many numbers `__rand_int__` has; `None`: it is sent as it is.
     pub(super) keyspace: Option<u64>,
     pub(super) seed: Option<u64>,
-    /// The list of `-t` in lower case, between commas.
+    /// The list of `-t` in lower case, with commas around each.
     pub(super) tests: Option<String>,
     pub(super) form: Form,
     pub(super) loops: bool,
-    /// Whether connections are only held.
+    /// Whether connections only stay open, without requests.
     pub(super) is_idle: bool,
-    /// Whether the numbers of placeholders come one after the other.
+    /// Whether the numbers of placeholders are sequential.
     pub(super) is_sequential: bool,
-    /// How many requests are sent a second.
+    /// The rate, in requests a second.
     pub(super) rps: Option<u32>,
-    /// How long is measured, in place of a number of requests, and how long before that is not; none is no time at all.
+    /// How long to measure, in place of a number of requests, and the warm-up before; 0 means that it is not given.
     pub(super) duration: Option<Duration>,
     pub(super) warmup: Option<Duration>,
     /// Whether the last argument of the command is read from standard input.
     pub(super) reads_stdin: bool,
     pub(super) latency_to: LatencyTo,
-    /// Where records come from, and how many of them are taken at the most.
+    /// The dataset, and the most records to use.
     pub(super) dataset: Option<PathBuf>,
     pub(super) maxdocs: Option<u64>,
     pub(super) num_functions: i64,
     pub(super) num_keys_in_fcall: i64,
-    /// What is said on standard error before anything else.
+    /// Warnings to print on standard error before anything else.
     pub(super) warnings: Vec<String>,
-    /// The command and its arguments; empty is the suite.
+    /// The command and its arguments; empty for the suite.
     pub(super) command: Vec<Vec<u8>>,
 }
 
@@ -115,27 +114,27 @@ impl BenchOptions {
         if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
     }
 
-    /// How many requests are sent; `None` is as many as there is time for.
+    /// How many requests are sent; `None`: as many as fit into the time.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
         self.duration.is_none().then_some(requests)
     }
 }
 
-/// Whose options, tests and lines.
+/// The benchmark whose options, tests and lines are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Flavour {
     /// `redyno bench`: the options of both, and redis-benchmark's tests and lines.
     #[default]
     Redyno,
-    /// Through a link named redis-benchmark: as that of Redis 8.
+    /// Through a link named redis-benchmark: like Redis 8's.
     Redis,
-    /// Through a link named valkey-benchmark: as that of Valkey 9.1.
+    /// Through a link named valkey-benchmark: like Valkey 9.1's.
     Valkey,
 }
 
 impl Flavour {
-    /// What it is called in its help.
+    /// Its name in its help.
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Redyno => "redyno bench",
@@ -144,7 +143,7 @@ impl Flavour {
         }
     }
 
-    /// The answer to `--version`: a script may read the version that is stood in for.
+    /// The reply to `--version`, from which a script may read the version that is imitated.
     pub(super) fn version(self) -> String {
         let own = env!("CARGO_PKG_VERSION");
         match self {
@@ -154,7 +153,7 @@ impl Flavour {
         }
     }
 
-    /// What a server is called that cannot be reached.
+    /// The server's name in messages about a server that cannot be reached.
     pub(super) fn server(self) -> &'static str {
         if self == Self::Valkey { "server" } else { "Redis" }
     }
@@ -215,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_it_is_told_on_standard_error() {
+    fn errors_that_end_it_are_printed_on_standard_error() {
         for (line, expected) in [
             ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
             ("-p 65536", "Invalid server port.\n"),
-            ("--cluster", "--cluster is not there yet in redyno bench\n"),
+            ("--cluster", "--cluster is not supported by redyno bench yet; leave it out\n"),
         ] {
             let Answer { out, err, code } = answer(Flavour::Redyno, line);
             assert_eq!((out.as_str(), err.as_str(), code), ("", expected, 1));

@@ -1,6 +1,6 @@
-//! Runs what is asked for: one test after the other, each with connections of its own.
+//! Runs the requested tests one after the other, each with connections of its own.
 //!
-//! `-I`: connections that are held and never used, until one of them is lost.
+//! `-I`: idle connections, held until one of them is lost.
 
 use std::{
     convert::Infallible,
@@ -39,20 +39,20 @@ use crate::{
     workload::{DatasetError, KeyNames},
 };
 
-/// What theirs says of -k 0.
+/// redis-benchmark's warning about -k 0.
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
 
-/// The segment that a warm-up is.
+/// The segment of the warm-up.
 const FIRST: u32 = 1;
 
-/// Runs the benchmark that these words ask for, and says so itself if it fails.
+/// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     let asked = match parse(flavour, words) {
         Ok(asked) => asked,
         Err(answer) => return answer.give(),
     };
-    // As theirs: it goes on when the terminal is gone.
+    // As redis-benchmark does: it continues when the terminal is gone.
     drop(listen(&[Signal::HangUp]));
     match Bench::begin(flavour, asked).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,7 +66,7 @@ struct Bench {
     asked: BenchOptions,
     target: Target,
     config: Option<ServerConfig>,
-    /// What a command of one's own is called.
+    /// The title of the user's own command.
     title: String,
     seed: u64,
     clock: Clock,
@@ -75,12 +75,12 @@ struct Bench {
 }
 
 impl Bench {
-    /// Asks the server for its configuration, and says what is to be said before.
+    /// Asks the server for its configuration, and prints the warnings that come before the run.
     fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
-        let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
-        let target = asked.server.target(asked.dialect()).map_err(told)?;
-        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Told)?;
+        let failed = |error| Stop::Message(format!("Could not negotiate a TLS connection: {error}"));
+        let target = asked.server.target(asked.dialect()).map_err(failed)?;
+        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
         if config.is_none() {
             complain("WARNING: Could not fetch server CONFIG\n");
         }
@@ -88,7 +88,7 @@ impl Bench {
             complain(NO_KEEP_ALIVE);
         }
         if asked.dataset.is_some() && asked.command.is_empty() {
-            return Err(Stop::Told("--dataset needs a command with a __field:name__".to_owned()));
+            return Err(Stop::Message("--dataset needs a command with a __field:name__".to_owned()));
         }
         if !asked.command.is_empty() && asked.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
@@ -96,7 +96,7 @@ impl Bench {
         let title = catalogue::title(&asked);
         if asked.reads_stdin && !asked.command.is_empty() {
             let mut last = Vec::new();
-            io::stdin().read_to_end(&mut last).map_err(|error| Stop::Told(format!("Error: {error}")))?;
+            io::stdin().read_to_end(&mut last).map_err(|error| Stop::Message(format!("Error: {error}")))?;
             asked.command.push(last);
         }
         let seed = asked.seed.unwrap_or_else(rand::random);
@@ -124,8 +124,8 @@ impl Bench {
                 catalogue::test(self.flavour, &self.title, &self.asked, &mut self.payload)
             {
                 if let Some(file) = &self.asked.dataset {
-                    let told = |error: DatasetError| Stop::Told(format!("--dataset: {error}"));
-                    let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(told)?;
+                    let invalid = |error: DatasetError| Stop::Message(format!("--dataset: {error}"));
+                    let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(invalid)?;
                     test.workload = Arc::new(workload);
                 }
                 self.run_test(&test)?;
@@ -153,18 +153,18 @@ impl Bench {
     fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
         let asking = Asking::open(&self.target, self.flavour.server(), self.asked.duration);
-        let why = match asking.map_err(Stop::Told)?.ask(&words) {
+        let why = match asking.map_err(Stop::Message)?.ask(&words) {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => format!("Error from server: {error}"),
             Err(ReachError::Io { cause, .. }) => format!("Error: {}", plain(&cause)),
             Err(error) => format!("Error: {error}"),
         };
-        Err(Stop::Told(why))
+        Err(Stop::Message(why))
     }
 
-    /// Runs a test; the sum of it, and the rate in each stretch.
+    /// Runs a test; returns its sum, and the rate in each part.
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
-        let failed = |error| Stop::Told(format!("Could not start: {error}"));
+        let failed = |error| Stop::Message(format!("Could not start: {error}"));
         let warmup = self.asked.warmup;
         let alone = Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
         let mut rates = Vec::new();
@@ -189,7 +189,7 @@ impl Bench {
         Ok((end, rates))
     }
 
-    /// Whether lines are drawn while a test runs.
+    /// Whether a progress line is drawn while a test runs.
     fn draws(&self) -> bool {
         matches!(self.asked.form, Form::Normal | Form::Quiet)
     }
@@ -212,7 +212,7 @@ impl Bench {
             threads: usize::try_from(self.asked.threads).unwrap_or(0).clamp(1, clients),
             seed: self.seed,
             names: KeyNames::given(""),
-            // Theirs waits for as long as it takes.
+            // redis-benchmark has no timeout.
             timeout: Duration::MAX,
             requests: self.asked.requests().map(|requests| Requests::InAll(requests.div_ceil(test.commands))),
             length: self.asked.duration,
@@ -225,7 +225,7 @@ impl Bench {
             clients: u32::try_from(self.asked.clients.max(1)).unwrap_or(u32::MAX),
             pipeline: self.asked.pipeline,
             rate: self.asked.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
-            // A batch is finished first, so that it is one a batch.
+            // A batch is finished first, so this reconnects once a batch.
             reconnect: (self.asked.keep_alive == 0).then_some(1),
             workload: Arc::clone(&test.workload),
             value_size: 1,
@@ -233,23 +233,23 @@ impl Bench {
         }
     }
 
-    /// What is said of the first error of this kind.
+    /// The message about the first error of this kind.
     fn error(&self, kind: &str, message: &str) -> Stop {
-        // The kinds that a server names are in capitals.
+        // Error prefixes of the server are in capitals.
         let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());
         if is_servers || kind == "maxclients" {
-            return Stop::Told(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
+            return Stop::Message(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
         }
         match kind {
             "refused" | "unreachable" => {
                 let error = NoTalk::Connect(io::Error::other(message.to_owned()));
-                Stop::Told(unreachable(&self.target, self.flavour.server(), &error))
+                Stop::Message(unreachable(&self.target, self.flavour.server(), &error))
             }
-            "tls" => Stop::Told(format!("Could not negotiate a TLS connection: {message}")),
+            "tls" => Stop::Message(format!("Could not negotiate a TLS connection: {message}")),
             _ if message == "the server closed the connection" => {
-                Stop::Told("Error: Server closed the connection".to_owned())
+                Stop::Message("Error: Server closed the connection".to_owned())
             }
-            _ => Stop::Told(format!("Error: {}", without_number(message))),
+            _ => Stop::Message(format!("Error: {}", without_number(message))),
         }
     }
 
@@ -259,17 +259,17 @@ impl Bench {
     }
 }
 
-/// How often their number is printed.
+/// How often the number of connections is printed.
 const TICK: Duration = Duration::from_millis(250);
-/// How long connections may take to be had, all of them.
+/// How long opening all connections may take.
 const OPENING: Duration = Duration::from_secs(86_400);
-/// How long what came is listened to.
+/// How long one look for incoming data takes.
 const LISTENING: Duration = Duration::from_millis(1);
 
-/// Opens so many connections, and holds them until one is lost, which is the end of the run.
+/// Opens this many connections, and holds them until one is lost, which ends the run.
 ///
 /// # Errors
-/// That end, or that nobody takes what is written.
+/// The lost connection, or that output cannot be written.
 pub(super) fn hold(
     target: &Target,
     server: &str,
@@ -277,11 +277,11 @@ pub(super) fn hold(
     out: &mut StreamText,
 ) -> Result<Infallible, Stop> {
     writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
-    // For its raising of the limit.
+    // Its start raises the limit of open files.
     most_clients(1, 1);
     let until = Instant::now() + OPENING;
     let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
-    let mut held = held.map_err(|error| Stop::Told(unreachable(target, server, &error)))?;
+    let mut held = held.map_err(|error| Stop::Message(unreachable(target, server, &error)))?;
     loop {
         write!(out, "clients: {}\r", held.len())?;
         out.flush()?;
@@ -292,7 +292,7 @@ pub(super) fn hold(
     }
 }
 
-/// Waits for `limit` at the most until something happens to one of them, and attends to all to which it does.
+/// Waits at most `limit` for events on the connections, and handles all of them.
 fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
     let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
     wait_for(&mut polled, limit);
@@ -300,7 +300,7 @@ fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
     held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
 }
 
-/// Listens to what nobody asked for. As theirs: what is no error is nothing.
+/// Reads unexpected data. As in redis-benchmark, only errors matter.
 fn hear(talk: &mut Talk) -> Result<(), Stop> {
     let mut said = None;
     let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
@@ -317,5 +317,5 @@ fn hear(talk: &mut Talk) -> Result<(), Stop> {
         Err(error) => Some(format!("Error: {error}")),
         Ok(()) => said,
     };
-    end.map_or(Ok(()), |line| Err(Stop::Told(line)))
+    end.map_or(Ok(()), |line| Err(Stop::Message(line)))
 }

@@ -1,5 +1,5 @@
-//! What the server is asked beside the load, on connections of their own: two of its settings, which stand above the figures
-//! of a test, and what a test needs before it begins.
+//! Requests to the server beside the load, on connections of their own: two settings that are printed above the figures of a
+//! test, and the commands that a test needs before it begins.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use crate::{
     untrusted,
 };
 
-/// As long as it takes.
+/// A timeout without an end.
 const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
 
-/// A connection that is asked.
+/// A connection for such requests.
 pub(super) struct Asking<'a> {
     target: &'a Target,
     talk: Talk,
@@ -24,10 +24,10 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Connects, and says who we are where there is a password; it waits for `limit` in all, if there is one.
+    /// Connects, and authenticates if there is a password; waits for `limit` in all, if there is one.
     ///
     /// # Errors
-    /// What is to be printed.
+    /// The message to print.
     pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
         let until = Instant::now() + limit.unwrap_or(UNLIMITED);
         let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
@@ -42,10 +42,10 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Asks this; the answer, or the error that is one.
+    /// Sends a command; returns its reply, or the error reply.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// When there is no reply.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
         let mut answer = Ok(Vec::new());
         let left = self.until.saturating_duration_since(Instant::now());
@@ -58,13 +58,13 @@ impl<'a> Asking<'a> {
         Ok(answer)
     }
 
-    /// What is printed of an error that a server answers with before the run.
+    /// The message about an error reply before the run.
     fn replied(&self, error: &str) -> String {
         format!("Node {} replied with error:\n{error}", place(self.target))
     }
 }
 
-/// What is printed of a server that cannot be reached.
+/// The message about a server that cannot be reached.
 pub(super) fn unreachable(target: &Target, server: &str, error: &NoTalk) -> String {
     match error {
         NoTalk::Connect(error) => {
@@ -74,7 +74,7 @@ pub(super) fn unreachable(target: &Target, server: &str, error: &NoTalk) -> Stri
     }
 }
 
-/// What CONFIG GET says.
+/// The reply to CONFIG GET.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerConfig {
     pub(super) save: String,
@@ -82,10 +82,10 @@ pub(super) struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Asks for them, for `limit` at the most, if there is one; `None` where the server does not tell.
+    /// Asks for the settings, for at most `limit` if there is one; `None` if the server does not report them.
     ///
     /// # Errors
-    /// What is to be printed: it cannot be reached, or wants to know first who we are.
+    /// The message to print: the server cannot be reached, or requires authentication.
     pub(super) fn fetch(
         target: &Target,
         server: &str,
@@ -104,13 +104,13 @@ impl ServerConfig {
             }
             _ => Ok(None),
         };
-        // Theirs are written before either is answered, and both are.
+        // Both requests are written before either is answered.
         let (save, appendonly) = (get("save")?, get("appendonly")?);
         Ok(save.zip(appendonly).map(|(save, appendonly)| Self { save, appendonly }))
     }
 }
 
-/// The value in an answer of this name and its value.
+/// The value in a reply that consists of this name and its value.
 fn value(name: &str, answer: &[u8]) -> Option<String> {
     let head = format!("*2\r\n${}\r\n{name}\r\n$", name.len());
     let value = answer.strip_prefix(head.as_bytes())?.strip_suffix(b"\r\n")?;
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_what_stands_behind_its_name() {
+    fn a_setting_is_the_value_after_its_name() {
         assert_eq!(value("save", b"*2\r\n$4\r\nsave\r\n$6\r\n3600 1\r\n").as_deref(), Some("3600 1"));
         assert_eq!(value("save", b"*2\r\n$4\r\nsave\r\n$0\r\n\r\n").as_deref(), Some(""));
         for none in ["*0\r\n", "+OK\r\n", "$4\r\nsave\r\n", "*2\r\n$4\r\nsome\r\n$1\r\nx\r\n"] {

@@ -1,6 +1,6 @@
-//! The words of a command as a step of the workload model, in which they are sent byte for byte but for the placeholders.
+//! The words of a command as a step of the workload model, which sends them byte for byte except for placeholders.
 //!
-//! The bytes of values, the same as theirs: printable, and one sequence for the whole run.
+//! The bytes of values, the same as redis-benchmark's: printable, one sequence for the whole run.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::{
     workload::{Distribution, Keyset, numbers},
 };
 
-/// Stands for a number, another one each time.
+/// The placeholder for a number that is drawn anew each time.
 const NUMBER: &str = "__rand_int__";
 
-/// What stands for itself in a step beside what always does: the placeholders for numbers have it. With a colon there are
-/// fields of a record too.
+/// The characters that are literal in a step, in addition to the usual ones: they occur in placeholders for numbers. With a
+/// colon, placeholders for fields of a record are possible too.
 const PLAIN: &[u8] = b"_";
 const WITH_FIELDS: &[u8] = b"_:";
 
-/// Commands that are put into the words of the model, and the sets of numbers that they draw from.
+/// Commands translated into the model's words, and the sets of numbers from which they draw.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
+    /// The sets by their placeholders. Without a number of keys there are none, and placeholders are sent as they are.
     pub(super) sets: BTreeMap<String, Keyset>,
     pub(super) steps: Vec<String>,
-    /// Whether they are sent byte for byte, without words.
+    /// Whether it is an inline command, sent byte for byte.
     pub(super) is_raw: bool,
     /// Whether words may name fields of records.
     has_fields: bool,
 }
 
 impl Steps {
-    /// With numbers as they are asked for in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
+    /// Translates `__rand_int__` into numbers as requested, and `__rand_1st__` and its like if `knows` them.
     pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
@@ -47,7 +47,7 @@ impl Steps {
         }
     }
 
-    /// A request that is sent byte for byte.
+    /// An inline request, sent byte for byte.
     pub(super) fn raw(request: &str) -> Self {
         Self { steps: vec![request.to_owned()], is_raw: true, ..Self::default() }
     }
@@ -60,7 +60,7 @@ impl Steps {
     }
 }
 
-/// The generator of redis-benchmark.
+/// redis-benchmark's generator.
 #[derive(Debug)]
 pub(super) struct Payload {
     state: u32,
@@ -71,7 +71,7 @@ impl Payload {
         Self { state: 1234 }
     }
 
-    /// The next so many bytes.
+    /// The next bytes, this many.
     pub(super) fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut next = || {
             self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
@@ -119,9 +119,9 @@ mod tests {
             b"\xffx",
             b"{__rand_int__.same}{value} __field:\xffx__",
         ];
-        let told = sent(None, &[&words]);
+        let commands = sent(None, &[&words]);
         assert_eq!(
-            told,
+            commands,
             [
                 "SET",
                 "key:__rand_int__",
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn each_rand_int_is_a_number_of_its_own_and_each_ordinal_one_for_all() {
-        let told = sent(
+        let commands = sent(
             Some(1_000_000_000),
             &[
                 &[b"A", b"k:__rand_int__x__rand_int__", b"__rand_1st__"],
                 &[b"B", b"__rand_1st__", b"__rand_2nd__"],
             ],
         );
-        let [a, pair, first, b, again, second] = &told[..] else { panic!("{told:?}") };
+        let [a, pair, first, b, again, second] = &commands[..] else { panic!("{commands:?}") };
         assert_eq!((a.as_str(), b.as_str(), first), ("A", "B", again));
         assert_eq!((pair.len(), second.len()), (2 + 12 + 1 + 12, 12));
         assert_ne!(pair[2..14], pair[15..]);
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(sent(Some(0), &[&[b"GET", b"key:__rand_int__"]]), ["GET", "key:000000000000"]);
     }
 
-    /// As `redis-benchmark -t set` leaves them on a server.
+    /// The value that `redis-benchmark -t set` writes to a server.
     #[test]
     fn the_bytes_are_those_of_redis_benchmark() {
         let mut payload = Payload::new();

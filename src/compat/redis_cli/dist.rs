@@ -1,7 +1,7 @@
-//! `--latency-dist`: a row of coloured characters for each window, one for each stretch of latency.
+//! `--latency-dist`: a row of coloured characters for each window, one for each range of latency.
 //!
-//! The colour says how large a share of the window's samples lies in the stretch. A share is rounded up to the next
-//! colour, so that a single outlier among thousands is seen.
+//! The colour shows the share of the window's samples in that range. A share is rounded up to the next colour, so that a single
+//! outlier among thousands is visible.
 
 use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 
@@ -13,18 +13,18 @@ use super::{
 use crate::signals::Signal;
 use crate::stats::Latency;
 
-/// A row's window unless `-i` says otherwise.
+/// The window of a row, unless `-i` is given.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The legend comes anew after so many rows.
+/// The legend is repeated after this many rows.
 const ROWS_PER_LEGEND: u64 = 20;
 
-/// The highest latency of each stretch, in µs; one more stretch has all that is longer.
+/// The highest latency of each range, in µs; one more range has all longer ones.
 const UPPER_US: [u64; 30] = [
     10, 125, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 20_000, 30_000,
     40_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
     16_000_000, 30_000_000, 60_000_000,
 ];
-/// The character of each.
+/// The character of each range.
 const CHARACTERS: &str = ".-*#123456789ABCDEFGHIJKLMNOPQ?";
 const STRETCHES: usize = UPPER_US.len() + 1;
 
@@ -80,8 +80,8 @@ fn row(window: &Latency, colours: &[u8]) -> String {
     row + "\x1b[0m\n"
 }
 
-/// Samples in each stretch. A cell of the distribution goes where its upper end lies, so a sample less than 0.1 %
-/// below a border may be counted above it.
+/// Samples in each range. A cell of the distribution is counted at its upper end, so a sample less than 0.1 % below a border may
+/// be counted above it.
 fn counts(window: &Latency) -> [u64; STRETCHES] {
     let mut counts = [0; STRETCHES];
     for &(value_ns, n) in window.cells() {

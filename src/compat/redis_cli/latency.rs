@@ -1,6 +1,6 @@
 //! `--latency` and `--latency-history`.
 //!
-//! `--intrinsic-latency SEC`: the longest gap in the life of a busy loop on this machine. It needs no server.
+//! `--intrinsic-latency SEC`: the longest gap in a busy loop on this machine. It needs no server.
 
 use std::{
     ops::ControlFlow,
@@ -24,16 +24,16 @@ use crate::{
     stats::Latency,
 };
 
-/// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
+/// How long `--latency` measures without a terminal, unless `-i` is given.
 const ONE_LINE: Duration = Duration::from_secs(1);
-/// A window of `--latency-history` unless `-i` says otherwise.
+/// The window of `--latency-history`, unless `-i` is given.
 const HISTORY: Duration = Duration::from_secs(15);
-/// The window of a `--latency` that goes on until Ctrl-C: a year.
+/// The window of a `--latency` that runs until Ctrl-C: a year.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
-/// Runs either mode.
+/// Runs one of the two modes.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    // Lines of the standard form are drawn again in place at each tick; others are written once, when the window is full.
+    // Lines of the standard format are redrawn at each tick; others are written once, when the window is full.
     let format = if streams.is_tty || plan.format != Format::Standard { plan.format } else { Format::Raw };
     let is_redrawn = format == Format::Standard;
     let history = plan.mode == Mode::LatencyHistory;
@@ -46,7 +46,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         let text =
             if is_redrawn { redrawn(plan, window, moment) } else { written(plan, window, moment, format) };
         streams.print(&text)?;
-        // A line that is redrawn says it itself.
+        // A line that is redrawn shows this itself.
         if !is_redrawn
             && moment != Moment::Grew
             && let Some(note) = window.note()
@@ -64,7 +64,7 @@ fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
     let history = plan.mode == Mode::LatencyHistory;
     let end = match moment {
         Moment::Grew => String::new(),
-        // A run that is stopped right after a full window has nothing more to say.
+        // A run that is stopped right after a full window has nothing more to print.
         Moment::Cut if history && window.is_empty() => return CLEAR.to_owned(),
         _ if history => window_end(window.length_ns),
         Moment::Full | Moment::Cut => "\n".to_owned(),
@@ -80,7 +80,7 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
     }
 }
 
-/// How often a new maximum is printed: often enough for a person, seldom enough not to disturb the loop.
+/// How often a new maximum is printed: often enough for a person, and without disturbing the loop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the mode for `length`.
@@ -97,14 +97,14 @@ pub(super) fn run_intrinsic(
         .context("cannot start the intrinsic latency thread")?;
     probe.run(length);
     let mut gaps = Latency::default();
-    let mut told_us = 0;
-    // It reports every tick, so this waits no longer than one; its last report ends the loop.
+    let mut printed_us = 0;
+    // The probe reports every tick, so this waits for a tick at most; its last report ends the loop.
     while let Ok(message) = inbox.recv() {
         let Message::Intrinsic(report) = message else { continue };
         gaps.merge(&report.body.gaps);
         let longest_us = gaps.max_ns() / 1_000;
-        if longest_us > told_us {
-            told_us = longest_us;
+        if longest_us > printed_us {
+            printed_us = longest_us;
             streams.print(&format!("Max latency so far: {longest_us} microseconds.\n"))?;
         }
         if report.body.remaining_s == Some(0.0) {
@@ -117,7 +117,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// The end of the output. The average is over the time that the loop really ran.
+/// The end of the output. The average covers the time that the loop really ran.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };

@@ -8,11 +8,10 @@ use super::{
 };
 use crate::stats::Latency;
 
-/// The line for a window, without a line end. A window without samples has no figures: it says so in place of
-/// zeros.
+/// The line for a window, without a line end. A window without samples has no figures: the line says so, and has no zeros.
 ///
-/// PINGs that are unanswered at its end are in it with their wait so far. The standard form has a `>` before each figure
-/// that is a lower bound by that; the shortest is of those that were answered.
+/// PINGs that are unanswered at its end are included with their wait so far. The standard format marks each figure that is a lower
+/// bound because of that by `>`; the minimum is of answered ones only.
 pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) -> String {
     let (all, unanswered) = (window.all(), &window.unanswered);
     let absent = match format {
@@ -31,7 +30,7 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
     let count = all.count();
     let percentiles = percentiles.iter().map(|p| {
         let ns = all.value_at_quantile(p.quantile);
-        // Below the shortest wait nothing changes, however long the waits become.
+        // Values below the shortest wait do not change, however long the waits become.
         (&p.text, figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
     });
     match format {
@@ -63,7 +62,7 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
     }
 }
 
-/// What ends a window's line in `--latency-history` on a terminal.
+/// The end of a window's line in `--latency-history` on a terminal.
 pub(super) fn window_end(length_ns: u64) -> String {
     format!(" -- {:.2} seconds range\n", length_ns as f64 / 1e9)
 }

@@ -1,4 +1,4 @@
-//! Windows of pings: what the ping probe reports, added up until a window is full.
+//! Windows of pings: sums of the ping probe's reports until a window is full.
 
 use std::{
     ops::ControlFlow,
@@ -18,10 +18,10 @@ use crate::{
     units,
 };
 
-/// The longest tick: what is redrawn is redrawn ten times a second.
+/// The longest tick: a line is redrawn at least ten times a second.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
-/// How long the diagnosis of a server without a PONG may take.
+/// How long the diagnosis of a server without PONGs may take.
 const REACH_LIMIT: Duration = Duration::from_millis(300);
 
 /// A window of round trips.
@@ -29,24 +29,24 @@ const REACH_LIMIT: Duration = Duration::from_millis(300);
 pub(super) struct Window {
     /// The round trips in it so far.
     pub rtt: Latency,
-    /// What pings that are unanswered at its end have been waiting so far, once that is longer than usual.
+    /// How long the pings unanswered at its end have been waiting, if that is longer than usual.
     pub unanswered: Latency,
-    /// How long it is so far.
+    /// Its length so far.
     pub length_ns: u64,
 }
 
 impl Window {
-    /// Round trips, and the waits of those that are none yet.
+    /// Round trips, and the waits of unanswered pings.
     pub(super) fn all(&self) -> Latency {
         Latency::merged([&self.rtt, &self.unanswered])
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no samples.
     pub(super) fn is_empty(&self) -> bool {
         self.rtt.is_empty() && self.unanswered.is_empty()
     }
 
-    /// That waits are in its figures, if any are.
+    /// The warning that its figures include waits, if they do.
     pub(super) fn note(&self) -> Option<String> {
         let (pings, are, they) = match self.unanswered.count() {
             0 => return None,
@@ -55,28 +55,28 @@ impl Window {
         };
         let oldest = units::latency(self.unanswered.max_ns());
         Some(format!(
-            "{} {pings} {are} unanswered, the oldest for {oldest}: {they} in the figures with the wait so far",
+            "{} {pings} {are} unanswered, the oldest for {oldest}: {they} in the figures with their wait so far",
             self.unanswered.count()
         ))
     }
 }
 
-/// What happened to a window.
+/// How a window changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// It is a tick longer.
+    /// It grew by a tick.
     Grew,
     /// It is full; the next one begins.
     Full,
-    /// It is over before its time, because the run is.
+    /// It ended early, because the run ends.
     Cut,
 }
 
-/// Pings the plan's server in windows of `length` and gives each moment of each to `draw`, until that breaks off or
-/// `stop` holds something.
+/// Pings the plan's server in windows of `length` and passes each state of each window to `draw`, until that stops or `stop` has
+/// a signal.
 ///
 /// # Errors
-/// When there was no sample at all (with a diagnosis), or as `draw` and the streams fail.
+/// When there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
 pub(super) fn windows(
     plan: &Plan,
     length: Duration,
@@ -94,7 +94,7 @@ pub(super) fn windows(
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
     let mut next = ControlFlow::Continue(());
     while next.is_continue() && stop.try_recv().is_err() {
-        // It reports every tick, so this does not wait longer; it ends only with the probe.
+        // The probe reports every tick, so this waits for a tick at most; reports end only with the probe.
         let message = inbox.recv().context("the ping thread ended before its time")?;
         trouble.hear(&message, streams)?;
         if let Message::Ping(report) = &message {
@@ -105,7 +105,7 @@ pub(super) fn windows(
     }
     drop(probe);
     if next.is_continue() {
-        // Stopped from outside: the tick under way belongs to the figures.
+        // Stopped from outside: the tick in progress belongs to the figures.
         for message in inbox {
             trouble.hear(&message, streams)?;
             if let Message::Ping(report) = &message {
@@ -114,7 +114,7 @@ pub(super) fn windows(
         }
         let _ = draw(streams, &windows.open, Moment::Cut)?;
     }
-    // The diagnosis holds the counts already.
+    // The diagnosis includes the counts.
     anyhow::ensure!(
         !windows.answered.is_empty(),
         "{}{}",
@@ -124,7 +124,7 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// What pings alone do not tell: that the server speaks TLS and we do not, or the other way round, or is one of another kind.
+/// What pings alone do not show: that only one side uses TLS, or that the server is of another kind.
 fn wrong_protocol(plan: &Plan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
@@ -135,7 +135,7 @@ fn wrong_protocol(plan: &Plan) -> String {
     }
 }
 
-/// The window under way.
+/// The present window.
 struct Windows {
     tick: Duration,
     length_ns: u64,
@@ -147,7 +147,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Windows of `length`, made of a whole number of ticks.
+    /// Windows of `length`, which consist of whole ticks.
     fn new(length: Duration) -> Self {
         let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
         let tick_ns = u64::try_from(length.as_nanos() / ticks).unwrap_or(u64::MAX);
@@ -167,7 +167,7 @@ impl Windows {
         self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
         self.end_ns = report.end_ns;
         self.answered.merge(&report.body.rtt);
-        // One that has just been sent is on its way, and no stall.
+        // A ping that has just been sent is not a stall.
         let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
         let waits = &report.body.unanswered;
         self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };

@@ -1,4 +1,4 @@
-//! What a one-shot mode is asked to do, by which options, and which combinations make no sense.
+//! The plan of a one-shot mode: its options, and which of them contradict each other.
 
 use std::{str::FromStr, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{endpoint::Target, units::parse_seconds};
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
-/// The longest window or run: a year, well inside what nanoseconds can count.
+/// The longest window or run: a year, which nanoseconds can count easily.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// Which of redis-cli's modes.
@@ -26,10 +26,10 @@ pub enum Mode {
     IntrinsicLatency(Duration),
 }
 
-/// How figures are written.
+/// The format of figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people on a terminal; the same as raw elsewhere.
+    /// For people on a terminal; otherwise the same as raw.
     #[default]
     Standard,
     /// `--raw`: separated by spaces.
@@ -43,7 +43,7 @@ pub enum Format {
 /// A percentile of `--latency-percentiles`, above 0 and up to 100.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
-    /// As it was written: `99.9`.
+    /// As the user wrote it: `99.9`.
     pub text: String,
     /// The share of samples at or below it, 0 to 1.
     pub quantile: f64,
@@ -58,7 +58,7 @@ impl FromStr for Percentile {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
-        // Shifted in decimal: 99.9 / 100 would be a hair more than 0.999, which is the next sample's rank.
+        // Shifted as decimals: 99.9 / 100 is slightly more than 0.999 in binary, which would be the next sample's rank.
         let quantile: f64 = format!("{text}e-2").parse().map_err(|_| error())?;
         if quantile > 0.0 && quantile <= 1.0 {
             Ok(Self { text: text.to_owned(), quantile })
@@ -68,42 +68,42 @@ impl FromStr for Percentile {
     }
 }
 
-/// What to do.
+/// What a mode does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The server; [`Mode::IntrinsicLatency`] does not talk to it.
     pub target: Target,
-    /// Which mode.
+    /// The mode.
     pub mode: Mode,
-    /// How figures are written.
+    /// The format of figures.
     pub format: Format,
     /// `-i`: the length of a window.
     pub interval: Option<Duration>,
-    /// `--latency-percentiles`; none unless asked for. As in redis-cli each is printed however few samples lie
-    /// above it: the count stands beside them.
+    /// `--latency-percentiles`; empty by default. As in redis-cli, each is printed however few samples are above it: the count is
+    /// beside them.
     pub percentiles: Vec<Percentile>,
-    /// Whether [`Mode::LatencyDist`] has shades of grey, and not grey to yellow to red.
+    /// Whether [`Mode::LatencyDist`] uses shades of grey in place of grey to yellow to red.
     pub is_mono: bool,
 }
 
-/// A plan that makes no sense.
+/// An invalid plan.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum PlanError {
     /// An option without a meaning in this mode.
-    #[error("{option} has no meaning with {mode}{instead}")]
+    #[error("{option} has no effect with {mode}{instead}; leave it out")]
     NoMeaning {
         /// The option.
         option: &'static str,
         /// The mode.
         mode: &'static str,
-        /// What to use, if there is something.
+        /// The alternative, if there is one.
         instead: &'static str,
     },
     /// `-i` out of range.
-    #[error("-i must lie between 0.01 s and a year")]
+    #[error("-i must be between 0.01 s and a year")]
     Interval,
-    /// A run without or with too much length.
-    #[error("--intrinsic-latency needs a length above 0 and up to a year, in seconds")]
+    /// A run with an invalid length.
+    #[error("--intrinsic-latency needs a number of seconds above 0, up to a year")]
     Length,
     /// Not a percentile.
     #[error("'{0}' is not a percentile above 0 and up to 100, such as 99.9")]
@@ -129,8 +129,8 @@ impl Plan {
         Self { target, mode, format, interval: None, percentiles, is_mono: false }
     }
 
-    /// Checks that the options go together. [`run`](fn@super::run) does it too; a command line checks first, to
-    /// answer a mistake as one.
+    /// Checks that the options fit together. [`run`](fn@super::run) does it too; a command line checks first, to report a mistake as
+    /// bad usage.
     ///
     /// # Errors
     /// The first mistake, in one line.
@@ -169,23 +169,23 @@ impl Plan {
     }
 }
 
-/// ONE-SHOT: what `redis-cli --latency` and its kin do, with the same output.
+/// ONE-SHOT: what `redis-cli --latency` and its like do, with the same output.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "As redis-cli does, without the screen")]
 pub struct OneshotArgs {
-    /// Send PINGs and show how long the answers take
+    /// Send PINGs and print their round-trip times
     #[arg(long, group = "mode")]
     pub latency: bool,
-    /// The same, with a line for each window of 15 s
+    /// The same, with a line every 15 s
     #[arg(long, group = "mode")]
     pub latency_history: bool,
-    /// The same as a spectrum, a row a second
+    /// The same as a spectrum, a row every second
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
-    /// Measure for so long what this machine itself does to latency; needs no server
+    /// Measure for this many seconds the latency that this machine itself adds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
-    /// Length of a window; also of the ping windows on the screen [default there: 15]
+    /// Seconds of a window; also of the ping windows on the screen [default there: 15]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Figures separated by spaces
@@ -197,16 +197,16 @@ pub struct OneshotArgs {
     /// Percentiles to print as well, 50,99,99.9
     #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
     pub latency_percentiles: Vec<Percentile>,
-    /// Shades of grey in the spectrum
+    /// Use shades of grey in the spectrum
     #[arg(long, requires = "mode")]
     pub mono: bool,
 }
 
 impl OneshotArgs {
-    /// The plan, if one of the modes is asked for. `json` is the option that sessions have as well.
+    /// The plan, if one of the modes was requested. `json` is the option that sessions have as well.
     ///
     /// # Errors
-    /// When options do not go together.
+    /// When options contradict each other.
     pub fn plan(&self, target: Target, json: bool) -> Result<Option<Plan>, PlanError> {
         let Some(mode) = self.mode() else { return Ok(None) };
         let plan = Plan {
@@ -225,7 +225,7 @@ impl OneshotArgs {
         Ok(Some(plan))
     }
 
-    /// The mode that is asked for, if one is.
+    /// The requested mode, if there is one.
     pub fn mode(&self) -> Option<Mode> {
         match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
             (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),
@@ -253,19 +253,19 @@ mod tests {
         let intrinsic = Mode::IntrinsicLatency(Duration::from_secs(1));
         assert_eq!(
             refused(Mode::LatencyDist, |plan| plan.format = Format::Csv),
-            "--csv has no meaning with --latency-dist: it draws a picture; --latency-history gives figures"
+            "--csv has no effect with --latency-dist: it draws a picture; --latency-history gives figures; leave it out"
         );
         assert_eq!(
             refused(intrinsic, |plan| plan.interval = Some(Duration::from_secs(1))),
-            "-i has no meaning with --intrinsic-latency"
+            "-i has no effect with --intrinsic-latency; leave it out"
         );
         assert_eq!(
             refused(intrinsic, |plan| plan.percentiles = vec!["50".parse().unwrap()]),
-            "--latency-percentiles has no meaning with --intrinsic-latency"
+            "--latency-percentiles has no effect with --intrinsic-latency; leave it out"
         );
         assert_eq!(
             refused(Mode::Latency, |plan| plan.is_mono = true),
-            "--mono has no meaning with --latency"
+            "--mono has no effect with --latency; leave it out"
         );
     }
 
@@ -273,7 +273,7 @@ mod tests {
     fn lengths_must_be_possible() {
         assert_eq!(
             refused(Mode::Latency, |plan| plan.interval = Some(Duration::ZERO)),
-            "-i must lie between 0.01 s and a year"
+            "-i must be between 0.01 s and a year"
         );
         let endless = Plan::new(Target::default(), Mode::IntrinsicLatency(Duration::MAX));
         assert_eq!(endless.check(), Err(PlanError::Length));

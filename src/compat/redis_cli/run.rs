@@ -1,4 +1,4 @@
-//! Runs a plan: where its figures go and what is wrong, and picks the mode.
+//! Runs a plan: picks the mode, and where its figures and warnings go.
 
 use std::{
     io::{self, Write},
@@ -17,24 +17,24 @@ use crate::{
     signals::Signal,
 };
 
-/// Where a mode writes.
+/// The output of a mode.
 pub struct Streams<'a> {
     /// Figures.
     pub out: &'a mut dyn Write,
-    /// What is wrong.
+    /// Warnings.
     pub err: &'a mut dyn Write,
     /// Whether `out` is a terminal, where lines are redrawn.
     pub is_tty: bool,
 }
 
 impl Streams<'_> {
-    /// Writes figures at once.
+    /// Writes figures immediately.
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
-    /// Writes a line about what is wrong; on a terminal it takes the place of a line that is being redrawn.
+    /// Writes a warning; on a terminal it replaces a line that is being redrawn.
     pub(super) fn warn(&mut self, text: &str) -> io::Result<()> {
         if self.is_tty {
             self.print(CLEAR)?;
@@ -44,12 +44,12 @@ impl Streams<'_> {
     }
 }
 
-/// Runs a plan until it is done, or until `stop` holds something (Ctrl-C, SIGTERM): then the figures so far
-/// are written to stdout, which `is_tty` says whether it is a terminal. Trouble goes to stderr.
+/// Runs a plan until it is done, or until `stop` has a signal (Ctrl-C, SIGTERM): then it prints the figures so far. Figures go to
+/// stdout (`is_tty`: whether it is a terminal), warnings to stderr.
 ///
 /// # Errors
-/// When the plan makes no sense (a [`PlanError`](super::PlanError)), when not a single sample was taken
-/// (with a diagnosis), when stdout cannot be written, or when the system gives no thread.
+/// When the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis), when stdout cannot
+/// be written, or when the system cannot start a thread.
 pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(
         plan,
@@ -58,7 +58,7 @@ pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result
     )
 }
 
-/// The same with streams of one's own.
+/// The same with given streams.
 ///
 /// # Errors
 /// As [`run`], or when `err` cannot be written.

@@ -1,4 +1,4 @@
-//! What went wrong while pinging: told on stderr as it happens, and summed up at the end.
+//! Trouble while pinging: reported on stderr as it happens, and summed up at the end.
 //!
 //! ```text
 //! redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)
@@ -14,26 +14,26 @@ use crate::{clock::seconds, probe::Message};
 
 use super::run::Streams;
 
-/// What went wrong so far.
+/// The trouble so far.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     address: String,
-    /// What an answer to a ping is called.
+    /// The name of a reply to a ping.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
     /// Since when there has been no connection.
     lost_ns: Option<u64>,
-    /// The last thing told, without its time.
+    /// The last thing reported, without its time.
     last_cause: Option<String>,
 }
 
 impl Trouble {
-    /// None yet, with the server at `address`, whose answer to a ping is called `pong`.
+    /// No trouble yet, with the server at `address`, whose reply to a ping is called `pong`.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }
 
-    /// Takes note of a message, and tells what is news in it.
+    /// Handles a message, and reports what is new in it.
     pub(super) fn hear(&mut self, message: &Message, streams: &mut Streams) -> io::Result<()> {
         let news = match message {
             Message::Ping(report) => {
@@ -66,7 +66,7 @@ impl Trouble {
         streams.warn(&news)
     }
 
-    /// What was not counted, if anything.
+    /// Reports what was not counted, if anything.
     pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
         match self.counts() {
             Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),
@@ -79,24 +79,26 @@ impl Trouble {
         (!counts.is_empty()).then(|| counts.join(", "))
     }
 
-    /// Why there was not a single sample in `length_ns`.
+    /// Why there was no sample in `length_ns`.
     pub(super) fn diagnosis(&self, length_ns: u64) -> String {
         let (address, pong, length) = (&self.address, self.pong, seconds(length_ns));
         let counts = self.counts().map(|counts| format!("; instead: {counts}")).unwrap_or_default();
         let why = match &self.last_cause {
             Some(cause) => format!(": {cause}"),
-            None => ": it takes the connection and says nothing (hung, or it speaks TLS only)".to_owned(),
+            None => {
+                ": it accepts connections but does not reply (it hangs, or expects TLS: try --tls)".to_owned()
+            }
         };
         format!("no {pong} from {address} in {length:.2} s{why}{counts}")
     }
 }
 
-/// What to do about it, where that is known.
+/// The advice for an error, if there is one.
 fn advice(kind: &str) -> &'static str {
     match kind {
         "NOAUTH" => "; give the password with -a or in REDISCLI_AUTH",
         "WRONGPASS" => "; check --user and the password",
-        "NOPERM" => "; this user may not PING: give another with --user",
+        "NOPERM" => "; this user may not run PING: give another with --user",
         _ => "",
     }
 }
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
     use crate::probe::{Ping, Report};
 
-    fn told(messages: &[Message]) -> (String, Trouble) {
+    fn reported(messages: &[Message]) -> (String, Trouble) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut trouble = Trouble::new("127.0.0.1:6379".to_owned(), "PONG");
         let mut streams = Streams { out: &mut out, err: &mut err, is_tty: false };
@@ -124,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_told_with_its_cause_its_begin_and_its_length() {
+    fn an_outage_is_reported_with_its_cause_its_begin_and_its_length() {
         let lost = |at_ns, kind: &str, cause: &str| Message::Lost {
             at_ns,
             kind: kind.to_owned(),
             cause: cause.to_owned(),
         };
-        let (text, _) = told(&[
+        let (text, _) = reported(&[
             lost(3_200_000_000, "reset", "the server closed the connection"),
             lost(3_300_000_000, "refused", "Connection refused (os error 111)"),
             report("refused", 190),
@@ -146,11 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn an_error_reply_is_told_with_what_to_do() {
+    fn an_error_reply_is_reported_with_what_to_do() {
         let kind = "NOAUTH".to_owned();
         let text = "NOAUTH Authentication required.".to_owned();
-        let (told, trouble) = told(&[Message::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
-        assert!(told.starts_with(
+        let (text, trouble) =
+            reported(&[Message::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
+        assert!(text.starts_with(
             "redyno: the server answers with NOAUTH since 0.00 s: NOAUTH Authentication required.; give the \
              password with -a or in REDISCLI_AUTH\n"
         ));
@@ -162,8 +165,8 @@ mod tests {
 
     #[test]
     fn silence_has_a_diagnosis_too() {
-        let (text, trouble) = told(&[]);
+        let (text, trouble) = reported(&[]);
         assert_eq!(text, "");
-        assert!(trouble.diagnosis(1).contains("says nothing"));
+        assert!(trouble.diagnosis(1).contains("does not reply"));
     }
 }

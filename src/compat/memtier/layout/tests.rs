@@ -27,7 +27,7 @@ fn results(requests: &Requests) -> Results {
     results
 }
 
-fn told(line: &str) -> String {
+fn page(line: &str) -> String {
     let asked = asked(line);
     let requests = Requests::of(&asked).unwrap();
     let results = results(&requests);
@@ -37,13 +37,13 @@ fn told(line: &str) -> String {
 
 #[test]
 fn a_page_is_that_of_memtier_benchmark() {
-    in_snapshots(|| insta::assert_snapshot!("memtier_page", told("--test-time 5")));
+    in_snapshots(|| insta::assert_snapshot!("memtier_page", page("--test-time 5")));
 }
 
 #[test]
 fn commands_of_ones_own_have_no_hits_and_the_percentiles_are_those_asked_for() {
     let page =
-        told("--command set --command hgetall --print-percentiles 50,99.95 -n allkeys --key-maximum 9");
+        page("--command set --command hgetall --print-percentiles 50,99.95 -n allkeys --key-maximum 9");
     let lines: Vec<_> = page.lines().collect();
     assert_eq!(lines[2], "10        Requests per client");
     assert_eq!(lines[6], "=".repeat(9 + 13 + 16 * 3 + 13));
@@ -58,21 +58,21 @@ fn commands_of_ones_own_have_no_hits_and_the_percentiles_are_those_asked_for() {
 
 #[test]
 fn the_json_has_memtiers_names_and_units() {
-    let told = |line: &str| {
+    let json = |line: &str| {
         let asked = asked(line);
         let requests = Requests::of(&asked).unwrap();
         let results = results(&requests);
         let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
         serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report])).unwrap()
     };
-    let value: serde_json::Value = serde_json::from_str(&told("-n 5")).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json("-n 5")).unwrap();
     let steps = value["ALL STATS"]["GET"].as_array().unwrap();
     assert_eq!(steps[0], serde_json::json!({ "<=msec": 0.01, "percent": 0.0 }));
     assert_eq!(value["run information"]["Requests per client"], 5);
 
-    let told = told("--test-time 5 --key-maximum 99 -a secret --hide-histogram");
-    assert!(!told.contains("secret"));
-    let (head, rest) = told.split_once("HISTFAAA").unwrap();
+    let text = json("--test-time 5 --key-maximum 99 -a secret --hide-histogram");
+    assert!(!text.contains("secret"));
+    let (head, rest) = text.split_once("HISTFAAA").unwrap();
     let tail = rest.split("HISTFAAA").map(|part| &part[part.find('"').unwrap()..]);
     let without_texts = [head].into_iter().chain(tail).collect::<Vec<_>>().join("HISTFAAA...");
     in_snapshots(|| insta::assert_snapshot!("memtier_json", without_texts));

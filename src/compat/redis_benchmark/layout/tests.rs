@@ -40,7 +40,7 @@ fn a_page_is_that_of_redis_benchmark() {
 }
 
 #[test]
-fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
+fn threads_are_printed_and_unknown_settings_of_the_server_are_left_out() {
     let page = lines(&BenchOptions { threads: 2, ..BenchOptions::usual() }, None, 3);
     let head: Vec<_> = page.lines().take_while(|line| !line.is_empty()).collect();
     let expected = [
@@ -57,7 +57,7 @@ fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
 }
 
 #[test]
-fn a_rate_that_was_asked_for_stands_beside_those_that_came_of_it() {
+fn a_requested_rate_is_printed_beside_the_rates_that_were_reached() {
     let page = lines(&BenchOptions { rps: Some(1000), ..BenchOptions::usual() }, Some(&config()), 1);
     let expected = "  multi-thread: no\n\nRPS Summary:\n  target RPS: 1000.00\n  RPS distribution (reqs/sec):\n\
         \x20         avg       min       p50       p95       p99       max\n\
