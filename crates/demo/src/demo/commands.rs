@@ -1,7 +1,7 @@
-//! The commands: one table, and a file a family of what they do.
+//! The commands: one table, and a file for each family.
 //!
-//! A command gets a [`Call`], which is its arguments, the state and where to write its reply. It writes that or fails; what it
-//! wrote before it failed is taken back.
+//! A command gets a [`Call`]: its arguments, the state and the place for its reply. It writes the reply or fails; a reply written
+//! before a failure is removed.
 
 mod collections;
 mod connection;
@@ -24,25 +24,25 @@ use super::{
     store::{Database, Kind},
 };
 
-/// Done, or why not.
+/// Success, or why not.
 pub type Outcome = Result<(), Failure>;
 
 /// One running command.
 pub struct Call<'a> {
-    /// What was asked, the name first.
+    /// The arguments, the command's name first.
     pub arguments: Arguments<'a>,
-    /// The client that asks.
+    /// The client.
     pub client: usize,
-    /// The place of the command.
+    /// The command's place in the table.
     pub id: CommandId,
-    /// Everything else.
+    /// The server's state.
     pub state: &'a mut State,
-    /// Where the reply goes.
+    /// The place for the reply.
     pub reply: Reply<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// Runs the command, and counts it. What it wrote before it failed is taken back.
+    /// Runs the command, and counts it. A reply written before a failure is removed.
     pub fn run(mut self) {
         let (begin_ns, before) = (self.state.now_ns, self.reply.length());
         let command = &COMMANDS[self.id];
@@ -63,7 +63,7 @@ impl<'a> Call<'a> {
     /// Argument `index`, 0 being the command's name.
     ///
     /// # Errors
-    /// When there is none: a syntax error, as options that want a value give it.
+    /// When there is none: a syntax error, as for an option without its value.
     pub fn argument(&self, index: usize) -> Result<&'a [u8], Failure> {
         self.arguments.get(index).ok_or(Failure::SYNTAX)
     }
@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
     /// Argument `index` as an integer.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not an integer.
     pub fn integer(&self, index: usize) -> Result<i64, Failure> {
         number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
     }
@@ -79,23 +79,23 @@ impl<'a> Call<'a> {
     /// Argument `index` as a count, `None` when there is no such argument.
     ///
     /// # Errors
-    /// When it is negative or no integer.
+    /// When it is negative or not an integer.
     pub fn count(&self, index: usize) -> Result<Option<usize>, Failure> {
         let count = self.arguments.get(index).map(number);
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
     }
 
-    /// Argument `index` in lower case: an option. Empty when there is none.
+    /// Argument `index` in lower case, for options. Empty when there is none.
     pub fn word(&self, index: usize) -> Vec<u8> {
         self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
     }
 
-    /// Argument `index` as it may be repeated in an error.
+    /// Argument `index`, shortened and escaped for an error.
     pub fn text(&self, index: usize) -> String {
         String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
     }
 
-    /// The error for a wrong number of arguments, where it is the command that sees it.
+    /// The error for a wrong number of arguments, for commands that check it themselves.
     pub fn arity_failure(&self) -> Failure {
         Failure::arity(COMMANDS[self.id].name)
     }
@@ -114,30 +114,30 @@ impl<'a> Call<'a> {
         (database, &mut self.reply)
     }
 
-    /// The value of the key that argument 1 names, and the reply; a hit or a miss.
+    /// The value of the key in argument 1, and the reply; counts a hit or a miss.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn read<T: Kind>(&mut self) -> Result<(Option<&T>, &mut Reply<'a>), Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         Ok((database.read(key)?, reply))
     }
 
-    /// Changes the value of that key and replies, if there is such a key; whether there is.
+    /// Changes the value of that key and replies, if the key exists; returns whether it does.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn change<T: Kind>(&mut self, act: impl FnOnce(&mut T, &mut Reply<'a>)) -> Result<bool, Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
         Ok(database.change(key, |value| act(value, reply))?.is_some())
     }
 
-    /// The same, on an empty value where there is no such key; what `act` gives.
+    /// The same, with an empty value if the key does not exist; returns the result of `act`.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn change_or_new<T: Kind, R>(
         &mut self,
         act: impl FnOnce(&mut T, &mut Reply<'a>) -> R,
@@ -148,13 +148,13 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A floating-point number as Redis takes it: no NaN, no spaces; `inf` and `-inf` are numbers.
+/// A floating-point number in Redis's syntax: no NaN, no spaces; `inf` and `-inf` are numbers.
 pub fn float(text: &[u8]) -> Result<f64, Failure> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     value.filter(|value| !value.is_nan()).ok_or(Failure::NOT_FLOAT)
 }
 
-/// The part of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
+/// The range of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
 pub fn index_range(start: i64, stop: i64, length: usize) -> (usize, usize) {
     let count = length as i64;
     let from_end = |index: i64| if index < 0 { (index + count).max(0) } else { index };

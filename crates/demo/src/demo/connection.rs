@@ -1,11 +1,11 @@
 //! One client's connection: read, answer, write.
 //!
-//! Replies that wait to be sent, some of them held back.
+//! Replies that wait to be sent; some of them are delayed.
 //!
 //! ```text
-//! bytes: [ sent │ to be sent now │ held until t1 … │ held until t2 … ]
+//! bytes: [ sent │ to be sent now │ delayed until t1 … │ delayed until t2 … ]
 //! ```
-//! A reply that is held back holds back those behind it on the same connection, and nothing else.
+//! A delayed reply also delays the replies after it on the same connection, and nothing else.
 
 use std::{
     collections::VecDeque,
@@ -21,16 +21,16 @@ use super::{
     request::{Arguments, Span, parse},
 };
 
-/// Unsent bytes beyond which a client's requests wait until it reads its replies.
+/// When more bytes are unsent, a client's requests wait until it reads its replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// Unread bytes of one request beyond which a client is thrown out, 1 GiB as in Redis.
+/// A client with more unread bytes of a single request is disconnected; 1 GiB, as in Redis.
 const MAX_UNREAD: usize = 1 << 30;
-/// Bytes of one read.
+/// The bytes of one read.
 const READ_SIZE: usize = 64 << 10;
-/// What no client can take for a reply.
+/// Bytes that no client accepts as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
-/// What all connections read into, one after the other.
+/// The buffer into which all connections read, one after the other.
 pub struct Room {
     bytes: Box<[u8]>,
     spans: Vec<Span>,
@@ -42,27 +42,27 @@ impl Default for Room {
     }
 }
 
-/// What a connection does next.
+/// The next state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It waits for an event.
     Wait,
-    /// It has more to read, and lets the others have their turn first.
+    /// It has more to read, but other connections come first.
     Read,
     /// It is closed.
     Close,
 }
 
-/// Whether requests are answered.
+/// The state of a connection with a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answering {
-    /// They are.
+    /// Requests are answered.
     Serving,
-    /// They are read and thrown away.
+    /// Requests are read and ignored.
     Silent,
-    /// As silent; and when all is sent, the connection is closed.
+    /// As silent; the connection is closed when all is sent.
     Leaving,
-    /// The connection is reset once what may be sent has been.
+    /// The connection is reset when what may be sent has been sent.
     Resetting,
 }
 
@@ -71,13 +71,13 @@ enum Answering {
 pub struct Connection {
     client: usize,
     socket: Socket,
-    /// Bytes of requests that are not whole or have to wait.
+    /// Bytes of requests that are incomplete or have to wait.
     input: Vec<u8>,
     outbox: Outbox,
     phase: Answering,
-    /// Requests wait until replies have gone.
+    /// Whether requests wait until replies have been sent.
     choked: bool,
-    /// Whether the other side has closed: then a short read does not mean that there is no more to come.
+    /// Whether the other side has closed: then a short read does not mean that no more will come.
     pub hung_up: bool,
 }
 
@@ -88,24 +88,24 @@ impl Connection {
         Self { client, socket, input, outbox, phase: Answering::Serving, choked: false, hung_up: false }
     }
 
-    /// When a reply that is held back may go.
+    /// When a delayed reply may be sent.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.outbox.held_until_ns()
     }
 
-    /// If it `reads`, reads once and answers; in any case writes what may be written, in one go.
+    /// If it `reads`, reads once and answers; then writes what may be written, in one write.
     pub fn go_on(&mut self, reads: bool, engine: &mut Engine, room: &mut Room) -> Next {
         let read = if reads { self.read(engine, room) } else { Next::Wait };
         match (self.send(engine), read) {
             (Next::Close, _) | (_, Next::Close) => Next::Close,
-            // What was sent may have made room for more.
+            // Sending may have made room for more.
             (_, Next::Wait) if self.choked && self.outbox.unsent() <= MAX_UNSENT => Next::Read,
             (_, read) => read,
         }
     }
 
     fn read(&mut self, engine: &mut Engine, room: &mut Room) -> Next {
-        // Requests that were read before the client's replies choked it.
+        // Requests that were read before too many replies were unsent.
         if std::mem::take(&mut self.choked) {
             self.take_in(&[], engine, &mut room.spans);
             if self.choked {
@@ -126,13 +126,13 @@ impl Connection {
         match self.input.len() {
             MAX_UNREAD.. => Next::Close,
             _ if self.choked => Next::Wait,
-            // A read that did not fill the buffer has drained the socket, and the next byte brings a new event.
+            // A read that did not fill the buffer has emptied the socket; the next byte causes a new event.
             _ if n < room.bytes.len() && !self.hung_up => Next::Wait,
             _ => Next::Read,
         }
     }
 
-    /// Answers what is whole of the bytes left over and of `new` ones, and keeps the rest. The usual case copies nothing.
+    /// Answers the complete requests in the remaining and the `new` bytes, and keeps the rest. Usually nothing is copied.
     fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) {
         let mut input = std::mem::take(&mut self.input);
         if input.is_empty() {
@@ -146,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// Answers all whole requests in `input`; how many bytes need not be kept.
+    /// Answers all complete requests in `input`; returns how many bytes are done.
     fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) -> usize {
         engine.state.read_clock();
         let (mut used, mut position) = (0, 0);
@@ -176,7 +176,7 @@ impl Connection {
         if self.phase == Answering::Serving { used } else { input.len() }
     }
 
-    /// Does to the reply that begins at `begin` what the script of faults wants, and sees whether the client goes.
+    /// Applies faults to the reply that begins at `begin`, and checks whether the client is disconnected.
     fn apply(&mut self, fault: &Treatment, begin: usize, engine: &Engine) {
         if !fault.delay.is_zero() {
             self.outbox.hold(begin, engine.state.now_ns, fault.delay);
@@ -213,7 +213,7 @@ impl Connection {
         }
         match self.phase {
             Answering::Resetting => {
-                // Where it cannot be set, as on a unix socket, the client sees a close, which is the nearest thing left.
+                // If it cannot be set, as on a unix socket, the client sees a close, which is the closest alternative.
                 let _ = self.socket.set_linger(Some(Duration::ZERO));
                 Next::Close
             }
@@ -223,30 +223,30 @@ impl Connection {
     }
 }
 
-/// Sent bytes are dropped from the front once there are this many; buffers larger than this are given back.
+/// Sent bytes are dropped from the front once there are this many; larger buffers are freed.
 const KEPT: usize = 64 << 10;
 
-/// The bytes that go to one client.
+/// The output to one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Replies are appended to it; behind what was sent they may be cut, too.
+    /// Replies are appended here; the unsent part may also be shortened.
     pub bytes: Vec<u8>,
     sent: usize,
-    /// From which byte on nothing may be sent before which time.
+    /// The positions before which bytes are delayed, each with its time.
     holds: VecDeque<(usize, u64)>,
 }
 
 impl Outbox {
-    /// Holds back everything from byte `from` on.
+    /// Delays everything from byte `from` on.
     pub fn hold(&mut self, from: usize, now_ns: u64, delay: Duration) {
         let until_ns = now_ns.saturating_add(delay.as_nanos() as u64);
-        // A hold that ends before the one in front of it changes nothing.
+        // A delay that ends before the previous one changes nothing.
         if self.holds.back().is_none_or(|(_, earlier_ns)| *earlier_ns < until_ns) {
             self.holds.push_back((from, until_ns));
         }
     }
 
-    /// When the first hold ends.
+    /// When the first delay ends.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.holds.front().map(|(_, until_ns)| *until_ns)
     }
@@ -256,7 +256,7 @@ impl Outbox {
         self.bytes.len() - self.sent
     }
 
-    /// Sends what may be sent now, until the socket takes no more; how many bytes went, in how many writes.
+    /// Sends what may be sent, until the socket accepts no more; returns the number of bytes and of writes.
     ///
     /// # Errors
     /// When the socket fails.
@@ -300,7 +300,7 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// Takes at most `room` bytes.
+    /// Accepts at most `room` bytes.
     struct Pipe {
         taken: Vec<u8>,
         room: usize,

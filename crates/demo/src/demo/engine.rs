@@ -1,7 +1,7 @@
-//! From a request to its reply: find the command, see whether it may run, run it or queue it.
+//! From a request to its reply: finds the command, checks whether it may run, runs or queues it.
 //!
-//! It knows no sockets. The time that a command took is from the end of the one before it (or the wake-up of the
-//! event loop) to its own end, so one reading of the clock a command is enough.
+//! It does not know sockets. A command's time is from the end of the previous one (or the event loop's wake-up) to its own end,
+//! so that one reading of the clock for each command is enough.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,15 +13,15 @@ use super::{
     state::{Config, Session, State, Stop},
 };
 
-/// The state, the commands on it, and the script of faults.
+/// The state, its commands, and the script of faults.
 pub struct Engine {
-    /// Everything that commands see.
+    /// Everything that commands can see.
     pub state: State,
     script: Script,
 }
 
 impl Engine {
-    /// A server without data or clients. `seed` makes its random draws reproducible.
+    /// A server without data or clients. `seed` makes its random values reproducible.
     pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
         let mut state = State::new(config, COMMANDS.len(), stop, seed);
         state.read_clock();
@@ -33,20 +33,20 @@ impl Engine {
         self.script.next_stall_ns()
     }
 
-    /// Takes a stall that is due; how long it lasts.
+    /// Takes a stall that is due; returns its length.
     pub fn take_stall(&mut self) -> Option<Duration> {
         self.script.take_stall(self.state.now_ns)
     }
 
-    /// Notes a new client, whose number is like no other's.
+    /// Adds a new client, with a unique number.
     pub fn connect(&mut self, client: usize, address: String) {
         self.state.stats.net.connections += 1;
         let authenticated = self.state.config.value("requirepass").is_empty();
         self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
     }
 
-    /// Answers a client's request by appending its reply to `out`, and tells what is to happen to that. `position` is the request's, from 1, among those that
-    /// arrived in the same read.
+    /// Executes a client's request, appends its reply to `out`, and returns what the faults do to that reply. `position` is that of
+    /// the request, from 1, among those that arrived in the same read.
     pub fn answer(
         &mut self,
         (client, position): (usize, u64),
@@ -72,7 +72,7 @@ impl Engine {
         treatment
     }
 
-    /// Why a command may not run that comes with so many words from a client that is authenticated or not.
+    /// Why a command with this many arguments may not run, for a client that is authenticated or not.
     fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<Failure> {
         let command = &COMMANDS[id];
         if !command.takes(words) {
@@ -120,7 +120,7 @@ impl Engine {
         self.script.judge(occasion)
     }
 
-    /// Answers with an error without running anything. A transaction that a request was refused in cannot run any more.
+    /// Replies with an error without running anything. A transaction with a refused request cannot run any more.
     pub fn refuse(&mut self, client: usize, failure: &Failure, out: &mut Vec<u8>) {
         if let Some(transaction) = &mut self.state.sessions[&client].transaction {
             transaction.broken = true;

@@ -1,10 +1,10 @@
 //! The server's thread: one poll loop over listeners, connections and timers.
 //!
 //! ```text
-//! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is told to stop
+//! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is asked to stop
 //! ```
-//! Events are edge-triggered: each is worked off until the socket has no more, or the connection queues itself again. Clients
-//! are counted from 1, and no number is given twice.
+//! Events are edge-triggered: each is handled until the socket has no more data, or the connection queues itself again. Clients
+//! are counted from 1, and numbers are unique.
 
 use std::{
     collections::BTreeSet,
@@ -25,22 +25,22 @@ use super::{
 };
 use crate::clock::SECOND_NS;
 
-/// The token of the waker that ends the poll when the server is to stop.
+/// The token of the waker that ends the poll when the server has to stop.
 pub const WAKER: Token = Token(0);
-/// The token of the listeners. Those of clients follow.
+/// The token of the listeners. Those of clients are higher.
 const LISTENER: Token = Token(1);
-/// A poll that takes so long has waited: nobody had asked.
+/// After a poll that takes this long, the server was idle.
 const IDLE_NS: u64 = 20_000;
 
-/// Where clients connect to.
+/// A listening socket.
 pub struct Listener {
     /// It does not block.
     pub socket: Socket,
-    /// What stands for the addresses of clients that have none of their own: the path of a unix socket.
+    /// The address for clients that have none of their own: the path of a unix socket.
     pub name: String,
 }
 
-/// The loop and all it serves.
+/// The loop and everything it serves.
 pub struct EventLoop {
     poll: Poll,
     listeners: Vec<Listener>,
@@ -48,7 +48,7 @@ pub struct EventLoop {
     last_client: usize,
     engine: Engine,
     stop: Arc<Stop>,
-    /// When replies that are held back may go, and whose.
+    /// The delayed replies, by time and client.
     timers: BTreeSet<(u64, usize)>,
     /// Clients that have more to read.
     again: Vec<usize>,
@@ -57,7 +57,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// A loop that listens at these.
+    /// A loop with these listeners.
     ///
     /// # Errors
     /// When the listeners cannot be registered.
@@ -80,7 +80,7 @@ impl EventLoop {
         })
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until it is asked to stop.
     ///
     /// # Errors
     /// When the poll fails.
@@ -104,7 +104,7 @@ impl EventLoop {
                     Token(token) => self.on_event(token - LISTENER.0, event),
                 }
             }
-            if self.stop.is_told() {
+            if self.stop.is_requested() {
                 return Ok(());
             }
             for client in std::mem::take(&mut self.again) {
@@ -142,7 +142,7 @@ impl EventLoop {
         }
         if now_ns >= self.next_tick_ns {
             self.engine.state.tick();
-            // Those that could not be taken because the process had no more descriptors are tried again.
+            // Connections that could not be accepted for lack of descriptors are tried again.
             self.accept();
             self.next_tick_ns = now_ns + SECOND_NS / self.engine.state.config.number("hz");
         }
@@ -156,14 +156,14 @@ impl EventLoop {
         self.go_on(client, hung_up || event.is_readable());
     }
 
-    /// Lets a connection do what it can, and does what it then needs.
+    /// Lets a connection make progress, and handles its next state.
     fn go_on(&mut self, client: usize, reads: bool) {
         let Some(connection) = self.connections.get_mut(&client) else { return };
         match connection.go_on(reads, &mut self.engine, &mut self.room) {
             Next::Wait => {}
             Next::Read => self.again.push(client),
             Next::Close => {
-                // Dropping the socket closes it and takes it out of the poll.
+                // Dropping the socket closes it and removes it from the poll.
                 self.connections.swap_remove(&client);
                 self.engine.state.sessions.swap_remove(&client);
                 return;
@@ -188,7 +188,7 @@ impl EventLoop {
         let client = self.last_client + 1;
         let mut source = SourceFd(&socket.as_raw_fd());
         let both = Interest::READABLE | Interest::WRITABLE;
-        // The poll may have no room for it: then it is closed, which the client sees.
+        // If the poll has no room for it, it is closed, which the client sees.
         if self.poll.registry().register(&mut source, Token(LISTENER.0 + client), both).is_ok() {
             self.last_client = client;
             self.connections.insert(client, Connection::new(socket, client));
@@ -198,13 +198,13 @@ impl EventLoop {
 
     fn turn_away(&mut self, mut socket: &Socket) {
         self.engine.state.stats.net.rejected_connections += 1;
-        // A new socket has room for one line; if it has not, the close says enough.
+        // A new socket has room for one line; if not, the close is enough.
         let _ = socket.write(b"-ERR max number of clients reached\r\n");
     }
 }
 
 impl Listener {
-    /// The next that wants to connect, and its address; `None` when there is none or it cannot be taken now.
+    /// The next new connection, and its address; `None` when there is none or it cannot be accepted now.
     fn next_client(&self) -> Option<(Socket, String)> {
         let (socket, peer) = loop {
             match self.socket.accept() {
@@ -215,7 +215,7 @@ impl Listener {
             }
         };
         socket.set_nonblocking(true).ok()?;
-        // Without it replies wait for the client's acknowledgements; on a unix socket there is no such thing.
+        // Without this, replies would wait for the client's acknowledgements; unix sockets do not have it.
         let _ = socket.set_tcp_nodelay(true);
         Some((socket, peer.as_socket().map_or_else(|| self.name.clone(), |peer| peer.to_string())))
     }

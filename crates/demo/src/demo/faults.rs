@@ -1,19 +1,19 @@
-//! What goes wrong on purpose: a script of faults as data, its text form, and the state of a running script.
+//! Simulated faults: a script of faults as data, its text format, and the state of a running script.
 //!
 //! ```text
-//! stall 500ms every 5s            the whole server stands still, as in a fork or a slow command
-//! slow GET 2ms                    the command itself takes that long: everyone waits, the slow log sees it; with
+//! stall 500ms every 5s            the whole server stops, as during a fork or a slow command
+//! slow GET 2ms                    the command takes that long: all clients wait, and it is in the slow log; with
 //!                                 `slow load 100us` the server does 10 k/s, whatever the machine
-//! delay GET 2ms nth 10            only that reply, and those behind it on its connection, are held back
+//! delay GET 2ms nth 10            only this reply, and the later ones on its connection, are delayed
 //! error LOADING 1%                an error instead of running the command
 //! cut every 10000                 half a reply, and then nothing more on that connection
 //! reset every 20s                 the connection is reset (RST) instead of the reply
 //! garbage every 30s               bytes that are no reply, instead of the reply
 //! ```
 //!
-//! One fault: what happens, to which commands, and when.
+//! One fault: its kind, its commands, and its times.
 //!
-//! The text form of a fault, as `redyno demo --fault` takes it.
+//! The text format of a fault, for `redyno demo --fault`.
 //!
 //! ```text
 //! stall DURATION [WHEN]                    WHEN    every DURATION | after DURATION | once
@@ -38,50 +38,50 @@ use crate::units::parse_duration;
 /// One line of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// What happens.
+    /// The kind of fault.
     pub kind: Kind,
-    /// To which commands; a stall has none.
+    /// The commands to which it applies; a stall has none.
     pub scope: Scope,
-    /// When.
+    /// When it applies.
     pub when: When,
-    /// Only to the request at this position, from 1, among those that arrived together in one read.
+    /// Only for the request at this position, from 1, among those that arrived together in one read.
     pub nth: Option<u64>,
 }
 
-/// What happens.
+/// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The whole server stands still for this long.
+    /// The whole server stops for this long.
     Stall(Duration),
     /// The command takes this much longer, and the server with it.
     Slow(Duration),
-    /// The reply is held back this long after the command has run; other connections are served meanwhile.
+    /// The reply is delayed by this long after the command has run; other connections are served meanwhile.
     Delay(Duration),
-    /// An error with this prefix is the reply, and the command does not run.
+    /// The reply is an error with this prefix, and the command does not run.
     Error(String),
-    /// The reply's bytes do not go as they are.
+    /// The reply's bytes are damaged.
     Damage(Damage),
 }
 
-/// What happens to the bytes of a reply.
+/// The kinds of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
-    /// Half of them are written, and nothing more on that connection.
+    /// Half of the bytes are written, and then nothing on that connection.
     Cut {
         /// Whether the connection is closed then; else it stays open and silent.
         close: bool,
     },
     /// The connection is reset instead.
     Reset,
-    /// Others are written instead, which are no reply.
+    /// Other bytes are written, which are not a reply.
     Garbage,
 }
 
-/// Which commands a fault strikes.
+/// The commands to which a fault applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that a load sends: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and their like go
-    /// untouched, so that one can still look at the server.
+    /// Commands that load generators send: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and so on are spared, so that
+    /// the server can still be observed.
     Load,
     /// Every command.
     Any,
@@ -89,22 +89,22 @@ pub enum Scope {
     Command(String),
 }
 
-/// When a fault strikes.
+/// When a fault applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
     /// Each time.
     Always,
-    /// Once, at the first occasion after this time has passed.
+    /// Once, at the first opportunity after this time has passed.
     Once(Duration),
     /// With this probability, 0 to 1.
     Share(f64),
-    /// At every n-th request that it could strike, over all connections.
+    /// At every n-th request to which it could apply, over all connections.
     EveryNth(u64),
-    /// At the first occasion after each such period; a stall at its end.
+    /// At the first opportunity after each such period; a stall at its end.
     Every(Duration),
 }
 
-/// Why a text is no fault.
+/// Why a text is not a fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("fault '{text}': {reason}")]
 pub struct ParseFaultError {
@@ -127,14 +127,14 @@ fn fault(text: &str) -> Result<Fault, String> {
     let verb = words.next().ok_or("a fault starts with stall, slow, delay, error, cut, reset or garbage")?;
     let mut scope = Scope::Load;
     let kind = match verb.to_ascii_lowercase().as_str() {
-        "stall" => Kind::Stall(duration(words.next(), "how long the stall lasts")?),
+        "stall" => Kind::Stall(duration(words.next(), "the length of the stall")?),
         "slow" => {
             scope = command(words.next())?;
-            Kind::Slow(duration(words.next(), "how much longer the command takes")?)
+            Kind::Slow(duration(words.next(), "the additional time of the command")?)
         }
         "delay" => {
             scope = command(words.next())?;
-            Kind::Delay(duration(words.next(), "how long the reply is held back")?)
+            Kind::Delay(duration(words.next(), "the delay of the reply")?)
         }
         "error" => Kind::Error(error_prefix(words.next())?),
         "cut" => {
@@ -144,7 +144,9 @@ fn fault(text: &str) -> Result<Fault, String> {
         "reset" => Kind::Damage(Damage::Reset),
         "garbage" => Kind::Damage(Damage::Garbage),
         other => {
-            return Err(format!("'{other}' is none of stall, slow, delay, error, cut, reset and garbage"));
+            return Err(format!(
+                "'{other}' is not a fault: give stall, slow, delay, error, cut, reset or garbage"
+            ));
         }
     };
     let positional = matches!(kind, Kind::Slow(_) | Kind::Delay(_));
@@ -154,36 +156,40 @@ fn fault(text: &str) -> Result<Fault, String> {
             "on" if !positional && on.is_none() => on = Some(command(words.next())?),
             "nth" if nth.is_none() => nth = Some(ordinal(words.next(), "nth")?),
             lower if when.is_none() => when = Some(moment(lower, &mut words)?),
-            _ => return Err(format!("'{word}' is one word too many")),
+            _ => return Err(format!("leave out '{word}'")),
         }
     }
     let default = if matches!(kind, Kind::Stall(_)) { When::Once(Duration::ZERO) } else { When::Always };
     checked(Fault { kind, scope: on.unwrap_or(scope), when: when.unwrap_or(default), nth })
 }
 
-/// Refuses combinations that make no sense.
+/// Refuses contradictory combinations.
 fn checked(fault: Fault) -> Result<Fault, String> {
     let Kind::Stall(length) = fault.kind else { return Ok(fault) };
     if fault.scope != Scope::Load || fault.nth.is_some() {
-        return Err("a stall stops the whole server; it has no 'on' and no 'nth'".to_owned());
+        return Err("a stall stops the whole server; leave out 'on' and 'nth'".to_owned());
     }
     match fault.when {
         When::Every(period) if period <= length => Err("a stall must be shorter than its period".to_owned()),
         When::Every(_) | When::Once(_) => Ok(fault),
-        _ => Err("a stall happens once, after a DURATION or every DURATION".to_owned()),
+        _ => Err("a stall happens 'once', 'after DURATION' or 'every DURATION'".to_owned()),
     }
 }
 
 fn moment(word: &str, words: &mut Tokens<'_>) -> Result<When, String> {
     match word {
         "once" => Ok(When::Once(Duration::ZERO)),
-        "after" => Ok(When::Once(duration(words.next(), "after how long")?)),
+        "after" => Ok(When::Once(duration(words.next(), "the time after 'after'")?)),
         "every" => match words.peek().filter(|next| next.bytes().all(|byte| byte.is_ascii_digit())) {
             Some(_) => Ok(When::EveryNth(ordinal(words.next(), "every")?)),
-            None => Ok(When::Every(duration(words.next(), "every how many requests, or how often")?)),
+            None => {
+                Ok(When::Every(duration(words.next(), "a number of requests, or the period, after 'every'")?))
+            }
         },
         _ => share(word).ok_or_else(|| {
-            format!("'{word}' is none of every, after, once, nth, on and a percentage such as 1%")
+            format!(
+                "'{word}' is not a condition: give every, after, once, nth, on or a percentage such as 1%"
+            )
         }),
     }
 }
@@ -196,37 +202,41 @@ fn share(word: &str) -> Option<When> {
 fn ordinal(word: Option<&str>, before: &str) -> Result<u64, String> {
     word.and_then(|word| word.parse().ok())
         .filter(|n| *n > 0)
-        .ok_or_else(|| format!("'{before}' is followed by a number from 1 up"))
+        .ok_or_else(|| format!("'{before}' needs a number of at least 1 after it"))
 }
 
 fn command(word: Option<&str>) -> Result<Scope, String> {
-    let name = word.ok_or("the name of a command is missing (or 'any', or 'load')")?.to_ascii_lowercase();
+    let name = word.ok_or("a command is missing: give its name, 'any' or 'load'")?.to_ascii_lowercase();
     match name.as_str() {
         "any" => Ok(Scope::Any),
         "load" => Ok(Scope::Load),
         _ if commands::is_known(&name) => Ok(Scope::Command(name)),
-        _ => Err(format!("'{name}' is no command of the built-in server")),
+        _ => Err(format!(
+            "'{name}' is not a command of the built-in server; give 'any', 'load' or one of its commands"
+        )),
     }
 }
 
 fn error_prefix(word: Option<&str>) -> Result<String, String> {
-    let prefix = word.ok_or("the prefix of the error is missing, such as LOADING or OOM")?;
+    let prefix = word.ok_or("the error's prefix is missing: give one such as LOADING or OOM")?;
     let plain = prefix.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if plain {
         Ok(prefix.to_owned())
     } else {
-        Err(format!("an error's prefix is in capitals, not '{prefix}'"))
+        Err(format!("'{prefix}' is not an error's prefix: give capitals, such as LOADING"))
     }
 }
 
 fn duration(word: Option<&str>, what: &str) -> Result<Duration, String> {
-    let word = word.ok_or_else(|| format!("a duration is missing: {what}, such as 500ms or 5s"))?;
+    let word = word.ok_or_else(|| format!("a duration is missing: give {what}, such as 500ms or 5s"))?;
     let length = parse_duration(word).map_err(|error| error.to_string())?;
-    // A day is longer than any session of faults, and keeps sums of times far from their limits.
+    // A day is longer than any session with faults, and keeps sums of times far below their limits.
     match length {
-        length if length > Duration::from_secs(86_400) => Err(format!("'{word}' is longer than a day")),
+        length if length > Duration::from_secs(86_400) => {
+            Err(format!("'{word}' is longer than a day; give at most 24h"))
+        }
         length if length >= Duration::from_micros(1) => Ok(length),
-        _ => Err(format!("'{word}' is no duration from 1us up")),
+        _ => Err(format!("'{word}' is not a duration of at least 1us, such as 500ms or 5s")),
     }
 }
 
@@ -272,23 +282,23 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_reason() {
         for (text, reason) in [
             ("", "a fault starts with stall"),
-            ("explode 5s", "'explode' is none of"),
-            ("stall", "a duration is missing: how long the stall lasts"),
+            ("explode 5s", "'explode' is not a fault: give stall, slow"),
+            ("stall", "a duration is missing: give the length of the stall"),
             ("stall 5", "'5' is not a duration such as"),
             ("stall 5s every 5s", "a stall must be shorter than its period"),
-            ("stall 5s 1%", "a stall happens once, after a DURATION or every DURATION"),
+            ("stall 5s 1%", "a stall happens 'once', 'after DURATION' or 'every DURATION'"),
             ("stall 5s on GET", "a stall stops the whole server"),
             ("stall 9999999999s", "longer than a day"),
-            ("stall 1ns", "no duration from 1us up"),
-            ("delay GTE 2ms", "'gte' is no command of the built-in server"),
-            ("delay 2ms", "'2ms' is no command"),
-            ("error loading", "an error's prefix is in capitals"),
-            ("error OOM 0%", "'0%' is none of every"),
-            ("error OOM 101%", "'101%' is none of every"),
-            ("cut every 0", "'every' is followed by a number from 1 up"),
+            ("stall 1ns", "not a duration of at least 1us"),
+            ("delay GTE 2ms", "'gte' is not a command of the built-in server"),
+            ("delay 2ms", "'2ms' is not a command"),
+            ("error loading", "'loading' is not an error's prefix: give capitals"),
+            ("error OOM 0%", "'0%' is not a condition: give every"),
+            ("error OOM 101%", "'101%' is not a condition: give every"),
+            ("cut every 0", "'every' needs a number of at least 1 after it"),
             ("cut every", "a duration is missing"),
-            ("reset now", "'now' is none of"),
-            ("reset once 5%", "'5%' is one word too many"),
+            ("reset now", "'now' is not a condition"),
+            ("reset once 5%", "leave out '5%'"),
         ] {
             let error = text.parse::<Fault>().expect_err(text).to_string();
             assert!(error.contains(reason), "{text}: {error}");

@@ -3,15 +3,14 @@
 //! ```text
 //! socket ─► request parser ─► engine ─► commands ─► store
 //!                               │  ▲
-//!                               ▼  └ faults: what goes wrong on purpose
+//!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! It speaks RESP2 and RESP3, follows Redis 7.0 in its words, and is a null server: cheap enough that a generator
-//! measured against it shows its own cost. It has no persistence, replication, cluster or scripts, and of
-//! transactions MULTI and EXEC.
+//! It speaks RESP2 and RESP3 and follows Redis 7.0 in its texts. It is cheap enough that a load generator measured against it
+//! shows its own cost. It has no persistence, replication, cluster or scripts, and of transactions only MULTI and EXEC.
 //!
-//! It knows nothing of load, probes, sessions and screens; of the other rooms it uses the clock, the units and the type
-//! of a password.
+//! It does not depend on load, probes, sessions or screens; of the other rooms it uses the clock, the units and the type of a
+//! password.
 
 mod commands;
 mod connection;
@@ -27,5 +26,5 @@ mod store;
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, Server};
 
-/// The Redis whose commands and words it follows.
+/// The version of Redis whose commands and texts it follows.
 const REDIS_VERSION: &str = "7.0.15";

@@ -1,16 +1,16 @@
-//! Replies as bytes: each value in the form of the protocol that the connection speaks.
+//! Replies as bytes: each value in the format of the connection's protocol.
 //!
-//! RESP2 has no null of its own, no map, set, double or verbatim text; there each is written as Redis writes it to
-//! a RESP2 client (null bulk, flat array, array, bulk, bulk).
+//! RESP2 has no null of its own, no map, set, double or verbatim text; each is written as Redis writes it to a RESP2 client (null
+//! bulk, flat array, array, bulk, bulk).
 //!
-//! Error replies, in the words of Redis.
+//! Error replies, with the texts of Redis.
 
 use std::borrow::Cow;
 
 /// The version of the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// RESP2, spoken until a HELLO asks for another.
+    /// RESP2, used until a HELLO requests another.
     #[default]
     Resp2,
     /// RESP3.
@@ -18,7 +18,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The number that HELLO gives it.
+    /// Its number in HELLO.
     pub fn version(self) -> i64 {
         match self {
             Self::Resp2 => 2,
@@ -27,11 +27,11 @@ impl Protocol {
     }
 }
 
-/// Appends values to the bytes that go to a client.
+/// Appends values to the output to a client.
 #[derive(Debug)]
 pub struct Reply<'a> {
     bytes: &'a mut Vec<u8>,
-    /// The form that values take.
+    /// The format of values.
     pub protocol: Protocol,
 }
 
@@ -46,12 +46,12 @@ impl<'a> Reply<'a> {
         Reply { bytes: self.bytes, protocol }
     }
 
-    /// Bytes waiting for the client, this reply's included.
+    /// The output that waits for the client, including this reply.
     pub fn length(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes back what was written since the bytes were `length` long.
+    /// Removes everything after the first `length` bytes.
     pub fn cut_to(&mut self, length: usize) {
         self.bytes.truncate(length);
     }
@@ -66,7 +66,7 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
-    /// An error; line ends in it become spaces, as they would end the reply.
+    /// An error; line ends in it become spaces, since they would end the reply.
     pub fn error(&mut self, message: &str) {
         self.line(b'-', message.replace(['\r', '\n'], " ").as_bytes());
     }
@@ -118,17 +118,17 @@ impl<'a> Reply<'a> {
         if self.protocol == Protocol::Resp2 { resp2 } else { resp3 }
     }
 
-    /// Announces an array of `n` values.
+    /// Begins an array of `n` values.
     pub fn array(&mut self, n: usize) {
         self.number(b'*', n);
     }
 
-    /// Announces a map of `n` pairs.
+    /// Begins a map of `n` pairs.
     pub fn map(&mut self, n: usize) {
         self.number(self.either(b'*', b'%'), self.either(2 * n, n));
     }
 
-    /// Announces a set of `n` members.
+    /// Begins a set of `n` members.
     pub fn set(&mut self, n: usize) {
         self.number(self.either(b'*', b'~'), n);
     }
@@ -166,7 +166,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Why a command failed: what goes on the wire behind the `-`. Its first word is the error's prefix.
+/// Why a command failed: the bytes after the `-`. The first word is the error's prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(pub Cow<'static, str>);
 
@@ -174,11 +174,11 @@ impl Failure {
     /// The key holds a value of another type.
     pub const WRONG_TYPE: Self =
         Self::fixed("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// Options that make no sense.
+    /// Options that contradict each other.
     pub const SYNTAX: Self = Self::fixed("ERR syntax error");
-    /// No integer where one belongs.
+    /// An argument is not an integer.
     pub const NOT_INTEGER: Self = Self::fixed("ERR value is not an integer or out of range");
-    /// No number where one belongs.
+    /// An argument is not a number.
     pub const NOT_FLOAT: Self = Self::fixed("ERR value is not a valid float");
     /// A negative count.
     pub const NOT_POSITIVE: Self = Self::fixed("ERR value is out of range, must be positive");
@@ -187,7 +187,7 @@ impl Failure {
         Self(Cow::Borrowed(text))
     }
 
-    /// An error with a text of its own, prefix included.
+    /// An error with its own text, including the prefix.
     pub fn other(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }
@@ -197,7 +197,7 @@ impl Failure {
         Self::other(format!("ERR wrong number of arguments for '{command}' command"))
     }
 
-    /// A time of expiry that is zero, negative or too far away.
+    /// An expiry time that is zero, negative or too far away.
     pub fn expire_time(command: &str) -> Self {
         Self::other(format!("ERR invalid expire time in '{command}' command"))
     }

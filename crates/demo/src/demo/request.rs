@@ -1,8 +1,8 @@
 //! Requests as they arrive: RESP arrays and inline commands.
 //!
-//! Arguments are not copied: they are spans of the bytes that came. A request that is not whole is begun anew when more of
-//! it has come; there is nothing to be done for its arguments but to step over them. It knows nothing of commands or
-//! sockets. Inline commands are words between spaces; quotes mean nothing in them.
+//! Arguments are not copied: they are ranges of the received bytes. An incomplete request is parsed again when more bytes have
+//! arrived, which is cheap, because arguments are skipped. This module does not know commands or sockets. Inline commands are
+//! words between spaces, without quoting.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
@@ -22,7 +22,7 @@ const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
 const MAX_LINE: usize = 64 << 10;
 
-/// Where an argument lies.
+/// The range of an argument.
 pub type Span = Range<usize>;
 
 /// The arguments of one request, the command's name first.
@@ -30,12 +30,12 @@ pub type Span = Range<usize>;
 pub struct Arguments<'a> {
     /// The request.
     pub bytes: &'a [u8],
-    /// Where they lie in it.
+    /// The ranges of its arguments.
     pub spans: &'a [Span],
 }
 
 impl<'a> Arguments<'a> {
-    /// How many there are, the name included.
+    /// The number of arguments, including the name.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
@@ -45,7 +45,7 @@ impl<'a> Arguments<'a> {
         self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
 
-    /// The arguments from `first` on, two by two; a last one by itself is none of them.
+    /// The arguments from `first` on, in pairs; a single last one is left out.
     pub fn pairs(&self, first: usize) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut rest = self.from(first);
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
@@ -58,16 +58,16 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Bytes that are no request. The connection cannot go on after it. Worded as Redis words it.
+/// Bytes that are not a request, with the text of Redis. The connection cannot continue.
 fn no_request(why: &str) -> Failure {
     Failure::other(format!("ERR Protocol error: {why}"))
 }
 
-/// The length of the request that `bytes` begin with, once it is whole; `spans` then says where its arguments lie. An empty
-/// line or array has none.
+/// The length of the request at the beginning of `bytes`, if it is complete; `spans` then has the ranges of its arguments. An
+/// empty line or array has none.
 ///
 /// # Errors
-/// When the bytes are no request.
+/// When the bytes are not a request.
 pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
     spans.clear();
     match bytes.first() {
@@ -92,7 +92,7 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fai
         let length = length.and_then(|length| usize::try_from(length).ok());
         let length =
             length.filter(|length| *length <= MAX_BULK).ok_or_else(|| no_request("invalid bulk length"))?;
-        // As in Redis, the two bytes behind an argument are skipped unread.
+        // As in Redis, the two bytes after an argument are skipped unread.
         let end = start + length;
         at = end + 2;
         if bytes.len() < at {
@@ -103,7 +103,7 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fai
     Ok(Some(at))
 }
 
-/// The number in the line at `at`, behind its first byte, and where the next one begins; `None` until its end has arrived.
+/// The number in the line at `at`, after its first byte, and where the next line begins; `None` if its end is missing.
 fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, Failure> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {
@@ -135,7 +135,7 @@ fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fa
 
 /// A decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
 pub fn number(digits: &[u8]) -> Option<i64> {
-    // The common case by hand: it runs once for every argument of every request.
+    // Parsed by hand, because it runs once for every argument of every request.
     if let [first @ b'1'..=b'9', rest @ ..] = digits
         && rest.len() < 18
     {

@@ -1,4 +1,4 @@
-//! Starting and driving the built-in server from outside its thread.
+//! Starting and stopping the built-in server from outside its thread.
 
 use std::{
     io::{self, ErrorKind},
@@ -20,21 +20,21 @@ use super::{
 };
 use crate::endpoint::Password;
 
-/// Connections that wait to be taken: as many as a large load begins with at once.
+/// The backlog of connections: as many as a large load opens at once.
 const BACKLOG: i32 = 1024;
 
-/// What a server is started with.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it listens. Port 0 is any free port.
+    /// The address to listen on. Port 0 is any free port.
     pub address: SocketAddr,
-    /// A unix socket to listen at too. The file must not be there; it is removed at the end.
+    /// A unix socket to listen on too. The file must not exist; it is removed at the end.
     pub unix_socket: Option<PathBuf>,
-    /// The password that clients must give; none if `None`.
+    /// The password that clients must send; none if `None`.
     pub password: Option<Password>,
-    /// What goes wrong on purpose.
+    /// The faults to simulate.
     pub faults: Vec<Fault>,
-    /// The same seed draws the same faults and the same random members.
+    /// The same seed gives the same random faults and members.
     pub seed: u64,
 }
 
@@ -50,18 +50,18 @@ impl Default for Options {
     }
 }
 
-/// Why a server did not start, or how it ended.
+/// Why a server did not start, or how it failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Something listens there already.
+    /// Another server listens there.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The address, or the unix socket, cannot be had for another reason.
+    /// The address, or the unix socket, is unavailable for another reason.
     #[error("cannot listen at {place}")]
     Listen {
-        /// Where.
+        /// The address.
         place: String,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// The system refused a poll or a thread.
@@ -77,10 +77,10 @@ pub enum Error {
 pub struct Server;
 
 impl Server {
-    /// Starts a server on a thread of its own. When this returns, it takes connections.
+    /// Starts a server on a thread of its own. When this returns, it accepts connections.
     ///
     /// # Errors
-    /// When it cannot listen where it is told to, or the system refuses a poll or a thread.
+    /// When it cannot listen on its address, or the system refuses a poll or a thread.
     pub fn start(options: Options) -> Result<Handle, Error> {
         let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::Taken(options.address),
@@ -104,7 +104,7 @@ impl Server {
             let stop = Arc::clone(&stop);
             move || {
                 let script = Script::new(options.faults, seed);
-                // The engine's clock starts here, on the thread that it serves.
+                // The engine's clock starts here, on the server's thread.
                 let engine = Engine::new(config, script, Arc::clone(&stop), seed);
                 EventLoop::new(poll, listeners, engine, stop)?.run()
             }
@@ -115,7 +115,7 @@ impl Server {
 
 fn listen(address: &SockAddr) -> io::Result<Socket> {
     let socket = Socket::new(address.domain(), Type::STREAM, None)?;
-    // A server that has just gone leaves connections behind that hold its port for a minute.
+    // Connections of a server that has just stopped block its port for a minute otherwise.
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(address)?;
@@ -123,18 +123,18 @@ fn listen(address: &SockAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The file of a unix socket, removed when the server goes.
+/// The file of a unix socket, removed when this is dropped.
 #[derive(Debug)]
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // If somebody else removed it there is nothing left to do.
+        // If somebody else has removed it, nothing is left to do.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// A running server. When this goes, the server stops.
+/// A running server. It stops when this is dropped.
 #[derive(Debug)]
 pub struct Handle {
     address: SocketAddr,
@@ -145,17 +145,17 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether it serves: it has not failed.
+    /// Whether it serves, and has not failed.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Stops it: connections are closed, the thread has ended when this returns.
+    /// Stops it: when this returns, connections are closed and the thread has ended.
     ///
     /// # Errors
     /// When the server had failed before.
@@ -164,8 +164,8 @@ impl Handle {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.stop.tell();
-        // A poll that is gone has ended already.
+        self.stop.request();
+        // If the poll is gone, the thread has ended already.
         let _ = self.waker.wake();
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
@@ -177,7 +177,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended calls `stop`.
+        // Whoever needs the result calls `stop`.
         let _ = self.end();
     }
 }

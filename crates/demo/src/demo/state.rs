@@ -1,11 +1,11 @@
-//! What the server knows beside its data and its sockets: its clients, its parameters, its counters and logs; what its thread
-//! used; the end that is asked of it from outside; and when a command ends that the script of faults makes longer:
+//! The server's state beside its data and its sockets: clients, parameters, counters and logs; CPU times of its thread; the
+//! request to stop; and the end of commands that a fault makes longer:
 //!
 //! ```text
-//! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins where the one before it had to end
-//! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke it from that
+//! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
+//! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke the thread
 //! ```
-//! So a load that never lets the server idle finds exactly as many commands a second as there is time for. Pure.
+//! So a load that never lets the server idle gets exactly the commands a second that the time allows. Pure.
 
 pub mod config;
 mod stats;
@@ -30,24 +30,24 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// How many databases there are.
+/// The number of databases.
 pub const DATABASES: usize = 16;
 
-/// Keys of a database whose expiry one tick of housekeeping looks at, so that a tick stays short.
+/// How many keys of a database one tick of housekeeping checks for expiry, so that a tick stays short.
 const SWEPT_PER_TICK: usize = 10_000;
 
-/// The latest moment at which something took long, and the longest.
+/// The latest and the longest event of a kind in the latency monitor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spike {
-    /// Unix time of the latest in seconds.
+    /// Unix time of the latest, in seconds.
     pub at_s: u64,
     /// The longest of that second in ms.
     pub ms: u64,
-    /// The longest ever, in ms.
+    /// The longest of all, in ms.
     pub max_ms: u64,
 }
 
-/// Everything that a command can see or change.
+/// The state that commands see and change.
 #[derive(Debug)]
 pub struct State {
     /// The data.
@@ -58,13 +58,13 @@ pub struct State {
     pub stats: Stats,
     /// The slow log.
     pub slowlog: Slowlog,
-    /// What the latency monitor saw, by event.
+    /// The latency monitor, by event.
     pub spikes: BTreeMap<&'static str, Spike>,
     /// The clients by their numbers.
     pub sessions: Map<usize, Session>,
-    /// Draws members.
+    /// The generator for random members.
     pub rng: Pcg64Mcg,
-    /// The highest memory use seen.
+    /// The highest memory use so far.
     pub peak_bytes: usize,
     /// Forty hexadecimal digits, new for each run.
     pub run_id: String,
@@ -77,10 +77,10 @@ pub struct State {
 }
 
 impl State {
-    /// An empty server. `commands` is the size of the command table, `seed` makes its draws reproducible.
+    /// An empty server. `commands` is the size of the command table, `seed` makes random values reproducible.
     pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // The id tells runs apart, so it does not come from the seed.
+        // The id distinguishes runs, so it does not come from the seed.
         let mut id_source = rand::rng();
         Self {
             databases: (0..DATABASES).map(|_| Database::default()).collect(),
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// Reads the clock; the time in ns since the start.
+    /// Reads the clock; returns the time in ns since the start.
     pub fn read_clock(&mut self) -> u64 {
         self.now_ns = self.clock.now_ns();
         self.now_ns
@@ -116,14 +116,14 @@ impl State {
         self.unix_us() / 1000
     }
 
-    /// Stands still, and every client with it. Ends early when the server is told to stop.
+    /// Stops serving all clients for a while. Ends early when the server is asked to stop.
     pub fn sleep(&self, length: Duration) {
         if !length.is_zero() {
             self.stop.sleep(length);
         }
     }
 
-    /// Takes `length` for a command, and every client waits; less if it made others wait too long before.
+    /// Spends `length` on a command while every client waits; less if earlier commands took too long.
     pub fn spend(&mut self, length: Duration) {
         if length.is_zero() {
             return;
@@ -133,12 +133,12 @@ impl State {
         self.sleep(Duration::from_nanos(end_ns.saturating_sub(now_ns)));
     }
 
-    /// Nobody had anything to ask until now.
+    /// The server was idle until now.
     pub fn idled(&mut self) {
         self.spending.end();
     }
 
-    /// Bytes of all databases.
+    /// The bytes of all databases.
     pub fn used_bytes(&self) -> usize {
         self.databases.iter().map(Database::bytes).sum()
     }
@@ -148,7 +148,7 @@ impl State {
         self.config.maxmemory == 0 || self.used_bytes() as u64 <= self.config.maxmemory
     }
 
-    /// Housekeeping, `hz` times a second: expiry, rates, the peak of memory.
+    /// Housekeeping, `hz` times a second: expiry, rates, the highest memory use.
     pub fn tick(&mut self) {
         let now_ms = self.unix_ms();
         for database in &mut self.databases {
@@ -159,7 +159,7 @@ impl State {
         self.stats.sample(self.now_ns);
     }
 
-    /// Notes in the latency monitor that the server stood still, if that was long enough.
+    /// Adds a standstill to the latency monitor, if it was long enough.
     pub fn note_latency(&mut self, event: &'static str, length: Duration) {
         let ms = length.as_millis() as u64;
         let threshold_ms = self.config.latency_threshold_ms;
@@ -178,7 +178,7 @@ impl State {
         reply.error(text);
     }
 
-    /// Notes in the slow log that a command took `us`.
+    /// Adds a command that took `us` to the slow log.
     pub fn note_slow(&mut self, client: usize, arguments: Arguments<'_>, us: u64) {
         let session = &self.sessions[&client];
         let entry = SlowEntry {
@@ -198,26 +198,26 @@ impl State {
 pub struct Session {
     /// Its address, `127.0.0.1:50000` or the path of the socket.
     pub address: String,
-    /// The name it gave itself.
+    /// The name that it gave itself.
     pub name: String,
-    /// The database it selected.
+    /// The database that it selected.
     pub database: usize,
-    /// The protocol it speaks.
+    /// Its protocol.
     pub protocol: Protocol,
     /// Whether it may run commands.
     pub authenticated: bool,
-    /// What it asked for since MULTI.
+    /// Its requests since MULTI.
     pub transaction: Option<Transaction>,
-    /// Whether it goes when what is written so far has been sent.
+    /// Whether it is disconnected when the output so far has been sent.
     pub leaving: bool,
 }
 
 /// Requests between MULTI and EXEC.
 #[derive(Debug, Clone, Default)]
 pub struct Transaction {
-    /// In the order in which they came.
+    /// In the order of their arrival.
     pub queued: Vec<Queued>,
-    /// A request was refused: EXEC gives up all of them.
+    /// A request was refused: EXEC discards all of them.
     pub broken: bool,
 }
 
@@ -226,7 +226,7 @@ pub struct Transaction {
 pub struct Queued {
     /// The command's place in the table.
     pub id: usize,
-    /// How much longer it takes, by the script of faults.
+    /// How much longer a fault makes it.
     pub slow: Duration,
     bytes: Vec<u8>,
     spans: Vec<Span>,
@@ -241,25 +241,25 @@ impl Transaction {
 }
 
 impl Queued {
-    /// What was asked, the command's name first.
+    /// The arguments, the command's name first.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments { bytes: &self.bytes, spans: &self.spans }
     }
 }
 
-/// How much of what the system cost it the server makes up for. A thread that sleeps is woken some tenths of a millisecond
-/// late, and on a busy machine later; what is longer is a stall like any other's.
+/// How much delay of the system the server catches up with. A sleeping thread is woken some tenths of a millisecond late, or
+/// more on a busy machine; a longer delay is a stall as on any server.
 const MADE_UP_NS: u64 = 5_000_000;
 
-/// How far the time is spent.
+/// Up to when time has been spent.
 #[derive(Debug, Default)]
 pub(super) struct Spending {
-    /// When the last command had to end; `None` if nobody waited behind it.
+    /// When the last command had to end; `None` if no request waited behind it.
     spent_ns: Option<u64>,
 }
 
 impl Spending {
-    /// When a command ends that comes at `now_ns` and takes `length`.
+    /// When a command ends that arrives at `now_ns` and takes `length`.
     pub(super) fn spend(&mut self, now_ns: u64, length: Duration) -> u64 {
         let begin_ns = self.spent_ns.map_or(now_ns, |ns| ns.max(now_ns.saturating_sub(MADE_UP_NS)));
         let end_ns = begin_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX));
@@ -267,40 +267,40 @@ impl Spending {
         end_ns
     }
 
-    /// Nobody asks any more.
+    /// No more requests are waiting.
     pub(super) fn end(&mut self) {
         self.spent_ns = None;
     }
 }
 
-/// What the two threads share.
+/// The state shared by the two threads.
 #[derive(Debug, Default)]
 pub struct Stop {
-    is_told: Mutex<bool>,
-    told: Condvar,
+    is_requested: Mutex<bool>,
+    requested: Condvar,
 }
 
 impl Stop {
-    /// Tells the server to stop.
-    pub fn tell(&self) {
+    /// Asks the server to stop.
+    pub fn request(&self) {
         *self.lock() = true;
-        self.told.notify_all();
+        self.requested.notify_all();
     }
 
     /// Whether the server was asked to stop.
-    pub fn is_told(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         *self.lock()
     }
 
-    /// For the server: sleeps, or less if it is asked to stop.
+    /// For the server's thread: sleeps, or less if it is asked to stop.
     pub fn sleep(&self, length: Duration) {
-        // Woken early, it sleeps for what is left.
-        drop(self.told.wait_timeout_while(self.lock(), length, |is_told| !*is_told));
+        // If woken early, it sleeps for the rest.
+        drop(self.requested.wait_timeout_while(self.lock(), length, |is_requested| !*is_requested));
     }
 
-    /// A flag is whole at every moment: a panic elsewhere does not spoil it.
+    /// A flag is always valid: a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -334,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_ends_when_the_server_is_told_to_stop() {
+    fn a_sleep_ends_when_the_server_is_requested_to_stop() {
         let stop = Arc::new(Stop::default());
         let sleeper = std::thread::spawn({
             let stop = Arc::clone(&stop);
             move || stop.sleep(Duration::MAX)
         });
-        stop.tell();
+        stop.request();
         sleeper.join().unwrap();
     }
 }

@@ -1,8 +1,8 @@
-//! The data: databases of keys and typed values, with expiry and a count of their bytes.
+//! The data: databases of keys and typed values, with expiry and a count of bytes.
 //!
-//! Pure: no sockets, no clock of its own (the time is given), no protocol.
+//! Pure: no sockets, no own clock (the time is a parameter), no protocol.
 //!
-//! The types of value. Each knows about how many bytes it holds without walking over its members.
+//! The types of value. Each knows about how many bytes it has without visiting its members.
 
 mod database;
 
@@ -15,17 +15,17 @@ use std::{
 
 use indexmap::IndexSet;
 
-/// A map whose entries have places, from 0 on without gaps.
+/// A map whose entries have numbers, from 0 without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
 
-/// What one member costs beside its own bytes; a rough figure, pointers and table share.
+/// The memory of one member beside its own bytes; an approximation for pointers and its share of the table.
 const MEMBER: usize = 32;
 
 /// A list of byte strings.
 pub type List = VecDeque<Box<[u8]>>;
 /// Fields and their values.
 pub type Hash = Map<Box<[u8]>, Box<[u8]>>;
-/// A set that can give any of its members in constant time.
+/// A set that can return any of its members in constant time.
 pub type Set = IndexSet<Box<[u8]>, foldhash::fast::RandomState>;
 
 /// The value of a key.
@@ -46,7 +46,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The bytes that it holds: of a collection as many as if all its members were like the first.
+    /// Its bytes; for a collection, as if all members had the size of the first.
     pub fn size(&self) -> usize {
         let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {
@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Whether it is a collection without members, which Redis removes. Strings and streams may be empty.
+    /// Whether it is an empty collection, which Redis removes. Strings and streams may be empty.
     pub fn is_emptied(&self) -> bool {
         match self {
             Self::String(_) | Self::Stream(_) => false,
@@ -77,9 +77,9 @@ impl Value {
 
 /// A type of value.
 pub trait Kind: Default {
-    /// The value as this type, if it is of it.
+    /// The value as this type, if it has this type.
     fn of(value: &Value) -> Option<&Self>;
-    /// The same to change.
+    /// The same, mutable.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
     /// A value of this type.
     fn wrap(self) -> Value;
@@ -112,22 +112,22 @@ kinds! {
     Stream Stream;
 }
 
-/// Members in the order of their scores, which are never NaN.
+/// Members sorted by their scores, which are never NaN.
 #[derive(Debug, Default)]
 pub struct SortedSet {
     scores: Map<Arc<[u8]>, f64>,
-    /// The scores by their rank, those of one rank by their members' bytes.
+    /// The scores as ranks; members of equal score are sorted by their bytes.
     order: BTreeMap<(i64, Arc<[u8]>), f64>,
 }
 
-/// A whole number that is as far up among others as `score` is, as `f64::total_cmp` has it; minus zero is zero.
+/// A whole number in the same order as `score`, as in `f64::total_cmp`; minus zero equals zero.
 fn rank(score: f64) -> i64 {
     let bits = (score + 0.0).to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
 impl SortedSet {
-    /// Gives `member` this score (no NaN); whether it is new.
+    /// Sets the score of `member` (not NaN); returns whether it is new.
     pub fn set(&mut self, member: &[u8], score: f64) -> bool {
         let member: Arc<[u8]> = member.into();
         let old = self.scores.insert(Arc::clone(&member), score);
@@ -138,14 +138,14 @@ impl SortedSet {
         old.is_none()
     }
 
-    /// Takes the member with the lowest score.
+    /// Removes the member with the lowest score.
     pub fn pop_first(&mut self) -> Option<(Arc<[u8]>, f64)> {
         let ((_, member), score) = self.order.pop_first()?;
         self.scores.swap_remove(&member);
         Some((member, score))
     }
 
-    /// Members and scores from the lowest up.
+    /// Members and scores in ascending order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], f64)> {
         self.order.iter().map(|((_, member), score)| (&**member, *score))
     }
@@ -154,14 +154,14 @@ impl SortedSet {
 /// An append-only log of entries.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// The fields of each and their values, joined.
+    /// The fields and values of each entry, joined.
     entries: Vec<Box<[u8]>>,
-    /// The id of the last: milliseconds of Unix time, and a number within that.
+    /// The id of the last entry: milliseconds of Unix time, and a number within that.
     last: (u64, u64),
 }
 
 impl Stream {
-    /// Appends an entry at `now_ms`; its id, which is above all others.
+    /// Appends an entry at `now_ms`; returns its id, which is greater than all others.
     pub fn append<'a>(&mut self, now_ms: u64, fields: impl Iterator<Item = &'a [u8]>) -> (u64, u64) {
         self.entries.push(fields.collect::<Vec<_>>().concat().into());
         let (ms, sequence) = self.last;

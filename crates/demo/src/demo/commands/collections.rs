@@ -1,4 +1,4 @@
-//! Lists, hashes, sets, sorted sets, and streams as far as adding to them.
+//! Lists, hashes, sets, sorted sets, and adding to streams.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -33,7 +33,7 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outc
     Ok(())
 }
 
-/// Removes members of a hash or a set; how many were there.
+/// Removes members of a hash or a set; returns how many existed.
 pub fn remove_from<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
     let members = call.arguments.from(2);
     let is_there = call
@@ -138,7 +138,7 @@ pub fn pop_lowest(call: &mut Call<'_>) -> Outcome {
     let count = call.count(2)?;
     let is_there = call.change(|set: &mut SortedSet, reply| {
         let taken = set.iter().len().min(count.unwrap_or(1));
-        // RESP3 nests the pairs when a count was given; without one there is a single pair.
+        // RESP3 nests the pairs if a count was given; without one there is a single pair.
         let nested = reply.protocol == Protocol::Resp3 && count.is_some();
         reply.array(if nested { taken } else { 2 * taken });
         for (member, score) in std::iter::from_fn(|| set.pop_first()).take(taken) {

@@ -1,4 +1,4 @@
-//! Commands on the connection itself: greeting, password, database, PING, CLIENT.
+//! Commands on the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
 //!
 //! MULTI and EXEC. Requests between them are queued before they reach a command; there is no WATCH and no DISCARD.
 
@@ -47,7 +47,7 @@ pub fn auth(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// There is one user, `default`; without a password every password is right, as in Redis.
+/// There is one user, `default`; without a password, every password is correct, as in Redis.
 fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let wanted = call.state.config.value("requirepass").as_bytes();
     if user != b"default" || !(wanted.is_empty() || wanted == password) {
@@ -121,7 +121,7 @@ pub fn client_id(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// What the built-in server does not keep (ages, buffers, subscriptions) is left out.
+/// Details that the built-in server does not keep (ages, buffers, subscriptions) are left out.
 pub fn client_list(call: &mut Call<'_>) -> Outcome {
     let mut clients: Vec<(&usize, &Session)> = call.state.sessions.iter().collect();
     clients.sort_by_key(|(id, _)| **id);
@@ -152,7 +152,7 @@ fn client_name(name: &[u8]) -> Result<String, Failure> {
     name.ok_or(Failure::other("ERR Client names cannot contain spaces, newlines or special characters."))
 }
 
-/// What a library says of itself is taken and not kept.
+/// CLIENT SETINFO is accepted, but nothing is kept.
 pub fn client_setinfo(call: &mut Call<'_>) -> Outcome {
     call.reply.ok();
     Ok(())
@@ -168,7 +168,7 @@ pub fn multi(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Each command counts as one of its own, beside EXEC; its error is its own place in the array.
+/// Each command is counted separately, in addition to EXEC; its error has its own place in the array.
 pub fn exec(call: &mut Call<'_>) -> Outcome {
     let transaction = call.session().transaction.take().ok_or(Failure::other("ERR EXEC without MULTI"))?;
     if transaction.broken {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_listed_with_what_they_told_of_themselves() {
+    fn clients_are_listed_with_their_own_names() {
         let mut server = TestServer::new();
         let other = server.connect();
         server.expect(&[

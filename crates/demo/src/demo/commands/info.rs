@@ -1,6 +1,6 @@
-//! INFO, with the field names of Redis: those that redyno reads, and what a person looks for.
+//! INFO, with the field names of Redis: those that redyno reads, and those that people look for.
 //!
-//! What the server's thread and process cost the machine.
+//! The CPU time and memory of the server's thread and process.
 
 use std::{fmt::Write, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::{
     demo::{REDIS_VERSION, store::Database},
 };
 
-/// What gives a section's lines.
+/// A function that writes a section's lines.
 type Lines = fn(&Call<'_>) -> String;
 
-/// Title, whether it is among the default sections, and its lines.
+/// Title, whether it is a default section, and its lines.
 const SECTIONS: &[(&str, bool, Lines)] = &[
     ("Server", true, server),
     ("Clients", true, clients),
@@ -63,7 +63,7 @@ fn clients(call: &Call<'_>) -> String {
     format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:0\n")
 }
 
-/// `used_memory` is the data alone, as the built-in server counts it; it may live in the load's own process.
+/// `used_memory` is the data only, as the built-in server counts it; it may run in the load's own process.
 fn memory(call: &Call<'_>) -> String {
     let used = call.state.used_bytes();
     let resident = resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
@@ -80,7 +80,7 @@ fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
     call.state.databases.iter().map(of).sum()
 }
 
-/// There is no persistence: nothing loads, nothing is saved.
+/// There is no persistence: nothing is loaded or saved.
 fn persistence(call: &Call<'_>) -> String {
     format!(
         "loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\nrdb_last_bgsave_status:ok\n\
@@ -111,7 +111,7 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// The server is one thread, which may live in the load's process: its own time is given, not the process's.
+/// The server is one thread, which may be in the load's process: the thread's own time is reported.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
@@ -152,8 +152,8 @@ fn keyspace(call: &Call<'_>) -> String {
     databases.map(line).collect()
 }
 
-/// CPU time of the calling thread in the kernel and outside it; where the system cannot tell (macOS), of the process.
-/// Zero if it tells neither.
+/// CPU time of the calling thread in the kernel and outside it; on systems without that (macOS), of the process.
+/// Zero if neither is known.
 pub fn thread_cpu() -> [Duration; 2] {
     #[cfg(target_os = "linux")]
     const WHO: UsageWho = UsageWho::RUSAGE_THREAD;
@@ -163,7 +163,7 @@ pub fn thread_cpu() -> [Duration; 2] {
     getrusage(WHO).map_or([Duration::ZERO; 2], |usage| [usage.system_time(), usage.user_time()].map(duration))
 }
 
-/// Bytes of this process in memory, as `/proc` tells; `None` where there is none.
+/// Memory of this process in bytes, from `/proc`; `None` where there is none.
 pub fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -241,7 +241,7 @@ mod tests {
         let total = |times: [Duration; 2]| times.iter().sum::<Duration>();
         let before = total(thread_cpu());
         let mut sum = 0_u64;
-        // Bounded by work and not by time: one turn is far below a microsecond.
+        // Bounded by work and not by time: one step is far below a microsecond.
         for n in 0..500_000_000_u64 {
             sum = std::hint::black_box(sum.wrapping_add(n));
             if n % 1_000_000 == 0 && total(thread_cpu()) > before {

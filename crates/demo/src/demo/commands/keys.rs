@@ -24,7 +24,7 @@ pub fn expire(call: &mut Call<'_>) -> Outcome {
     let at_ms = n.checked_mul(1000).and_then(|ms| ms.checked_add_unsigned(call.state.unix_ms()));
     let at_ms = at_ms.ok_or(Failure::expire_time("expire"))?;
     let (database, reply) = call.database();
-    // A moment before 1970 has passed as well as any other.
+    // A time before 1970 is in the past like any other.
     reply.integer(database.expire_at(key, Some(u64::try_from(at_ms).unwrap_or(0))).into());
     Ok(())
 }
@@ -46,17 +46,17 @@ pub fn dbsize(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// SYNC and ASYNC are both taken: memory is given back at once either way.
+/// SYNC and ASYNC are both accepted: memory is freed at once in both cases.
 pub fn flushall(call: &mut Call<'_>) -> Outcome {
     call.state.databases.iter_mut().for_each(Database::clear);
     call.reply.ok();
     Ok(())
 }
 
-/// Places looked at by one SCAN, unless COUNT says otherwise.
+/// The number of entries that a SCAN visits, unless COUNT is given.
 const DEFAULT_COUNT: usize = 10;
 
-/// A key that is there from the first call to the last is returned; none is returned twice.
+/// A key that exists from the first call to the last is returned; none is returned twice.
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
     let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
@@ -95,7 +95,7 @@ pub fn get(call: &mut Call<'_>) -> Outcome {
 /// SET with NX or XX, and EX or PX.
 pub fn set(call: &mut Call<'_>) -> Outcome {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
-    // Must the key be there already, or must it not?
+    // Whether the key must exist, or must not.
     let (mut wanted, mut at_ms) = (None, None);
     let mut index = 3;
     while index < call.arguments.len() {
@@ -123,7 +123,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// When something expires whose time to live is argument `index`, in units of `unit_ms`; in ms since 1970.
+/// The expiry time for a time to live in argument `index`, in units of `unit_ms`; in ms since 1970.
 fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, Failure> {
     u64::try_from(call.integer(index)?)
         .ok()
@@ -159,7 +159,7 @@ pub fn mget(call: &mut Call<'_>) -> Outcome {
     let (database, reply) = call.database();
     reply.array(keys.len());
     for key in keys {
-        // A value of another type is none.
+        // A value of another type counts as none.
         let value = database.read::<Vec<u8>>(key).ok().flatten();
         reply.bulk_or_null(value.map(Vec::as_slice));
     }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_key_is_gone_once_its_time_is_over() {
         let mut server = TestServer::new();
-        // b is the older one: when a is gone, b's time is over too.
+        // b is older: when a has expired, b has too.
         server.ok("SET b 1 PX 1");
         server.ok("SET a 1 PX 1");
         assert!((0..10_000_000).any(|_| server.ask("GET a") == "$-1\n"), "the key stays");

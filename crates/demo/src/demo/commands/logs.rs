@@ -10,7 +10,7 @@ use super::{
 };
 use crate::demo::{reply::Failure, store::Database};
 
-/// Entries given unless the request says how many.
+/// The number of entries returned, unless the request has a count.
 const DEFAULT_COUNT: usize = 10;
 
 pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
@@ -139,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_of_any_length_ends_when_the_server_is_told_to_stop() {
+    fn a_sleep_of_any_length_ends_when_the_server_is_requested_to_stop() {
         let mut server = TestServer::new();
-        server.stop.tell();
+        server.stop.request();
         let too_long = "-ERR value is out of range, must be positive";
         server.expect(&[
             ("DEBUG SLEEP 9223372036854775807", "+OK"),

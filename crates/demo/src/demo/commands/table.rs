@@ -1,4 +1,4 @@
-//! The command table: every command's name, how many words it takes, what kind it is, and what runs it.
+//! The command table: each command's name, its number of arguments, its kind, and its function.
 
 use std::sync::LazyLock;
 
@@ -9,31 +9,31 @@ use crate::demo::{
     store::{Hash, List, Map, Set},
 };
 
-/// A load sends it; faults without a command's name strike these.
+/// Load generators send it; faults without a command's name apply to these.
 pub const LOAD: u8 = 1;
-/// It may need more memory, so it fails when there is none.
+/// It may need more memory, so it fails above the limit.
 pub const GROWS: u8 = 2;
 /// It may run before AUTH.
 pub const OPEN: u8 = 4;
 /// It is not queued in a transaction.
 pub const AT_ONCE: u8 = 8;
-/// It may hold a password, so the slow log does not.
+/// It may contain a password, so the slow log leaves it out.
 pub const SECRET: u8 = 16;
 
 const GROW: u8 = LOAD | GROWS;
-/// No upper limit to the number of words.
+/// No upper limit for the number of arguments.
 const ANY: usize = usize::MAX;
-/// The longest name, both words of a subcommand's and the bar between them.
+/// The longest name, including the subcommand's word and the bar before it.
 const LONGEST_NAME: usize = 24;
 
 /// One command. A subcommand is `group|name`.
 pub struct Command {
     /// In lower case.
     pub name: &'static str,
-    /// How many words it takes, its name (and its group's) included.
+    /// The number of its words, including its name (and its group's).
     words: (usize, usize),
     flags: u8,
-    /// What it does.
+    /// Its function.
     pub run: fn(&mut Call<'_>) -> Outcome,
 }
 
@@ -48,7 +48,7 @@ impl Command {
         self.flags & flag != 0
     }
 
-    /// Whether it takes so many words.
+    /// Whether it takes this many words.
     pub fn takes(&self, words: usize) -> bool {
         (self.words.0..=self.words.1).contains(&words)
     }
@@ -63,7 +63,7 @@ const fn row(
     Command { name, words, flags, run }
 }
 
-/// All commands. The order gives them their ids.
+/// All commands. Their order gives them their ids.
 pub static COMMANDS: &[Command] = &[
     row("get", (2, 2), LOAD, keys::get),
     row("set", (3, ANY), GROW, keys::set),
@@ -126,24 +126,24 @@ pub static COMMANDS: &[Command] = &[
     row("latency|histogram", (2, ANY), 0, logs::latency_histogram),
 ];
 
-/// The place of a command in the table.
+/// The number of a command in the table.
 pub type CommandId = usize;
 
 static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
     COMMANDS.iter().enumerate().map(|(id, command)| (command.name.as_bytes(), id)).collect()
 });
 
-/// The command that these arguments ask for.
+/// The command for these arguments.
 ///
 /// # Errors
-/// When there is none, in the words of Redis.
+/// When there is none, with the text of Redis.
 pub fn find(arguments: Arguments<'_>) -> Result<CommandId, Failure> {
     let name = arguments.get(0).unwrap_or_default();
     let subcommand = || named(&[name, b"|", arguments.get(1)?]);
     named(&[name]).or_else(subcommand).ok_or_else(|| unknown(arguments))
 }
 
-/// The command whose name these parts are together, in any case.
+/// The command whose name consists of these parts, in any case.
 fn named(parts: &[&[u8]]) -> Option<CommandId> {
     let (mut lower, mut length) = ([0; LONGEST_NAME], 0);
     for part in parts {
@@ -154,7 +154,7 @@ fn named(parts: &[&[u8]]) -> Option<CommandId> {
     IDS.get(&lower[..length]).copied()
 }
 
-/// The commands of this group, or the one of this name, in any case.
+/// The commands of this group, or the command of this name, in any case.
 pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     let is_meant = |command: &Command| {
         [command.name, command.group()].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
@@ -162,19 +162,19 @@ pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     (0..COMMANDS.len()).filter(move |id| is_meant(&COMMANDS[*id]))
 }
 
-/// Whether the built-in server has a command or group of this name (in lower case).
+/// Whether the built-in server has a command or group with this name (in lower case).
 pub fn is_known(name: &str) -> bool {
     COMMANDS.iter().any(|command| command.group() == name)
 }
 
-/// Bytes of names and arguments that an error repeats.
+/// The bytes of names and arguments that an error repeats.
 const REPEATED: usize = 128;
 
 fn repeated(argument: &[u8]) -> String {
     String::from_utf8_lossy(&argument[..argument.len().min(REPEATED)]).into_owned()
 }
 
-/// The error for a command that there is not, with the start of what was asked.
+/// The error for an unknown command, with the beginning of its arguments.
 fn unknown(arguments: Arguments<'_>) -> Failure {
     let name = repeated(arguments.get(0).unwrap_or_default());
     let group = COMMANDS.iter().map(Command::group).find(|group| group.eq_ignore_ascii_case(&name));

@@ -1,4 +1,4 @@
-//! For tests: a server without sockets, and clients that ask it.
+//! For tests: a server without sockets, and its clients.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::demo::{
     state::{Config, Stop},
 };
 
-/// A server and its clients, which are counted from 1; the first is there from the start.
+/// A server and its clients, counted from 1; the first one exists from the start.
 pub struct TestServer {
     pub engine: Engine,
     pub stop: Arc<Stop>,
@@ -20,7 +20,7 @@ impl TestServer {
         Self::with("", Script::new(Vec::new(), 1))
     }
 
-    /// A server with this password (empty: none), where the script makes something go wrong.
+    /// A server with this password (empty: none) and this script of faults.
     pub fn with(password: &str, script: Script) -> Self {
         let stop = Arc::new(Stop::default());
         let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&stop), 1);
@@ -29,14 +29,14 @@ impl TestServer {
         server
     }
 
-    /// Another client; its number.
+    /// Adds a client; returns its number.
     pub fn connect(&mut self) -> usize {
         let client = self.engine.state.sessions.len() + 1;
         self.engine.connect(client, format!("127.0.0.1:5000{client}"));
         client
     }
 
-    /// The reply to words between spaces as it goes over the wire, but with `\n` for its line ends; `''` is an empty word.
+    /// The reply on the wire to these words, with `\n` for its line ends; `''` is an empty word.
     pub fn ask(&mut self, line: &str) -> String {
         self.ask_as(1, line)
     }
@@ -47,7 +47,7 @@ impl TestServer {
         String::from_utf8_lossy(&reply).replace("\r\n", "\n")
     }
 
-    /// What the script of faults does to the reply.
+    /// The faults of the reply.
     pub fn fault(&mut self, line: &str) -> Treatment {
         self.answer(1, line, &mut Vec::new())
     }
@@ -78,19 +78,19 @@ impl TestServer {
         words
     }
 
-    /// Asks for something that must succeed with `+OK`.
+    /// Sends a request that must return `+OK`.
     pub fn ok(&mut self, line: &str) {
         assert_eq!(self.ask(line), "+OK\n", "{line}");
     }
 
-    /// Asks each of these, and compares the replies, the last line feed left out.
+    /// Sends each of these requests, and compares the replies without the last line feed.
     pub fn expect(&mut self, exchanges: &[(&str, &str)]) {
         for (request, reply) in exchanges {
             assert_eq!(self.ask(request).trim_end_matches('\n'), *reply, "{request}");
         }
     }
 
-    /// Asks each of these of a key that holds another type.
+    /// Sends each of these requests to a key of another type.
     pub fn expect_wrong_type(&mut self, requests: &[&str]) {
         for request in requests {
             assert!(self.ask(request).starts_with("-WRONGTYPE Operation against a key holding"), "{request}");

@@ -1,4 +1,4 @@
-//! A script that runs: it decides, request by request, what goes wrong.
+//! A running script: it decides for each request which faults apply.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{Damage, Fault, Kind, Scope, When};
 
-/// One request, as far as faults look at it.
+/// A request, as faults see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'a> {
     /// The command's name in lower case.
     pub command: &'a str,
-    /// Whether a load sends such commands.
+    /// Whether load generators send such commands.
     pub is_load: bool,
     /// Its position, from 1, among the requests that arrived in the same read.
     pub position: u64,
@@ -20,20 +20,20 @@ pub struct Occasion<'a> {
     pub now_ns: u64,
 }
 
-/// What happens to one request.
+/// The faults of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Treatment {
     /// How much longer the command takes.
     pub slow: Duration,
-    /// The error that is the reply, prefix and message.
+    /// An error in place of the reply, prefix and message.
     pub error: Option<String>,
-    /// How long the reply is held back.
+    /// How long the reply is delayed.
     pub delay: Duration,
-    /// What happens to its bytes.
+    /// The damage to its bytes.
     pub damage: Option<Damage>,
 }
 
-/// The faults in force and their state.
+/// The faults of a script and their state.
 #[derive(Debug)]
 pub struct Script {
     rules: Vec<Rule>,
@@ -43,14 +43,14 @@ pub struct Script {
 #[derive(Debug)]
 struct Rule {
     fault: Fault,
-    /// Requests that it could have struck.
+    /// The number of requests to which it applies.
     occasions: u64,
-    /// When it strikes next; `u64::MAX` when never again. For faults that go by time.
+    /// When it applies next, for faults with a time; `u64::MAX` means never again.
     due_ns: u64,
 }
 
 impl Script {
-    /// A script whose times count from 0. The same seed draws the same shares.
+    /// A script whose times count from 0. The same seed gives the same random faults.
     pub fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let first = |when| match when {
             When::Once(after) | When::Every(after) => after.as_nanos() as u64,
@@ -60,12 +60,12 @@ impl Script {
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Whether no request needs to be looked at.
+    /// Whether no fault can apply to requests.
     pub fn is_quiet(&self) -> bool {
         self.rules.iter().all(|rule| matches!(rule.fault.kind, Kind::Stall(_)))
     }
 
-    /// Decides what happens to a request. Several faults may strike one; of two errors or damages the first counts.
+    /// Decides the faults of a request. Several may apply; of two errors or two damages the first is used.
     pub fn judge(&mut self, occasion: Occasion<'_>) -> Treatment {
         let mut treatment = Treatment::default();
         for rule in &mut self.rules {
@@ -82,7 +82,7 @@ impl Script {
         stalls.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
     }
 
-    /// Takes a stall that is due; how long it lasts.
+    /// Takes a stall that is due; returns its length.
     pub fn take_stall(&mut self, now_ns: u64) -> Option<Duration> {
         let rule = self
             .rules
@@ -119,7 +119,7 @@ impl Rule {
         }
     }
 
-    /// Sets the next due time on the rule's own grid; periods that nobody was there for are not made up.
+    /// Sets the next due time as a multiple of the period; periods without requests are skipped.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {
@@ -145,7 +145,7 @@ impl Rule {
     }
 }
 
-/// The words that Redis puts behind a prefix, of those that are met most.
+/// The usual messages of Redis for the most common prefixes.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",

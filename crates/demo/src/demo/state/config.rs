@@ -1,18 +1,17 @@
-//! The parameters that CONFIG knows, as a table of names, kinds and defaults.
+//! The parameters of CONFIG, as a table of names, kinds and defaults.
 //!
-//! They act where the built-in server has what they speak of: `requirepass`, `maxmemory`, `maxclients`, `hz`, the slow log
-//! and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`, `appendonly`, `appendfsync`
-//! and `activedefrag` are kept and shown, as a Redis without traffic would show them, so that a client that turns them can
-//! be tried.
+//! Parameters have an effect if the built-in server has the feature: `requirepass`, `maxmemory`, `maxclients`, `hz`, the slow log
+//! and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`, `appendonly`, `appendfsync` and
+//! `activedefrag` are kept and returned, so that a client which sets them can be tested.
 //!
-//! Glob patterns as Redis matches them, but for classes such as `[a-z]`: `*`, `?`, `\` before a byte that is meant literally.
+//! Glob patterns as in Redis, except classes such as `[a-z]`: `*`, `?`, and `\` before a literal byte.
 
 use crate::{demo::reply::Failure, units::parse_bytes};
 
-/// What a parameter may hold.
+/// The kind of a parameter's value.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// A number, at least and at most.
+    /// A number within these bounds.
     Integer(i64, i64),
     /// Bytes, with units.
     Memory,
@@ -44,15 +43,15 @@ const PARAMETERS: [(&str, Kind, &str); 14] = [
     ("slowlog-max-len", Kind::Integer(0, i64::MAX), "128"),
 ];
 
-/// The values of all parameters; those that are looked at for every command also in their own types.
+/// The values of all parameters; those needed for every command also in their own types.
 #[derive(Debug, Clone)]
 pub struct Config {
     values: [String; PARAMETERS.len()],
-    /// Commands at least this long, in µs, enter the slow log; `None` is none.
+    /// Commands at least this long, in µs, enter the slow log; `None`: none.
     pub slower_than_us: Option<u64>,
-    /// Commands at least this long, in ms, enter the latency monitor; 0 is none.
+    /// Commands at least this long, in ms, enter the latency monitor; 0: none.
     pub latency_threshold_ms: u64,
-    /// Bytes of data beyond which writes fail; 0 is no limit.
+    /// The limit of data in bytes, beyond which writes fail; 0: no limit.
     pub maxmemory: u64,
 }
 
@@ -69,12 +68,12 @@ impl Config {
         config
     }
 
-    /// A parameter's value; empty for one that there is not.
+    /// A parameter's value; empty for an unknown one.
     pub fn value(&self, name: &str) -> &str {
         PARAMETERS.iter().position(|(known, ..)| *known == name).map_or("", |index| &self.values[index])
     }
 
-    /// The value of a parameter that is a number, 0 or more.
+    /// The value of a numeric parameter, 0 or more.
     pub fn number(&self, name: &str) -> u64 {
         self.value(name).parse().expect("the table's numbers are checked when they are set")
     }
@@ -92,7 +91,7 @@ impl Config {
     /// Sets all of these parameters, or none.
     ///
     /// # Errors
-    /// Names the first that does not exist or does not take its value.
+    /// Names the first parameter that does not exist or whose value is invalid.
     pub fn set<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<(), Failure> {
         let mut changed = self.clone();
         for (given, value) in pairs {
@@ -115,7 +114,7 @@ impl Config {
         Ok(())
     }
 
-    /// Brings the typed copies in line with the values.
+    /// Updates the typed copies from the values.
     fn settle(&mut self) {
         self.slower_than_us = self.value("slowlog-log-slower-than").parse().ok();
         self.latency_threshold_ms = self.number("latency-monitor-threshold");
@@ -123,7 +122,7 @@ impl Config {
     }
 }
 
-/// Reads a value of this kind into its usual form, or says why it is none.
+/// Converts a value of this kind to its usual form, or returns why it is invalid.
 fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(value).into_owned();
     let lower = text.to_ascii_lowercase();
@@ -144,9 +143,9 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Whether all of `text` matches `pattern`. Time is at most the product of their lengths.
+/// Whether all of `text` matches `pattern`. The time is at most proportional to the product of their lengths.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    // How far into the text the pattern may have come so far.
+    // The positions in the text that the pattern may have reached.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut rest = pattern.iter();

@@ -1,6 +1,6 @@
 //! Counters: calls by command, errors by prefix, bytes.
 //!
-//! How long the runs of a command took, as `LATENCY HISTOGRAM` tells it.
+//! How long the runs of a command took, as in `LATENCY HISTOGRAM`.
 //!
 //! The slow log.
 
@@ -8,27 +8,27 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::{clock::SECOND_NS, demo::request::Arguments};
 
-/// What one command did since the start or the last CONFIG RESETSTAT.
+/// The statistics of a command since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandStats {
-    /// Times it ran.
+    /// How often it ran.
     pub calls: u64,
-    /// Time it ran, in ns.
+    /// The total run time, in ns.
     pub ns: u64,
-    /// Times it was refused before it ran.
+    /// How often it was refused before it ran.
     pub rejected: u64,
-    /// Times it ran and gave an error.
+    /// How often it ran and failed.
     pub failed: u64,
-    /// How long each run took.
+    /// The run times.
     pub durations: DurationCounts,
 }
 
 /// Traffic since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NetCounters {
-    /// Connections taken.
+    /// Accepted connections.
     pub connections: u64,
-    /// Connections refused because there were too many.
+    /// Connections refused because of the limit.
     pub rejected_connections: u64,
     /// Bytes read.
     pub bytes_in: u64,
@@ -40,13 +40,13 @@ pub struct NetCounters {
     pub writes: u64,
 }
 
-/// The rate of commands is that of so many samples; with ten a second, of the 1.6 s that Redis shows.
+/// The rate of commands covers this many samples; at ten a second, the 1.6 s of Redis.
 const SAMPLES: usize = 16;
 
 /// All counters.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// By the command's place in the table.
+    /// By the command's number in the table.
     pub commands: Vec<CommandStats>,
     /// Error replies by prefix.
     pub errors: BTreeMap<String, u64>,
@@ -54,7 +54,7 @@ pub struct Stats {
     pub commands_processed: u64,
     /// Traffic.
     pub net: NetCounters,
-    /// Of late, the newest first: when, and how many commands had run.
+    /// Recent samples, newest first: the time, and how many commands had run.
     samples: VecDeque<(u64, u64)>,
 }
 
@@ -93,7 +93,7 @@ impl Stats {
         self.samples.truncate(SAMPLES + 1);
     }
 
-    /// Commands per second, of late.
+    /// Recent commands per second.
     pub fn ops_per_s(&self) -> f64 {
         match (self.samples.front(), self.samples.back()) {
             (Some((now_ns, now)), Some((then_ns, then))) if now_ns > then_ns => {
@@ -113,22 +113,22 @@ pub struct DurationCounts {
 /// From 1 µs to above an hour.
 const BUCKETS: usize = 32;
 
-/// The highest duration in ns that falls into bucket `index`. Redis lists its HDR histogram of two digits at
-/// 1024 ns × 2^n; there a value stands for all up to 1032 × 2^n − 1.
+/// The highest duration in ns in bucket `index`. Redis lists its HDR histogram with two digits at 1024 ns × 2^n; there a value
+/// represents all up to 1032 × 2^n − 1.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }
 
 impl DurationCounts {
-    /// Counts one.
+    /// Counts a duration.
     pub fn add(&mut self, ns: u64) {
-        // 1032 is a little above 2^10: the bit length gives the bucket or the one above it.
+        // 1032 is slightly above 2^10: the bit length gives the bucket or the one above it.
         let guess = (u64::BITS - (ns >> 10).leading_zeros()) as usize;
         let index = if guess > 0 && ns <= border_ns(guess - 1) { guess - 1 } else { guess };
         self.counts[index.min(BUCKETS - 1)] += 1;
     }
 
-    /// The borders in µs of the buckets that hold something, each with how many lie at or below it.
+    /// The bounds in µs of the buckets that are not empty, each with the number of durations up to it.
     pub fn cumulative(&self) -> Vec<(u64, u64)> {
         let mut total = 0;
         let mut listed = Vec::new();
@@ -140,37 +140,37 @@ impl DurationCounts {
     }
 }
 
-/// Arguments kept of a command, and bytes of an argument, as in Redis.
+/// The kept arguments of a command, and bytes of an argument, as in Redis.
 const KEPT_ARGUMENTS: usize = 32;
 const KEPT_BYTES: usize = 128;
 
-/// A command that took long.
+/// A slow command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlowEntry {
-    /// Counts up from 0 and never back.
+    /// A number that only increases, from 0.
     pub id: u64,
     /// Unix time in seconds.
     pub at_s: u64,
-    /// How long it took, in µs.
+    /// How long it ran, in µs.
     pub us: u64,
-    /// What was asked, shortened.
+    /// The arguments, shortened.
     pub arguments: Vec<Vec<u8>>,
-    /// Who asked.
+    /// The client's address.
     pub address: String,
-    /// The name that the client gave itself.
+    /// The client's name.
     pub name: String,
 }
 
-/// The slow commands.
+/// The slow log.
 #[derive(Debug, Default)]
 pub struct Slowlog {
-    /// The newest first.
+    /// Newest first.
     pub entries: VecDeque<SlowEntry>,
     next_id: u64,
 }
 
 impl Slowlog {
-    /// Adds an entry, whose id is given here, and drops the oldest beyond `max_len`.
+    /// Adds an entry with the next id, and drops the oldest beyond `max_len`.
     pub fn add(&mut self, entry: SlowEntry, max_len: usize) {
         self.entries.push_front(SlowEntry { id: self.next_id, ..entry });
         self.next_id += 1;
@@ -178,7 +178,7 @@ impl Slowlog {
     }
 }
 
-/// A request as the slow log keeps it: cut where it is long.
+/// A request in the form of the slow log: shortened if it is long.
 pub fn shortened(arguments: Arguments<'_>) -> Vec<Vec<u8>> {
     let all = arguments.len();
     let kept = if all > KEPT_ARGUMENTS { KEPT_ARGUMENTS - 1 } else { all };

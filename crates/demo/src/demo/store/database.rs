@@ -1,39 +1,39 @@
 //! One database: keys, values, expiry.
 //!
 //! ```text
-//! entries: [ key, value │ key, value │ … ]     the last one moves to where another goes
+//! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! So a key that is there from the first call of a SCAN to the last is returned, whatever comes and goes meanwhile: what
-//! moves was looked at before, or is looked at in its new place.
+//! So a key that exists from the first call of a SCAN to the last is returned, whatever is added and removed meanwhile: an entry
+//! that moves was visited before, or is visited in its new place.
 
 use super::{Kind, Map, Value};
 use crate::demo::reply::Failure;
 
-/// What a key costs beside its own and its value's bytes: the entry and its share of the table.
+/// The memory of a key beside its own and its value's bytes: the entry and its share of the table.
 const OVERHEAD: usize = 72;
 
 /// Keys and their values.
 #[derive(Debug, Default)]
 pub struct Database {
     entries: Map<Box<[u8]>, Entry>,
-    /// How many of them expire.
+    /// How many of them have an expiry time.
     pub volatile: usize,
-    /// Where the search for those whose time is over goes on.
+    /// Where the search for expired keys continues.
     swept: usize,
     bytes: usize,
     now_ms: u64,
     /// Reads that found their key.
     pub hits: u64,
-    /// Reads that did not.
+    /// Reads that did not find it.
     pub misses: u64,
-    /// Keys that went because their time was over.
+    /// Keys removed because they had expired.
     pub expired: u64,
-    /// Times that a key was written to, whether its value became another or not.
+    /// Writes to keys, whether they changed the value or not.
     pub changes: u64,
 }
 
-/// What stands under a key.
+/// The entry of a key.
 #[derive(Debug)]
 struct Entry {
     value: Value,
@@ -42,12 +42,12 @@ struct Entry {
 }
 
 impl Database {
-    /// Tells the time, in ms since 1970, by which keys expire.
+    /// Sets the time, in ms since 1970, by which keys expire.
     pub fn set_now(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
     }
 
-    /// Whether there is such a key; counts a hit or a miss.
+    /// Whether the key exists; counts a hit or a miss.
     pub fn lookup(&mut self, key: &[u8]) -> bool {
         self.find_counted(key).is_some()
     }
@@ -55,16 +55,16 @@ impl Database {
     /// The value of `key`; counts a hit or a miss.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
         let found = self.find_counted(key);
         found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
     }
 
-    /// Changes the value of `key`, if there is such a key; what `act` gives. A collection that it empties is removed.
+    /// Changes the value of `key`, if the key exists; returns the result of `act`. A collection that becomes empty is removed.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn change<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -73,10 +73,10 @@ impl Database {
         self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
-    /// The same, on an empty value where there is no such key.
+    /// The same, with an empty value if the key does not exist.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// When it has another type.
     pub fn change_or_new<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -98,7 +98,7 @@ impl Database {
         Ok(done)
     }
 
-    /// Sets `key` to a string and makes it live forever. Its old buffer is used again.
+    /// Sets `key` to a string without expiry. Its old buffer is reused.
     pub fn set_string(&mut self, key: &[u8], new: &[u8]) {
         self.changes += 1;
         let Some(place) = self.entries.get_index_of(key) else {
@@ -109,7 +109,7 @@ impl Database {
         let value = &mut self.entries[place].value;
         let before = value.size();
         match &mut *value {
-            // A buffer that is far too large is let go.
+            // A buffer that is far too large is freed.
             Value::String(old) if old.capacity() <= 2 * new.len() + 64 => {
                 old.clear();
                 old.extend_from_slice(new);
@@ -119,7 +119,7 @@ impl Database {
         self.bytes = self.bytes + value.size() - before;
     }
 
-    /// Removes `key`; whether it was there.
+    /// Removes `key`; returns whether it existed.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.remove_at(place);
@@ -127,13 +127,13 @@ impl Database {
         true
     }
 
-    /// When `key` expires, in ms since 1970; `Some(None)` if never, `None` if there is no such key.
+    /// When `key` expires, in ms since 1970; `Some(None)` if never, `None` if it does not exist.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<u64>> {
         let at_ms = self.find(key).map(|place| self.entries[place].expires_ms)?;
         Some((at_ms > 0).then_some(at_ms))
     }
 
-    /// Makes `key` expire at `at_ms`, or never; whether there is such a key. A moment that has passed removes it.
+    /// Makes `key` expire at `at_ms`, or never; returns whether it exists. A time in the past removes it.
     pub fn expire_at(&mut self, key: &[u8], at_ms: Option<u64>) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.changes += 1;
@@ -144,7 +144,7 @@ impl Database {
         true
     }
 
-    /// Visits up to `count` keys from `cursor` on, 0 at first; the cursor to go on from, 0 at the end.
+    /// Visits up to `count` keys from `cursor` on, 0 at first; returns the next cursor, 0 at the end.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
         let all = self.entries.len();
         let end = if cursor == 0 { all } else { usize::try_from(cursor).unwrap_or(all).min(all) };
@@ -157,7 +157,7 @@ impl Database {
         begin as u64
     }
 
-    /// Looks at `count` keys, each time at the next ones, and removes those whose time is over.
+    /// Checks the next `count` keys, and removes those that have expired.
     pub fn sweep(&mut self, count: usize) {
         if self.volatile == 0 {
             return;
@@ -183,12 +183,12 @@ impl Database {
         (self.hits, self.misses, self.expired) = (0, 0, 0);
     }
 
-    /// How many keys there are, those included whose time is over but that nobody has removed yet.
+    /// The number of keys, including expired ones that are not removed yet.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Bytes of all keys and values.
+    /// The bytes of all keys and values.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -197,7 +197,7 @@ impl Database {
         entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
 
-    /// Finds a key and removes it instead if its time is over.
+    /// Finds a key, or removes it if it has expired.
     fn find(&mut self, key: &[u8]) -> Option<usize> {
         let place = self.entries.get_index_of(key)?;
         if self.is_over(&self.entries[place]) {
