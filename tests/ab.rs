@@ -65,7 +65,7 @@ fn parameters_of_a_server_are_set_with_consent_only() {
     let outcome = run(&["ab", "-p", &port, "--to", "config appendfsync always"]).expect_code(2);
     assert!(outcome.err.contains("appendfsync of 127.0.0.1:"), "{}", outcome.err);
     assert!(
-        outcome.err.contains("would be set to always") && outcome.err.contains("Say --yes"),
+        outcome.err.contains("would be set to always") && outcome.err.contains("Give --yes"),
         "{}",
         outcome.err
     );

@@ -243,8 +243,8 @@ fn clean_asks_before_it_sets_anything_and_shows_no_control_characters() {
         &["host", "\x1b]0;gotcha\x07", "started", "\x1b[2J", "config:hz", r#"{"from":"500","to":["10"]}"#],
     );
     let refused = run(&["clean", "-p", &port]).expect_code(2);
-    assert!(refused.err.contains("hz would be set back from 10 to 500"), "{}", refused.err);
-    assert!(refused.err.contains("Say --yes"), "{}", refused.err);
+    assert!(refused.err.contains("hz would be restored from 10 to 500"), "{}", refused.err);
+    assert!(refused.err.contains("Give --yes"), "{}", refused.err);
     assert!(![refused.out, refused.err].concat().contains(['\x1b', '\x07']));
     assert_eq!((value(&server, "hz"), server.cli(&["EXISTS", KEY])), ("10".into(), "1".into()));
     run(&["clean", "-p", &port, "--yes"]).expect_code(0);

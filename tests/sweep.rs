@@ -56,7 +56,11 @@ fn parameters_are_swept_with_consent_and_are_as_they_were_at_the_end() {
     let server = Server::redis().start();
     let port = server.port_text();
     let refused = run(&["-p", &port, "--headless", "--sweep", "config hz 10,20"]).expect_code(2);
-    assert!(refused.err.contains("hz of 127.0.0.1:") && refused.err.contains("Say --yes"), "{}", refused.err);
+    assert!(
+        refused.err.contains("hz of 127.0.0.1:") && refused.err.contains("Give --yes"),
+        "{}",
+        refused.err
+    );
     let outcome = sweep(&port, "config hz 20,50 p50<1us", &["-c", "2"]).expect_code(3);
     for part in ["  step: hz 20 for ", "  step: hz 50 for ", "\nhz ", "p99.9  of the service time\n"] {
         assert!(outcome.out.contains(part), "{part}: {}", outcome.out);

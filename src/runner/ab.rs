@@ -1,4 +1,4 @@
-//! Two sides in alternation, settings or nodes of a session, as one experiment and its output.
+//! Two sides in alternation, settings or nodes of a session, as an experiment and its output.
 
 use std::io::{self, Write as _};
 
@@ -21,7 +21,7 @@ pub struct AbRun {
     pub plan: SessionPlan,
     /// The experiment.
     pub ab: Ab,
-    /// How it is printed.
+    /// The form of the output.
     pub form: Form,
 }
 
@@ -39,17 +39,17 @@ impl Plan for AbRun {
             written: Ok(()),
             was_ended: false,
         };
-        // What ends the experiment is printed at its end.
+        // The end of the experiment is printed when the session ends.
         session.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
     }
 }
 
-/// How stderr shows how far it is.
+/// How stderr shows the progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// In a line that the next takes away, before a person.
+    /// As a line that the next one replaces, on a terminal.
     Drawn,
-    /// In a line each.
+    /// As separate lines.
     Lines,
     /// Not at all: every pair is printed on stdout, or it is over.
     None,
@@ -71,7 +71,7 @@ struct Alternation {
     ab: Ab,
     lines: Lines,
     progress: Progress,
-    /// How far it was when that was shown last.
+    /// The progress that was shown last.
     shown: String,
     out: StreamText,
     written: io::Result<()>,
@@ -115,10 +115,10 @@ impl Listener for Alternation {
 }
 
 impl Alternation {
-    /// Shows on stderr how far it is; nothing takes away what is drawn there.
+    /// Shows the progress on stderr; here it is never erased.
     fn show(&mut self, progress: &str) {
         let mut out = StreamText::stderr();
-        // If stderr is gone, so is who would read this.
+        // If stderr is gone, nobody can read this.
         match self.progress {
             Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
             Progress::Lines if !progress.is_empty() && progress != self.shown => {

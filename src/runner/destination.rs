@@ -1,4 +1,4 @@
-//! Where a session goes: the target that was named, or the server on this machine, or our own.
+//! The destination of a session: the named target, the server on this machine, or the built-in server.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::{
 
 /// How long a server may take to answer before a headless session gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// No run is so short that the server would have less.
+/// The least time that a server gets, however short the run is.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
-/// How long the screen waits for it before it opens all the same.
+/// How long the screen waits for the server before it opens without it.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
-/// Where a session goes.
+/// The destination of a session.
 pub(super) struct Destination {
     /// The server.
     pub(super) target: Target,
-    /// Our own server, if it is that; it ends with this.
+    /// The built-in server, if that is used; it stops when this is dropped.
     pub(super) built_in: Option<demo::Handle>,
-    /// Why it cannot be reached now, though it may be later.
+    /// Why the server cannot be reached at present, though it may be later.
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, within its length if it has one. A screen waits for a server that may come later.
+/// Finds the destination of a session, within its length if it has one. The screen can wait for a server that starts later.
 ///
 /// # Errors
-/// When a server cannot be reached now (without a screen) or ever, and when the built-in server does not start.
+/// When a server cannot be reached now (without a screen) or ever, or when the built-in server does not start.
 pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);

@@ -1,4 +1,4 @@
-//! An experiment among those who listen to a session without a screen.
+//! An experiment as a listener of a session without a screen.
 
 use std::io::Write as _;
 
@@ -10,13 +10,13 @@ use crate::{
     session::{Delivery, Order},
 };
 
-/// An experiment that turns the knobs of a session.
+/// An experiment that changes the knobs of a session.
 pub(super) struct Driver {
     pub(super) experiment: Box<dyn Experiment>,
     /// Whether the session ends with it.
     pub(super) ends: bool,
     pub(super) form: Form,
-    /// Whether the session knows that it is over.
+    /// Whether the session was informed that it is over.
     pub(super) has_ended: bool,
 }
 
@@ -29,7 +29,7 @@ impl Listener for Driver {
         if self.experiment.is_over() {
             self.has_ended = true;
             if self.ends {
-                // What the end of the session sets back, or what nobody would see.
+                // Orders that the session's end carries out anyway, or that need a screen.
                 orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
             }
             let stopped = self.experiment.stopped();
@@ -39,21 +39,21 @@ impl Listener for Driver {
         orders
     }
 
-    /// Prints what was found, where that is for a person.
+    /// Prints the result, in output for people.
     fn verdict(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
         if self.form == Form::Lines && !report.is_empty() {
-            // What became of it is asked at the end of the program.
+            // The result is checked at the end of the program.
             let _ = write!(StreamText::stdout(), "\n{report}");
         }
         outcome(self.experiment.ending())
     }
 }
 
-/// What the ending of an experiment means for a script.
+/// The meaning of an experiment's end for a script.
 ///
 /// # Errors
-/// When what was asked for is not so, is not clear, or could not be found out.
+/// When the result is not as required, is not clear, or could not be found.
 pub(super) fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
     match ending {
         None | Some(Ending::Done) => Ok(()),

@@ -1,4 +1,4 @@
-//! How a command fails, and with which exit code.
+//! How a command fails, with which message and exit code.
 
 use std::{fmt, io};
 
@@ -12,20 +12,20 @@ pub enum UsageError {
     /// What is wrong and what to give instead, in one line.
     #[error("{0}")]
     Line(String),
-    /// What is at stake, in lines, and how to allow it: nobody is there to be asked.
+    /// The danger as text, and how to allow it, since without a screen nobody can be asked.
     #[error("{0}")]
     NeedsYes(String),
 }
 
 impl UsageError {
-    /// That an argument is wrong, for this reason.
+    /// An argument is wrong, for this reason.
     pub fn of(reason: impl fmt::Display) -> Self {
         Self::Line(reason.to_string())
     }
 
-    /// That a person would have to be asked this.
+    /// A person would have to be asked this question.
     pub fn asks(question: impl fmt::Display) -> Self {
-        Self::NeedsYes(format!("{question}\nSay --yes to go on."))
+        Self::NeedsYes(format!("{question}\nGive --yes to go on."))
     }
 }
 
@@ -35,19 +35,19 @@ impl From<KnobError> for UsageError {
     }
 }
 
-/// Why a command did not do what was asked.
+/// Why a command did not do what was requested.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// It was asked for wrongly.
+    /// Bad usage.
     #[error(transparent)]
     Usage(UsageError),
-    /// It failed.
+    /// An error.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
-    /// It was done, and what was found is not what it had to be: a threshold was crossed, a limit is not held.
+    /// The result is not as required: a condition of --fail-if is met, or a limit is not kept.
     #[error("{0}")]
     Crossed(String),
-    /// It was done, and what was to be found out is not clear.
+    /// The result is not clear.
     #[error("{0}")]
     Undecided(String),
     /// A signal ended it.
@@ -67,7 +67,7 @@ impl Failure {
         }
     }
 
-    /// That of a node, which is called so where it is one of several.
+    /// The failure of a node, with its name if there are several.
     pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
         let Some(name) = names.get(usize::from(node)) else { return self };
         match self {
@@ -87,7 +87,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Whatever is bad usage.
+/// Any bad usage.
 impl<E> From<E> for Failure
 where
     UsageError: From<E>,

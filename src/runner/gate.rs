@@ -1,4 +1,4 @@
-//! Conditions after a measurement: what is met is told, to a person and to the runner of a pipeline.
+//! Conditions after a measurement: those that are met are reported, for people and for a CI runner.
 
 use std::{env, fs::OpenOptions, io::Write, path::Path};
 
@@ -12,23 +12,23 @@ use crate::{
     untrusted,
 };
 
-/// The conditions that a session is held against when it is over.
+/// The conditions that are checked when a session is over.
 pub struct Gate {
     conditions: Vec<Condition>,
-    /// The recording that changes are against.
+    /// The recording with which changes are compared.
     base: Option<String>,
     timeline: Timeline,
 }
 
 impl Gate {
-    /// One of these conditions, if there are any.
+    /// The conditions, if there are any.
     ///
     /// # Errors
-    /// When one is on a change, and there is nothing to compare with.
+    /// When a condition is about a change, and there is nothing to compare with.
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
-                "--fail-if '{condition}' is on a change: name the recording to compare with, --base FILE"
+                "--fail-if '{condition}' is about a change: name the recording to compare with by --base FILE"
             ))),
             None if conditions.is_empty() => Ok(None),
             None => Ok(Some(Self {
@@ -45,7 +45,7 @@ impl Listener for Gate {
         self.timeline.take(delivery)
     }
 
-    /// Looks at the conditions; the base may be one that the session cannot be compared with.
+    /// Checks the conditions; the base may be a recording with which the session cannot be compared.
     fn verdict(&mut self) -> Result<(), Failure> {
         let crossed: Vec<_> = match self.base.as_deref() {
             None => {
@@ -65,14 +65,14 @@ impl Listener for Gate {
     }
 }
 
-/// What becomes of the conditions that are met.
+/// Reports the conditions that are met.
 ///
 /// # Errors
-/// When one is.
+/// When a condition is met.
 pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
-            // The last words of a program that fails: where nobody takes them the exit code still tells.
+            // The last output of a program that fails: if it cannot be written, the exit code still shows the failure.
             let _ = writeln!(
                 StreamText::stdout(),
                 "::error title=redyno::{}",
@@ -80,12 +80,13 @@ pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
             );
         }
     }
-    let told = |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let listed =
+        |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let (unsure, sure): (Vec<_>, Vec<_>) = crossed.iter().partition(|crossed| !crossed.is_sure);
     match (&sure[..], &unsure[..]) {
         ([], []) => Ok(()),
-        ([], unsure) => Err(Failure::Undecided(told(unsure))),
-        (sure, _) => Err(Failure::Crossed(told(sure))),
+        ([], unsure) => Err(Failure::Undecided(listed(unsure))),
+        (sure, _) => Err(Failure::Crossed(listed(sure))),
     }
 }
 
@@ -94,7 +95,7 @@ fn is_github() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// Adds `markdown` to the summary of a job of GitHub Actions, if this runs in one.
+/// Adds `markdown` to the job summary of GitHub Actions, if this runs in a job.
 ///
 /// # Errors
 /// When its file cannot be written.
@@ -107,7 +108,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     Ok(written.context("cannot write the job's summary")?)
 }
 
-/// Refuses what cannot be compared.
+/// Refuses recordings that cannot be compared.
 ///
 /// # Errors
 /// With the reasons, if there are any.
@@ -116,13 +117,14 @@ pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let reasons = misfits.join("; ");
-    Err(anyhow::anyhow!("these cannot be compared: {reasons}; --anyway does").into())
+    Err(anyhow::anyhow!("these cannot be compared: {reasons}; give --anyway to compare them all the same")
+        .into())
 }
 
-/// The run of a recording; `FILE#N` is its segment N, unless there is a file of that name.
+/// The run in a recording; `FILE#N` is its segment N, unless there is a file with that name.
 ///
 /// # Errors
-/// When it cannot be read, or is no run of one setting.
+/// When it cannot be read, or has several settings.
 pub fn read(name: &str) -> Result<Run, Failure> {
     let (file, segment) = named(name);
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;
@@ -135,7 +137,7 @@ pub fn read(name: &str) -> Result<Run, Failure> {
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
 }
 
-/// The file that is meant, and the number of the segment that is.
+/// The file, and the number of the segment if one is named.
 pub fn named(name: &str) -> (&str, Option<u32>) {
     let numbered = || {
         let (file, number) = name.rsplit_once('#')?;

@@ -1,4 +1,4 @@
-//! The one loop over what a session delivers, and who listens in it.
+//! The one loop over a session's deliveries, and its listeners.
 //!
 //! ```text
 //!                      ┌─► printed lines ─┐
@@ -12,29 +12,29 @@ use crate::{
     session::{Delivery, Order, Record, Timeline, running::Peer},
 };
 
-/// One that listens to a session.
+/// A listener to a session.
 pub trait Listener {
-    /// Takes what it delivered; what it is to do now.
+    /// Handles a delivery; returns the orders for the session.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Says the last words: everything was delivered.
+    /// Finishes the output, after everything was delivered.
     ///
     /// # Errors
-    /// When they cannot be said, or what was said before was not.
+    /// When output fails, or failed before.
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// What came of it, for a script: the session has ended well.
+    /// The result for a script, after the session has ended well.
     ///
     /// # Errors
-    /// When that is not what was asked for.
+    /// When it is not as required.
     fn verdict(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// Everything that is measured is kept for the end.
+/// A listener that keeps everything measured until the end.
 impl Listener for Timeline {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery {
@@ -44,7 +44,7 @@ impl Listener for Timeline {
     }
 }
 
-/// What belongs to a person is told.
+/// Notices for a person are printed.
 impl Listener for Said {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
@@ -62,7 +62,7 @@ pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     }
 }
 
-/// Hands over what the session behind `peer` delivers, until it is over.
+/// Passes on what the session behind `peer` delivers, until it is over.
 pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
     for delivery in peer.rest() {
         let orders = listeners.iter_mut().flat_map(|listener| listener.take(&delivery));

@@ -1,10 +1,10 @@
-//! What carries plans out: the session that each is made of, who listens to it, and what came of it for a script.
+//! Carries out plans: each becomes a session with its listeners, and a result for scripts.
 //!
 //! ```text
-//! Plan ─► nodes or built-in server, are they there? ─► session, on a thread of its own ◄── orders ──┐
-//!                                                         │                                         │
-//!                                                         └── records, notices ─► listen ─► screen, printed lines,
-//!                                                                                           experiments, thresholds
+//! Plan ─► nodes or built-in server, reachable? ─► session, on a thread of its own ◄── orders ──┐
+//!                                                    │                                         │
+//!                                                    └── records, notices ─► listen ─► screen, printed lines,
+//!                                                                                      experiments, thresholds
 //! ```
 
 mod ab;

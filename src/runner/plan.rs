@@ -1,4 +1,4 @@
-//! What commands become: a plan, with everything resolved that can be before a server is asked.
+//! Plans, made from commands: everything that does not need a server is already checked.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
@@ -17,12 +17,12 @@ use crate::{
     },
 };
 
-/// A command that may be carried out: all that can be refused beforehand was not.
+/// A command to carry out; whatever can be refused in advance was not refused.
 pub trait Plan {
     /// Carries it out.
     ///
     /// # Errors
-    /// When it fails, when what was found is not what was asked for, or when a signal ends it.
+    /// When it fails, when the result is not as required, or when a signal ends it.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -32,7 +32,7 @@ impl<F: FnOnce() -> Result<(), Failure>> Plan for F {
     }
 }
 
-/// A text that is printed.
+/// A text to print.
 pub struct Text(pub String);
 
 impl Plan for Text {
@@ -41,41 +41,41 @@ impl Plan for Text {
     }
 }
 
-/// A session of a plan.
+/// A planned session.
 pub struct SessionPlan {
-    /// What it is asked to do. Its outputs are opened when it begins, and what a server of our own changes is settled then.
+    /// What the session does. Its outputs are opened when it begins, and changes for the built-in server are made then.
     pub commission: Commission,
-    /// Whether its target was named; where it was not and nothing listens there, a server of our own is started.
+    /// Whether the target was named; if not, and nothing listens there, the built-in server is started.
     pub is_named: bool,
     /// Whether a server of our own is started whatever listens there.
     pub wants_own: bool,
-    /// Whether such a server is put under load though no option asks for it.
+    /// Whether the built-in server gets load without an option for it.
     pub loads_own: bool,
-    /// What an experiment will put in force, as far as that is known.
+    /// The settings of an experiment, as far as they are known.
     pub settings: Vec<Setting>,
-    /// The command lines of its segments.
+    /// The beginning of the command lines of its segments.
     pub words: ProgramWords,
     /// What it is written to.
     pub outputs: Outputs,
-    /// What its nodes are called, where it has several.
+    /// The names of its nodes, if it has several.
     pub names: Vec<String>,
 }
 
 impl SessionPlan {
-    /// Whether the system lets this process hold as many clients as it wants.
+    /// Checks that the system allows this process that many clients.
     ///
     /// # Errors
-    /// Says how many it lets it.
+    /// The number that it allows.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         self.knobs()
             .try_for_each(|knobs| check_clients(knobs, self.commission.most_clients))
             .map_err(UsageError::Line)
     }
 
-    /// Whether the dialects of its nodes have what they are asked.
+    /// Checks that the dialects of its nodes support the workload.
     ///
     /// # Errors
-    /// Names what it has not.
+    /// Names what is not supported.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().enumerate() {
@@ -89,26 +89,25 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// All knobs that will be in force, as far as that is known.
+    /// All settings that the session will have, as far as they are known.
     fn knobs(&self) -> impl Iterator<Item = &Knobs> {
         self.settings.iter().map(|setting| &setting.knobs).chain([&self.commission.knobs])
     }
 }
 
-/// What the command lines of a session's segments begin with: options that hold whatever the knobs are. No password is among
-/// them.
+/// The common beginning of all command lines of a session's segments: options that do not depend on knobs, without any password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
-    /// Those of the target.
+    /// The options of the target.
     pub target: Vec<String>,
-    /// Those of the load.
+    /// The options of the load.
     pub load: Vec<String>,
-    /// Whether the target wants a password.
+    /// Whether the target needs a password.
     pub has_password: bool,
 }
 
 impl ProgramWords {
-    /// The program; our own server is none that could be named.
+    /// The program name; the built-in server needs no option.
     pub fn program(&self, is_own: bool) -> Program {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
@@ -116,25 +115,25 @@ impl ProgramWords {
     }
 }
 
-/// What a session is written to and served at.
+/// The outputs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// Its recording, if there is to be one; without a name it gets one.
+    /// Its recording, if there is one; it gets a name if it has none.
     pub record: Option<Option<PathBuf>>,
-    /// After what time a recording goes on in a new file.
+    /// After which time the recording continues in a new file.
     pub rotate: Option<Duration>,
     /// Its exports.
     pub exports: Vec<Export>,
-    /// Where its figures are served.
+    /// The address at which its figures are served.
     pub metrics: Option<Address>,
 }
 
-/// A format and the file that it is written to.
+/// A format and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// In which form.
+    /// The format.
     pub format: Format,
-    /// Where to.
+    /// The file.
     pub file: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Printed lines, JSON lines and YCSB's text among those who listen to a session.
+//! Printed lines, JSON lines and YCSB's text as listeners of a session.
 
 use std::io::{self, Write as _};
 
@@ -13,16 +13,16 @@ use crate::{
     session::{Delivery, Order, Timeline},
 };
 
-/// Prints a session as it goes, and its end.
+/// Prints a session while it runs, and its end.
 pub(super) struct Printed {
     printer: Printer,
-    /// What YCSB's text is made of.
+    /// The data for YCSB's text.
     ycsb: Option<Timeline>,
     written: io::Result<()>,
 }
 
 impl Printed {
-    /// In this form; `files` are what the session is recorded to.
+    /// Prints in this form; `files` are those of the recording.
     pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()) }

@@ -1,4 +1,4 @@
-//! The session of a plan from its beginning to what became of it, whoever listens to it meanwhile.
+//! The session of a plan from its beginning to its result, with its listeners.
 
 use std::sync::mpsc::Receiver;
 
@@ -23,46 +23,46 @@ use crate::{
     units, untrusted,
 };
 
-/// What is said last where a session could not undo everything.
-const STAYS_BEHIND: &str = "the server is not as it was before, as said above";
+/// The error at the end of a session that could not undo everything.
+const STAYS_BEHIND: &str = "the server is not as it was before; see above";
 
 /// The signals that end a program without a screen, from now on.
 ///
 /// # Errors
-/// When the system does not let them be taken.
+/// When the system refuses.
 pub fn ends() -> Result<Receiver<Signal>, Failure> {
     Ok(signals(&Signal::ENDS).context("cannot take signals")?)
 }
 
-/// A session that runs.
+/// A running session.
 pub(super) struct Running {
-    /// Who listens to it.
+    /// The session's channel to its listeners.
     pub(super) peer: Peer,
-    /// The knobs that it began with.
+    /// The knobs at its start.
     pub(super) knobs: Knobs,
-    /// What it was begun by.
+    /// The command line that began it.
     pub(super) program: Program,
-    /// What it is recorded to.
+    /// The files of its recording.
     pub(super) files: Vec<String>,
-    /// What is kept of it for exports from a screen.
+    /// The records kept for exports from a screen.
     pub(super) kept: Option<Kept>,
-    /// What its nodes are called, where it has several.
+    /// The names of its nodes, if it has several.
     names: Vec<String>,
     session: Session,
     destination: Destination,
-    /// Its figures as they are served, to its end.
+    /// The server of its figures, until its end.
     metrics: Option<Serving>,
 }
 
 impl Running {
-    /// Starts that of `plan`. No node is asked for anything before all are reached.
+    /// Starts the session of `plan`. No node gets a command before all are reached.
     ///
     /// # Errors
-    /// When outputs cannot be opened, a server cannot be reached, or a load may not be.
+    /// When outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
-        // The session takes those that end it, whatever a screen is doing.
+        // The session receives the signals that end it, whatever a screen does.
         let ends = ends()?;
-        // Before anything else: what cannot be created is reported at once.
+        // First of all, so that a file that cannot be created is reported immediately.
         let named = plan.outputs.record.iter().flatten().next();
         let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
@@ -91,11 +91,11 @@ impl Running {
         self.destination.built_in.is_some()
     }
 
-    /// Hands what it delivers to `listeners` until it is over, and waits for its end.
+    /// Passes its deliveries to `listeners` until it is over, and waits for its end.
     ///
     /// # Errors
-    /// When a listener fails, when a signal ended it or a server refused the load, when it was not recorded to its end, when
-    /// something of it stays behind on a server, and then when what came of it is not what was asked for.
+    /// When a listener fails, when a signal ended the session or a server refused the load, when recording failed, when something
+    /// could not be undone on a server; then when the result is not as required.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);
         let mut said = Ok(());
@@ -106,16 +106,16 @@ impl Running {
         listeners.iter_mut().try_for_each(|listener| listener.verdict())
     }
 
-    /// Waits for its end; `shown` is what became of whoever listened.
+    /// Waits for its end; `shown` is the listeners' own result.
     ///
     /// # Errors
-    /// As [`run`](Self::run), but for what came of it.
+    /// As [`run`](Self::run), except for the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let Self { session, destination, metrics, names, .. } = self;
         let ended = session.end();
         drop((destination, metrics));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
-            // A terminal that goes is an error of the screen as well: the signal says more.
+            // If the terminal goes, the screen fails as well: the signal is the better explanation.
             (EndedBy::Signal, ..) => return Err(Failure::Interrupted),
             (EndedBy::Refusal(node, cause), ..) => {
                 Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names))
@@ -130,7 +130,7 @@ impl Running {
 }
 
 impl SessionPlan {
-    /// Has it recorded, to this file or to a new one that is called by where it goes; what it is recorded to, in words.
+    /// Sets up its recording, to this file or to a new one named after the destination; returns the file's description.
     fn record_to(
         &mut self,
         mut recording: Option<Writer>,
@@ -151,18 +151,18 @@ impl SessionPlan {
         Ok(files)
     }
 
-    /// Settles what depends on where the session goes, and looks at it.
+    /// Adapts the plan to its destination, and checks it.
     fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
         let commission = &mut self.commission;
         commission.plan.target = destination.target.clone();
         if destination.built_in.is_some() {
             if matches!(commission.keys, Keys::Runs { kept: true }) {
-                let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
+                let text = "--keep: the built-in server stops at the end, and its keys are lost; name a server with -h";
                 return Err(UsageError::of(text));
             }
             commission.keys = Keys::OwnServers;
             commission.knobs.load |= self.loads_own;
-            // Both ends of a connection to it are files of this process.
+            // Both ends of a connection to the built-in server are files of this process.
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
         self.check_clients()?;
@@ -171,7 +171,7 @@ impl SessionPlan {
         let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
         if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
             return Err(UsageError::asks(format!(
-                "{} of {} would be set to {} and back for everybody who uses it.",
+                "{} of {} would be set to {} and back, which affects everybody who uses it.",
                 parameter.name,
                 commission.plan.target.address,
                 value_words(to)
@@ -180,10 +180,10 @@ impl SessionPlan {
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
-        // Whoever tries it with the built-in server sees it when it matters.
+        // On the built-in server, this is shown when it matters.
         let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
-            Notice::Info(format!("the limit of open files (ulimit -Hn) allows {most} clients at the most"))
+            Notice::Info(format!("the limit of open files (ulimit -Hn) allows at most {most} clients"))
         }));
         Ok(())
     }

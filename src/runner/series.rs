@@ -1,4 +1,4 @@
-//! A series: a session for each cell, one after the other, and the table of them all.
+//! A series: a session for each cell, one after the other, and a table of all cells.
 
 use std::{
     collections::BTreeSet,
@@ -31,18 +31,18 @@ use crate::{
     untrusted,
 };
 
-/// How long a server may take to say which commands it has.
+/// How long a server may take to report which commands it has.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// A series that is run.
+/// A series to run.
 pub struct SeriesRun {
-    /// Which.
+    /// The series.
     pub series: Series,
-    /// The cells that this target is asked, by their places in the series, and their sessions.
+    /// The cells for this kind of target, by their number in the series, and their sessions.
     pub cells: Vec<(usize, SessionPlan)>,
-    /// Who is asked.
+    /// The target.
     pub target: Target,
-    /// How it is printed.
+    /// The form of the output.
     pub lines: Lines,
     /// The directory of its recordings.
     pub record: Option<PathBuf>,
@@ -74,7 +74,7 @@ impl Plan for SeriesRun {
         StreamText::stdout().make_room_for_last();
         let Cells { table, server, lines, .. } = running;
         if !lines.is_json {
-            tell(&(lines.head(&series, &cells, server.as_deref()) + &lines.table(&table, &series)))?;
+            print(&(lines.head(&series, &cells, server.as_deref()) + &lines.table(&table, &series)))?;
         }
         ended?;
         match table.failed() {
@@ -84,8 +84,8 @@ impl Plan for SeriesRun {
     }
 }
 
-/// What is to be said of a server that has none of the commands of modules which every cell asks for. One that does not
-/// answer is told by the first cell.
+/// The error for a server that lacks the modules' commands that every cell needs. If the server does not answer, the first cell
+/// reports it.
 fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
@@ -98,28 +98,28 @@ fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
         .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }
 
-/// The cells, and what came of those that ran.
+/// The cells, and the results of those that ran.
 struct Cells<'a> {
     series: &'a Series,
     lines: Lines,
     table: Table<'a>,
-    /// The signals that end all of it; the session of a cell takes them, too.
+    /// The signals that end the series; the session of a cell receives them, too.
     stop: Receiver<Signal>,
     count: usize,
-    /// Who was asked, once that is known.
+    /// The server, once it is known.
     server: Option<String>,
 }
 
 impl Cells<'_> {
-    /// Runs the cells, and tells each.
+    /// Runs the cells, and prints each result.
     fn all(&mut self, planned: Vec<(usize, SessionPlan)>) -> Result<(), Failure> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
             let cell = &self.series.cells[place];
             let title = untrusted::text(&cell.title());
-            // If stderr is gone, so is who would read this.
+            // If stderr is gone, nobody can read this.
             let _ = writeln!(StreamText::stderr(), "{} of {}: {title}", n + 1, self.count);
             let outcome = match self.one(plan, title) {
-                // What the first may not, none may.
+                // A refusal of the first cell is valid for all cells.
                 Err(Failure::Usage(error)) if n == 0 => return Err(error.into()),
                 Err(Failure::Interrupted) => {
                     self.table.put(&Err("interrupted".to_owned()));
@@ -129,7 +129,7 @@ impl Cells<'_> {
                 Ok(outcome) => outcome,
             };
             if self.lines.is_json {
-                tell(&self.lines.json(self.series, cell, &outcome))?;
+                print(&self.lines.json(self.series, cell, &outcome))?;
             }
             self.table.put(&outcome);
             if self.stop.try_recv().is_ok() {
@@ -139,10 +139,10 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// Runs a cell: what it measured, or why it did not.
+    /// Runs a cell; returns its measurements, or why it has none.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
         let session = Running::begin(plan)?;
-        // One may have come before the session listened.
+        // A signal may have come before the session listened.
         let is_stopped = self.stop.try_recv().is_ok();
         if is_stopped {
             session.peer.order(Order::End);
@@ -156,7 +156,7 @@ impl Cells<'_> {
     }
 }
 
-/// What a cell measures.
+/// The measurements of a cell.
 struct Gathering<'a> {
     gathered: Gathered,
     server: &'a mut Option<String>,
@@ -174,6 +174,6 @@ impl Listener for Gathering<'_> {
     }
 }
 
-fn tell(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     Ok(written(StreamText::stdout().write_all(text.as_bytes()))?)
 }

@@ -1,4 +1,4 @@
-//! A session, on the screen or in printed lines, from its plan to the summary.
+//! A session, on the screen or as printed lines, from its plan to the summary.
 
 use std::io::Write;
 
@@ -17,19 +17,19 @@ use crate::{
     tui::{self, theme::Theme},
 };
 
-/// A session, and who listens to it.
+/// A session with its listeners.
 pub struct SessionRun {
-    /// What it is asked to do.
+    /// What it does.
     pub plan: SessionPlan,
     /// Where it is shown.
     pub shows: Shows,
-    /// What turns its knobs.
+    /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// Whether it ends with that, where no screen is there.
+    /// Whether a session without a screen ends with the experiment.
     pub ends_with_experiment: bool,
-    /// What it is held against at its end.
+    /// The conditions that are checked at its end.
     pub gate: Option<Gate>,
-    /// Whether YCSB's text stands behind the summary.
+    /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
 }
 
@@ -37,15 +37,15 @@ pub struct SessionRun {
 pub enum Shows {
     /// On the screen.
     Screen(Screen),
-    /// In printed lines.
+    /// As printed lines.
     Lines(Form),
 }
 
-/// How a screen looks and what it listens to.
+/// The look and input of a screen.
 pub struct Screen {
     /// Colours and characters.
     pub theme: Theme,
-    /// Whether it listens to the mouse.
+    /// Whether the mouse is used.
     pub mouse: bool,
     /// The options of its timeline.
     pub timeline: TimelineOptions,
@@ -79,7 +79,7 @@ impl Plan for SessionRun {
     }
 }
 
-/// The screen until it or the session ends, and then the summary.
+/// Runs the screen until it or the session ends, and then prints the summary.
 fn on_screen(
     screen: &Screen,
     experiment: Option<Box<dyn Experiment>>,
@@ -104,7 +104,7 @@ fn on_screen(
     };
     let stops = signals(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(&mut session.peer, options, &stops);
-    // The session ends with the screen, whatever ended that: its keys must go.
+    // The session ends with the screen, however that ended, because its keys must be removed.
     session.peer.order(Order::End);
     let (mut timeline, files, failure) = match shown {
         Ok(finished) => {
@@ -113,12 +113,12 @@ fn on_screen(
         }
         Err(error) => (Timeline::default(), Vec::new(), Some(error)),
     };
-    // The last records, and what is undone at the end.
+    // The last records, and the cleaning up at the end.
     listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
     if let Some(error) = failure {
         return Err(error.into());
     }
-    // The terminal may be gone, and with it who would read this.
+    // The terminal may be gone, and the reader of this message with it.
     let _ = write!(StreamText::stdout(), "{}", summary(&timeline, &files));
     if has_ycsb {
         let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline));
@@ -126,8 +126,8 @@ fn on_screen(
     Ok(())
 }
 
-/// Says why what should have been made of the session was not.
+/// Reports the exports that failed.
 pub fn complain(complaints: &[String]) {
-    // The terminal may be gone, and with it who would read this.
+    // The terminal may be gone, and the reader of this message with it.
     complaints.iter().for_each(|why| drop(writeln!(StreamText::stderr(), "{why}")));
 }

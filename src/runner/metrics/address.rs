@@ -10,7 +10,7 @@ use std::{
 
 use crate::untrusted;
 
-/// An address of one's own: a port of this machine alone, an address that others may reach, or a socket.
+/// An address to listen on: a port of this machine only, an address that others can reach, or a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// IP and port.
@@ -45,30 +45,30 @@ impl fmt::Display for Address {
     }
 }
 
-/// A socket that connections come in at.
+/// A listening socket.
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// With the file that goes with it.
+    /// With its file.
     Unix(UnixListener, SocketFile),
 }
 
-/// The file of a socket; it goes when this does.
+/// The file of a socket; it is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody else may have taken it away.
+        // Somebody else may have removed it.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 impl Address {
-    /// Listens there.
+    /// Listens on the address.
     ///
     /// # Errors
-    /// When the system refuses: the address is taken, or is none of this machine.
+    /// When the system refuses: the address is taken, or does not belong to this machine.
     pub(super) fn listen(&self) -> io::Result<Listener> {
         match self {
             Self::Tcp(address) => {
@@ -86,13 +86,13 @@ impl Address {
     }
 }
 
-/// Takes away the socket of one who was killed: nobody listens there any more. What is no socket refuses a connection, too.
+/// Removes the socket of a killed process, on which nobody listens. Connections to files of other kinds are refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if is_socket && refused {
-        // What stands in the way is told when we bind.
+        // Obstacles are reported by `bind`.
         let _ = std::fs::remove_file(path);
     }
 }

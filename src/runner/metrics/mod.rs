@@ -1,11 +1,11 @@
-//! `--metrics ADDRESS`: the figures of a session that runs, for whoever scrapes them over HTTP.
+//! `--metrics ADDRESS`: serves the figures of a running session over HTTP.
 //!
 //! ```text
 //! session ─► peer ─► thread "metrics": counts ─┐
 //!                                              ├─ sums, under a lock
 //!            scraper ─► thread "scrape": HTTP ─┘
 //! ```
-//! What is asked for is written from a copy of the sums: a slow scraper holds up nobody.
+//! Responses are written from a copy of the sums, so a slow scraper delays nobody.
 
 mod address;
 mod serve;
@@ -29,13 +29,13 @@ use crate::{
     session::{Delivery, Order, Sink, running::Peer},
 };
 
-/// The sums, which one thread adds to and the other reads.
+/// The sums, written by one thread and read by the other.
 #[derive(Debug, Clone, Default)]
 struct Shared(Arc<Mutex<Metrics>>);
 
 impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
-        // What another thread leaves when it panics is whole but for one record.
+        // After a panic of the other thread the sums are valid, and lack at most one record.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -51,17 +51,17 @@ impl Listener for Shared {
 
 /// Figures that are served until this is dropped.
 pub struct Serving {
-    /// Its end ends the server.
+    /// Dropping it ends the server.
     until: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
     sums: Shared,
 }
 
 impl Serving {
-    /// Listens at `address`, before anything is measured: one that is taken fails early.
+    /// Listens on `address` before anything is measured, so that a taken address is reported early.
     ///
     /// # Errors
-    /// When nobody can listen there, or the system gives no thread.
+    /// When listening is impossible, or the system cannot start a thread.
     pub fn start(address: &Address) -> Result<Self, Failure> {
         let sums = Shared::default();
         let (until, stop) = oneshot::channel();
@@ -76,10 +76,10 @@ impl Serving {
         Ok(Self { until: Some(until), thread: Some(thread), sums })
     }
 
-    /// Counts what `peer` is told, until its session is over.
+    /// Counts what `peer` receives, until its session is over.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn count(&self, peer: Peer) -> Result<(), Failure> {
         let mut sums = self.sums.clone();
         let count = move || listen(&peer, &mut [&mut sums]);
@@ -92,7 +92,7 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         drop(self.until.take());
-        // One that panicked has told why.
+        // A thread that panicked has reported why.
         let _ = self.thread.take().map(std::thread::JoinHandle::join);
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP, as much of it as a scraper needs: `GET /metrics`.
+//! The part of HTTP that a scraper needs: `GET /metrics`.
 
 use std::{collections::VecDeque, convert::Infallible, io, time::Duration};
 
@@ -20,19 +20,19 @@ use tokio::{
 
 use super::{Shared, address::Listener};
 
-/// What the text is.
+/// The content type.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// How many may ask at a time: scrapers are few, and a port scanner shall not fill the process's table of files. One more
-/// ends the oldest, so that those who ask nothing and those who read nothing keep out nobody.
+/// The most connections at a time: scrapers are few, and a port scanner must not exhaust the process's open files. A further
+/// connection closes the oldest, so that silent and slow clients cannot block others.
 const MOST_CONNECTIONS: usize = 16;
-/// How long one may take to say what it wants and to take it.
+/// How long a client may take to send its request and to take the response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long nobody is ended for another's sake.
+/// How long a connection is safe from being closed for a new one.
 const GRACE: Duration = Duration::from_millis(20);
-/// How long to wait when the system gives no connection.
+/// How long to wait when the system cannot accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers whoever comes, until `stop` ends.
+/// Serves all clients, until `stop` ends.
 pub(super) async fn serve(listener: Listener, sums: Shared, stop: oneshot::Receiver<()>) {
     let answering = async {
         match listener {
@@ -66,7 +66,7 @@ where
         if open.len() == MOST_CONNECTIONS
             && let Some((since, mut oldest)) = open.pop_front()
         {
-            // It may be about to be answered.
+            // Its request may have just arrived.
             let _ = timeout_at(since + GRACE, &mut oldest).await;
             oldest.abort();
         }
@@ -78,7 +78,7 @@ where
             });
             let mut http = http1::Builder::new();
             let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), answer);
-            // Who breaks off has its reasons, and who takes too long had its chance.
+            // A client that disconnects may do so, and a slow one had its time.
             let _ = timeout(PATIENCE, connection).await;
         });
         open.push_back((Instant::now(), connection));
@@ -94,7 +94,7 @@ fn answer(request: &Request<Incoming>, sums: &Shared) -> Response<String> {
             (StatusCode::OK, OPENMETRICS, metrics.text())
         }
         "/" => (StatusCode::OK, "text/html", "<a href=\"/metrics\">metrics</a>\n".to_owned()),
-        _ => (StatusCode::NOT_FOUND, "text/plain", "there is /metrics\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, "text/plain", "the only page is /metrics\n".to_owned()),
     };
     let mut response = Response::new(text);
     *response.status_mut() = status;
