@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master
-//! A: clients 50  (50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys)
-//! B: clients 100  (100 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys)
+//! A: clients 50  (50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys)
+//! B: clients 100  (100 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys)
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! Of two targets the pairs are not printed for people.
+//! For two targets, the pairs are not printed for people.
 
 use serde::Serialize;
 
@@ -21,12 +21,12 @@ use crate::{
     units, untrusted,
 };
 
-/// Makes lines of an A/B, each with its end.
+/// Writes the lines of an A/B comparison.
 pub(crate) struct Lines {
     form: Form,
-    /// How both sides are called.
+    /// The names of both sides.
     sides: [String; 2],
-    /// How many pairs were printed.
+    /// The number of pairs printed.
     printed: usize,
 }
 
@@ -55,7 +55,7 @@ impl Lines {
         Self { form, sides: Default::default(), printed: 0 }
     }
 
-    /// The session has begun; what stands above all: where, and which side is which.
+    /// The head: where the session runs, and which side is which.
     pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
         let nodes = [Some(&session.target), session.nodes.first()];
         self.sides = match ab.is_of_targets() {
@@ -85,7 +85,7 @@ impl Lines {
         new.iter().map(line).collect()
     }
 
-    /// The last words.
+    /// The end of the output.
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
         let [from, to] = self.sides.clone();
         match self.form {
@@ -95,7 +95,7 @@ impl Lines {
     }
 }
 
-/// Three figures beside each other, of A, of B, and how much more that is.
+/// Three columns: A, B, and the change.
 fn columns(texts: [[String; 3]; 3]) -> String {
     let of = |(n, [a, b, change]): (usize, [String; 3])| {
         let width = if n == 0 { 10 } else { 8 };

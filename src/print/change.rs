@@ -1,4 +1,4 @@
-//! What a segment is about, in a few words: the knobs in which it differs from the one before.
+//! The title of a segment in a few words: the knobs that changed since the previous one.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::{
     session::Segment,
 };
 
-/// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
-/// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most important first.
+/// The difference of `now` from the segment `before`: `clients 200`, `load off`. For the first segment under load, its clients and
+/// pipeline, `50×1`, and all else that differs from the start. At least one word, the most important first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -27,11 +27,11 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// The knobs in which `now` differs from `base` and that `is_shown`. Weights of another workload are no difference.
+/// The knobs of those that `is_shown` selects in which `now` differs from `base`. Weights of another workload are not compared.
 fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
     let differs = |knob: &Knob| match knob {
-        // That a rate opens the loop says the rate.
+        // That the loop is open follows from the rate.
         Knob::Arrivals => base.arrivals != now.arrivals && now.rate.is_some(),
         Knob::Reads | Knob::Weight(_) if is_other => false,
         knob => knob.value(base) != knob.value(now),
@@ -49,8 +49,8 @@ fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<Str
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill
-/// and warm-up are said first.
+/// The title of `segment`, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill and
+/// warm-up come first.
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
@@ -60,19 +60,19 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
     words
 }
 
-/// Parameters of the server that were set: the value before the first time, and the latest.
+/// The server's parameters that were set: the first value of each, and the latest.
 #[derive(Debug, Clone, Default)]
 pub struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 
 impl<'a> Tuned<'a> {
-    /// Takes in what a segment began with.
+    /// Takes the beginning of a segment.
     pub fn take(&mut self, segment: &'a Segment) {
         if let Some(set) = &segment.config {
             self.0.entry(&set.name).or_insert((&set.from, "")).1 = &set.to;
         }
     }
 
-    /// What differs from `before`, an earlier state of this.
+    /// The difference from `before`, an earlier state of this.
     pub fn since(&self, before: &Self) -> Vec<String> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn another_workload_is_named_and_of_the_same_one_what_was_turned() {
+    fn another_workload_is_named_and_changes_within_the_same_one_are_listed() {
         let on = Knobs { load: true, ..Knobs::default() };
         let with = |workload| Knobs { workload, ..on.clone() };
         fn change(before: Option<&Knobs>, now: &Knobs) -> String {

@@ -9,7 +9,7 @@ use crate::{
     untrusted,
 };
 
-/// The parts of a comparison that is printed.
+/// The data of a comparison to print.
 pub(crate) struct Comparison<'a> {
     pub(crate) base: &'a [Run],
     pub(crate) new: &'a [Run],
@@ -29,14 +29,14 @@ struct Json<'a> {
 }
 
 impl Comparison<'_> {
-    /// Below each other, for a person.
+    /// As aligned text, for people.
     pub(crate) fn text(&self) -> String {
         let notes: String = self.compared.notes().iter().map(|note| format!("\n{note}\n")).collect();
         let table = self.compared.table.text();
         format!("{}{}\n{table}{notes}", side("base", self.base), side("new", self.new))
     }
 
-    /// A table in Markdown, with what is to be known of it.
+    /// As a Markdown table, with its notes.
     pub(crate) fn markdown(&self) -> String {
         let crossed = self.crossed.iter().map(|crossed| format!("**{crossed}**"));
         let notes = crossed.chain(self.compared.notes());

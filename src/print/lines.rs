@@ -1,11 +1,11 @@
 //! The readable lines of a headless session: one a second, and one a segment.
 //!
 //! ```text
-//! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
+//! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! In open loop these are service times, and the response times beside them have columns of their own; so has the opening of
-//! connections where they are not kept.
+//! In open loop these are service times, with further columns for response times; if connections are not kept, there are columns for
+//! opening them.
 //! A fold over records; it measures nothing.
 
 mod columns;
@@ -24,28 +24,28 @@ use crate::{
 /// Lines between two headings.
 const HEADING_EVERY: usize = 20;
 
-/// Makes lines of one-second records, and a summary at the end.
+/// Writes lines for records of a second each, and a summary at the end.
 #[derive(Debug, Default)]
 pub struct Lines {
     timeline: Timeline,
-    /// What the session is recorded to, or read from.
+    /// The files of the recording.
     files: Vec<String>,
-    /// An interval whose ping is not there yet.
+    /// An interval whose ping record is still to come.
     held: Option<Box<Interval>>,
     server: Option<Status>,
     /// The knobs of the current segment.
     knobs: Knobs,
     since_heading: Option<usize>,
-    /// What was last said about the kernel's stamps.
+    /// The last message about the kernel's timestamps.
     timing: Option<Timing>,
     findings: Findings,
-    /// Findings that begin or end, to be printed below the second that brought them.
+    /// Findings that began or ended, printed below the second of their record.
     found: Vec<String>,
 }
 
 impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // Its figures are of one server, the first.
+        // The figures are those of one server, the first.
         if !record.is_of(0) {
             return Vec::new();
         }
@@ -91,7 +91,7 @@ fn event_line(t_s: f64, what: &EventKind) -> String {
 }
 
 impl Lines {
-    /// Those of a session that is recorded to these files, or read from them.
+    /// The lines of a session that is recorded to, or read from, these files.
     pub fn of(files: Vec<String>) -> Self {
         Self { files, ..Self::default() }
     }
@@ -104,7 +104,7 @@ impl Lines {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
-                // Of the setting before, which is over.
+                // This belongs to the previous setting, which is over.
                 found.clear();
                 let aside = match &segment.prefill {
                     Some(prefill) => format!("{prefill}, "),
@@ -152,7 +152,7 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
-    /// How far the making of keys is, if it goes on.
+    /// The progress of the prefill, if there is one.
     fn progress(&self) -> Option<Progress> {
         let current = self.timeline.segments().current()?;
         Progress::of(&current.start, &current.total)

@@ -1,5 +1,5 @@
-//! What prints a session, the screen's peer: lines and JSON lines as it goes, a summary at its end, and the ways out to
-//! standard output and standard error, on which nobody waits.
+//! Prints a session, as the screen's peer: lines or JSON lines while it runs, a summary at its end; through outlets to standard
+//! output and standard error that never block the session.
 //!
 //! ```text
 //! records ─► Lines, JsonLines, an exporter ─► Printer ─► Outlet ─► pipe, file or terminal

@@ -1,14 +1,14 @@
-//! The ways out: standard output and standard error, on which nobody here ever waits.
+//! Standard output and standard error, written without ever blocking the writer.
 //!
 //! ```text
 //!  anybody ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
-//!                └── no room: what is offered is lost, and reported when there is room again
+//!                └── no room: it is lost, which is reported when there is room again
 //! ```
-//! A pipe whose reader has stopped to read (`| less`) holds a write for as long as it likes, and so does a terminal
-//! behind a hung line. That is the thread's to bear: time and signals go on to be obeyed. Where both streams lead to
-//! the same place they share a thread, so that what is said on them keeps its order.
+//! A pipe whose reader has stopped (`| less`) blocks a write as long as it likes, and so does a terminal behind a hung line. Only the
+//! thread blocks then: the session continues and signals work. If both streams are the same file, they share a thread, so that
+//! their order is kept.
 //!
-//! Frames of the screen go another way (the wire of [`tui`](crate::tui)): one that was not taken is drawn anew, never queued.
+//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)): a frame that was not taken is drawn again, not queued.
 
 use std::{
     collections::VecDeque,
@@ -25,25 +25,25 @@ use rustix::{
     stdio::{stderr, stdout},
 };
 
-/// How long a reader is waited for at the end of the program.
+/// How long to wait for a reader at the end of the program.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What takes a line off a terminal, to write another in its place.
+/// The sequence that clears a line of the terminal, to write another in its place.
 pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 
-/// How much may wait for its reader.
+/// The limits of the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// So many pieces.
+    /// The number of pieces.
     pub pieces: usize,
-    /// So many bytes; the last piece may go beyond.
+    /// The number of bytes; the last piece may exceed it.
     pub bytes: usize,
 }
 
 /// Some minutes of JSON, some days of lines.
 const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
 
-/// A way out. Clones lead to the same place.
+/// An output stream. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Outlet(Arc<Shared>);
 
@@ -57,20 +57,20 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     queue: VecDeque<Vec<u8>>,
-    /// Of the queue and of the piece that is being written.
+    /// The bytes of the queue and of the piece that is being written.
     bytes: usize,
     is_writing: bool,
-    /// Whether there was no room, and the queue has not become half empty since.
+    /// Whether the queue was full, and has not become half empty since.
     is_full: bool,
-    /// Whether what comes now is the last, and gets a place whatever the limits.
+    /// Whether the following pieces are the last, and are accepted without a limit.
     is_last: bool,
-    /// Whether the reader was given up.
+    /// Whether writing has been given up.
     is_over: bool,
-    /// Lines that were lost, and how many of these were not reported yet.
+    /// The number of lost lines, and how many of these were not reported yet.
     lost: u64,
     unreported: u64,
     failure: Option<(io::ErrorKind, Option<i32>)>,
-    /// Whether somebody heard of the failure.
+    /// Whether the failure was returned to a caller.
     is_reported: bool,
 }
 
@@ -88,7 +88,7 @@ impl Queue {
     }
 
     fn push(&mut self, piece: Vec<u8>) {
-        // A line that is drawn again in place takes that of the one before, if that still waits.
+        // A line that is redrawn replaces the previous one, if that still waits.
         let is_redrawn = |piece: &[u8]| piece.starts_with(b"\r") || piece.starts_with(CLEAR.as_bytes());
         if is_redrawn(&piece)
             && let Some(before) = self.queue.pop_back_if(|b| is_redrawn(b) && !b.ends_with(b"\n"))
@@ -130,7 +130,7 @@ impl Outlet {
         STDERR.get_or_init(|| if leads_to_stdout() { Self::stdout() } else { own() }).clone()
     }
 
-    /// To `out`, which a thread of this name writes to. Without a thread every offer fails.
+    /// A stream to `out`, written by a thread of this name. Without a thread, every offer fails.
     pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
@@ -141,8 +141,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Puts `piece`, one or more whole lines, behind those that wait. Where there is no room it is lost; the next
-    /// piece for which there is room comes after `report`'s text on the lost lines.
+    /// Queues `piece`, one or more whole lines. If there is no room, it is lost; `report`'s text about lost lines then precedes the next
+    /// piece that is accepted.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
@@ -163,12 +163,12 @@ impl Outlet {
         Ok(())
     }
 
-    /// What is offered from now on is the last, and has a place in any case.
+    /// The following pieces are the last, and are accepted without a limit.
     pub fn make_room_for_last(&self) {
         self.0.lock().is_last = true;
     }
 
-    /// Waits until the queue is at least half empty, for `limit` at the most. Whether it is.
+    /// Waits until the queue is at least half empty, for at most `limit`. Returns whether it is.
     ///
     /// # Errors
     /// As [`offer`](Self::offer).
@@ -177,7 +177,7 @@ impl Outlet {
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
     }
 
-    /// Waits until everything is written, for `limit` at the most. Whether it is.
+    /// Waits until everything is written, for at most `limit`. Returns whether it is.
     ///
     /// # Errors
     /// As [`offer`](Self::offer).
@@ -193,7 +193,7 @@ impl Outlet {
         Ok(is_there(&state))
     }
 
-    /// Gives the reader up: what waits is dropped, and nobody waits for it again.
+    /// Gives up writing: the queue is dropped, and nobody waits for the reader again.
     pub fn give_up(&self) {
         let mut state = self.0.lock();
         state.is_over = true;
@@ -201,10 +201,10 @@ impl Outlet {
         self.0.changed.notify_all();
     }
 
-    /// Gives the reader `limit` to take the rest, and gives it up. How many lines were lost, now and before.
+    /// Gives the reader `limit` to take the rest, then gives up. Returns how many lines were lost, now and before.
     ///
     /// # Errors
-    /// Why a piece could not be written, if nobody has heard of it yet.
+    /// Why a piece could not be written, unless that was returned before.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
         let was_reported = self.0.lock().is_reported;
         match self.is_written_within(limit) {
@@ -213,7 +213,7 @@ impl Outlet {
             Ok(true) => {}
             Ok(false) => {
                 let mut state = self.0.lock();
-                // The piece that is being written counts as one line: who reads will see it cut.
+                // The piece that is being written counts as one line, since its reader sees it cut.
                 state.lost += u64::from(state.is_writing && !state.is_over);
                 while let Some(piece) = state.queue.pop_front() {
                     state.lose(&piece);
@@ -227,7 +227,7 @@ impl Outlet {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // What another thread leaves when it panics is whole: no step of ours can fail between two others.
+        // After a panic of another thread the state is valid: no step of ours can fail halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -252,13 +252,13 @@ impl Shared {
     }
 }
 
-/// Whether both streams lead to the same file, pipe or terminal.
+/// Whether both streams are the same file, pipe or terminal.
 fn leads_to_stdout() -> bool {
     matches!((fstat(stdout()), fstat(stderr())), (Ok(out), Ok(err))
         if (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev))
 }
 
-/// A stream as it is.
+/// A stream without a buffer.
 #[derive(Debug, Clone, Copy)]
 enum Plain {
     Stdout,
@@ -273,7 +273,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Another process that shares it has made it non-blocking.
+                // Another process that shares the stream has made it non-blocking.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }
@@ -285,7 +285,7 @@ impl Write for Plain {
     }
 }
 
-/// Whether whoever read our lines has had enough, as `head` does.
+/// Whether the reader has closed the pipe, as `head` does.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

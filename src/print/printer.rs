@@ -1,4 +1,4 @@
-//! A session without a screen: what a sink makes of its records goes to standard output.
+//! A session without a screen: prints the output of a sink for its records.
 
 use std::{io, sync::Arc};
 
@@ -10,31 +10,31 @@ use crate::session::{Coalesce, JsonLines, Record, Sink};
 pub enum Form {
     /// A readable line a second, and a summary at the end.
     Lines,
-    /// One JSON object a line; the last one is the `end` record.
+    /// JSON lines; the last one is the `end` record.
     Json,
 }
 
 impl Form {
-    /// JSON if that is asked for, else lines.
+    /// JSON if requested, else lines.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::Lines }
     }
 }
 
-/// Feeds a sink with a session's records, and writes what it makes of them as they come. It never waits for who reads
-/// that: what finds no room is lost, which is reported where the output goes on.
+/// Feeds a sink with a session's records, and writes its output as it comes. It never waits for the reader: output without room is
+/// lost, and reported when there is room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
-    /// Where to.
+    /// The output.
     pub(crate) out: Outlet,
     coalesce: Coalesce,
-    /// The moment of the latest record.
+    /// The time of the latest record.
     now_s: f64,
     is_for_people: bool,
 }
 
 impl Printer {
-    /// A printer of `form` on `out`; `files` are what the session is recorded to, or read from.
+    /// A printer of `form` on `out`; `files` are those of the recording.
     pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
         match form {
             Form::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
@@ -42,7 +42,7 @@ impl Printer {
         }
     }
 
-    /// A printer of what `sink` makes on `out`.
+    /// A printer of the output of `sink` on `out`.
     pub fn of(sink: Box<dyn Sink>, out: Outlet) -> Self {
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0, is_for_people: false }
     }
@@ -50,7 +50,7 @@ impl Printer {
     /// Takes a record, and writes what can be written.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// When `out` accepts no more.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();
@@ -59,7 +59,7 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    /// Takes a record of a file, which is of a second already.
+    /// Takes a record of a file, which covers a second already.
     ///
     /// # Errors
     /// As [`push`](Self::push).
@@ -75,7 +75,7 @@ impl Printer {
         self.out.offer(piece, |n| self.sink.lost(self.now_s, n).into_bytes())
     }
 
-    /// Writes what is left to be written at the end.
+    /// Writes the rest at the end.
     ///
     /// # Errors
     /// As [`push`](Self::push).
@@ -134,7 +134,7 @@ mod tests {
         assert!(matches!(last, Record::End(_)));
     }
 
-    /// What a reader sees who stops after the first record and goes on before the last two.
+    /// The output for a reader that stops after the first record and continues before the last two.
     fn interrupted(form: Form) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), Limits { pieces: 2, bytes: 1_000_000 });
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_reported_where_the_output_goes_on() {
-        // One is being written, three wait: with two there is still room.
+        // One is being written, three wait: with two there would still be room.
         let lines = interrupted(Form::Lines);
         let marks = |text: &str| -> Vec<String> {
             text.lines().map(|line| line.get(..8).unwrap_or_default().to_owned()).collect()

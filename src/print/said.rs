@@ -1,29 +1,29 @@
-//! What is printed on stderr beside the output of sessions: their notices, and what they undo at their end.
+//! The messages on stderr beside the output of sessions: notices, and what was undone at the end.
 
 use std::io::Write;
 
 use super::words::StreamText;
 use crate::{server::Progress, session::Notice};
 
-/// Prints notices, each at its place.
+/// Prints notices.
 #[derive(Default)]
 pub struct Said {
-    /// What nodes are called, as every line of theirs says; nothing where there is one.
+    /// The names of the nodes, for their messages; empty if there is only one node.
     of: Vec<String>,
     which: Which,
-    /// Whether a line of progress stands on the terminal.
+    /// Whether a line of progress is on the terminal.
     has_progress: bool,
 }
 
 /// Which notices are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// All that are in no record.
+    /// All that are not also records.
     #[default]
     All,
-    /// All but why the load stays off.
+    /// The same, except why the load stays off.
     ButWhyItEnds,
-    /// What is undone.
+    /// Only what was undone.
     Undone,
 }
 
@@ -33,12 +33,12 @@ impl Said {
         Self { of: nodes, ..Self::default() }
     }
 
-    /// The same without the reason why the load stays off, which is printed elsewhere.
+    /// The same, except the reason why the load stays off, which is printed elsewhere.
     pub fn but_why_it_ends(self) -> Self {
         Self { which: Which::ButWhyItEnds, ..self }
     }
 
-    /// The same without all but what is undone.
+    /// Only what was undone.
     pub fn of_what_is_undone(self) -> Self {
         Self { which: Which::Undone, ..self }
     }
@@ -56,7 +56,7 @@ impl Said {
             }
             Notice::Cleaning(Progress { looked_at, total, .. }) if out.is_terminal() => {
                 self.has_progress = true;
-                let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} looked at");
+                let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} checked");
             }
             Notice::Undone(text) => {
                 if std::mem::take(&mut self.has_progress) {
@@ -64,7 +64,7 @@ impl Said {
                 }
                 let _ = writeln!(out, "{of}{text}");
             }
-            // The others are records as well, or belong to a screen.
+            // The others are records as well, or are for the screen.
             _ => {}
         }
     }

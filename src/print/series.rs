@@ -18,19 +18,19 @@ use crate::{
     untrusted,
 };
 
-/// Makes the lines of a series.
+/// Writes the lines of a series.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines {
-    /// By how much all of it is scaled.
+    /// The factor by which everything is scaled.
     pub scale: Option<Scale>,
-    /// Whether the published figures stand below those that were measured.
+    /// Whether the published figures are printed below the measured ones.
     pub is_published: bool,
-    /// Whether it is one JSON object a cell.
+    /// Whether to print JSON, one object a cell.
     pub is_json: bool,
 }
 
 impl Lines {
-    /// What stands above the table of these cells; `server` is who was asked, where that is known.
+    /// The head of the table of these cells; `server` is the server's version, if it is known.
     pub fn head(&self, series: &Series, cells: &[&Cell], server: Option<&str>) -> String {
         let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
         let scaled = self.scale.map(|scale| {
@@ -41,11 +41,11 @@ impl Lines {
         untrusted::lines(text.as_bytes())
     }
 
-    /// The table, and where the published figures come from.
+    /// The table, and the source of the published figures.
     pub fn table(&self, table: &Table, series: &Series) -> String {
         let source = self.is_published.then(|| {
             format!(
-                "\npublished: {}. They show the shape of the table, and are no target.\n",
+                "\npublished: {}. They show the shape of the table, and are not a goal.\n",
                 series.published.source
             )
         });
@@ -86,7 +86,7 @@ struct Json<'a> {
     workload: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<f64>,
-    /// Answered without an error.
+    /// The number of requests answered without an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     ops: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The lines that stay in the scrollback after the screen is gone.
+//! The summary, which stays in the scrollback after the screen is closed.
 
 mod failures;
 mod table;
@@ -13,8 +13,8 @@ use crate::{
     units,
 };
 
-/// What the session did, in a few lines that end with a newline; for the normal screen after the end. `files` are what it
-/// was recorded to, or read from. Sums stand there where one setting ran, for those of several would be of none.
+/// The results of the session in a few lines that end with a newline. `files` are those of its recording. Sums are printed only for
+/// a single setting; with several they would have no meaning.
 pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
@@ -54,7 +54,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     text
 }
 
-/// Which server, and how long it was measured.
+/// The server, and how long it was measured.
 fn head(timeline: &Timeline) -> String {
     let mut text = String::new();
     if let Some(session) = timeline.session() {
@@ -66,14 +66,14 @@ fn head(timeline: &Timeline) -> String {
     text + &format!("{} measured\n", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64))
 }
 
-/// Which keys were made outside of what was measured, and whether that went to its end.
+/// The keys that were made outside of the measurement, and whether all were made.
 fn prefills(text: &mut String, timeline: &Timeline) {
     let mut segments = timeline.segments().iter().peekable();
     while let Some(segment) = segments.next() {
         let Some(prefill) = segment.start.prefill else { continue };
         let mut answered = segment.total.ops;
         let mut length_s = segment.total.length_s;
-        // Each turn of a knob began another segment of it.
+        // Each change of a knob began another segment of it.
         while let Some(next) =
             segments.next_if(|next| next.start.prefill.is_some_and(|p| p.requests == prefill.requests))
         {
@@ -86,7 +86,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// When a request took longest, where it is known why.
+/// When the longest request was, if its cause is known.
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
     if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
@@ -94,23 +94,23 @@ fn worst(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// How much was asked for, and with which knobs.
+/// The amount of load, and its knobs.
 fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
         0 => String::new(),
         n if is_one_setting => format!("; {n} of them after its end"),
-        n => format!("; {n} of them after the end of their segment"),
+        n => format!("; {n} of them after the ends of their segments"),
     };
     line(text, "load", &(done + &pace + &drained));
     if let Some(first) = rows.first() {
-        let then = if is_one_setting { "" } else { "; then as turned in the table" };
+        let then = if is_one_setting { "" } else { "; then as in the table" };
         line(text, "knobs", &format!("{}{then}", first.segment.start.knobs));
     }
 }
 
-/// The figures of all segments together, where one setting ran.
+/// The figures of all segments together, for a single setting.
 fn totals(text: &mut String, sum: &Summary) {
     let row = Row::of_summary(sum);
     line(text, "service", &levels(&row, &figures::SERVICE));
@@ -119,7 +119,7 @@ fn totals(text: &mut String, sum: &Summary) {
     }
 }
 
-/// How many reads found their key where one setting ran.
+/// The share of reads that found their key, for a single setting.
 fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {

@@ -1,4 +1,4 @@
-//! What a command says to a person, a line at a time: on standard output or on standard error.
+//! Output of a command for people, a line at a time: on standard output or on standard error.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use super::outlet::Outlet;
 use crate::units::were;
 
-/// Letters and signs of texts that have an ASCII stand-in of the same width.
+/// Letters and signs of texts that have an ASCII replacement of the same width.
 const STAND_INS: [(&str, &str); 11] = [
     ("µ", "u"),
     ("×", "x"),
@@ -26,22 +26,21 @@ const STAND_INS: [(&str, &str); 11] = [
     ("σ", "s"),
 ];
 
-/// Whether what people read has ASCII characters only.
+/// Whether text for people uses ASCII characters only.
 static ASCII: AtomicBool = AtomicBool::new(false);
 
-/// What people read has ASCII characters only from now on, or all that there are.
+/// Sets whether text for people uses ASCII characters only.
 pub fn choose_characters(is_ascii: bool) {
     ASCII.store(is_ascii, Ordering::Relaxed);
 }
 
-/// What stands for `symbol` in ASCII: `?` where nothing does.
+/// The ASCII replacement of `symbol`; `?` if there is none.
 pub fn in_ascii(symbol: &str) -> &'static str {
     let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
     known.map_or("?", |(_, ascii)| ascii)
 }
 
-/// A text for people with the characters that they are to have: in ASCII all others have their stand-ins. An object of JSON
-/// is for programs, and stays as it is.
+/// A text for people, in ASCII if that is set. A JSON object is for programs, and is not changed.
 pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
@@ -60,10 +59,10 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
     plain
 }
 
-/// What became of writing to standard output, for the end of a command.
+/// The result of writing to standard output, at the end of a command.
 ///
 /// # Errors
-/// When it could not be written. Whoever read our lines and has had enough, as `head` does, is none.
+/// When it failed. A reader that closes the pipe early, as `head` does, is no error.
 pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -71,19 +70,19 @@ pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Words for a person on one of the streams, a line at a time. Writing them never waits.
+/// Text for people on one of the streams, a line at a time. Writing never blocks.
 #[derive(Debug)]
 pub struct StreamText {
     outlet: Outlet,
     is_terminal: bool,
-    /// What is said of lines that were lost, where they were.
+    /// The message about lost lines, if they are reported.
     report: fn(u64) -> String,
-    /// The line that is being put together.
+    /// The present, incomplete line.
     line: Vec<u8>,
 }
 
 impl StreamText {
-    /// On standard output. What is lost there is not reported there: it may be a table for a program.
+    /// On standard output. Losses are not reported there, since it may be a table for a program.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }
@@ -92,16 +91,16 @@ impl StreamText {
     /// On standard error.
     pub fn stderr() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        let report = |lines| format!("redyno: {} lost here: nobody read them\n", were(lines));
+        let report = |lines| format!("redyno: {} lost here, since nobody read them\n", were(lines));
         Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 
-    /// What is said from now on is the last, and has a place in any case.
+    /// The following text is the last, and is accepted without a limit.
     pub fn make_room_for_last(&self) {
         self.outlet.make_room_for_last();
     }
 
-    /// Whether they are said on a terminal.
+    /// Whether the stream is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -119,7 +118,7 @@ impl Write for StreamText {
     fn flush(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            // Nothing to say: what became of the lines before?
+            // No text: what happened to the lines before?
             return self.outlet.is_written_within(Duration::ZERO).map(drop);
         }
         self.outlet.offer(plain(line), |lines| (self.report)(lines).into_bytes())

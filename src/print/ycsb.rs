@@ -1,4 +1,4 @@
-//! What YCSB would have printed of a session, for what reads that.
+//! YCSB's output for a session, for tools that read it.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -7,11 +7,11 @@ use crate::{
     stats::Latency,
 };
 
-/// YCSB's text of what was measured: all operations, then each by its name.
+/// YCSB's text for what was measured: all operations together, then each by its name.
 ///
-/// Times of operations are service times, YCSB's usual interval. Under a rate the response times of all operations together
-/// stand behind them as `Intended`, those of the operation where it is the only one. Percentiles are those of all samples,
-/// however few, as YCSB gives them.
+/// Times of operations are service times, YCSB's default interval. Under a rate, the response times of all operations together
+/// follow as `Intended`, or those of the operation if it is the only one. Percentiles are computed from any number of samples, as
+/// YCSB does.
 pub fn ycsb_summary(timeline: &Timeline) -> String {
     let sum = timeline.summary();
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
         times(&mut text, name, &operation.service);
-        // An operation of several replies may miss more than once, and end in an error.
+        // An operation with several replies may miss more than once, and end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
         let errors = operation.errors.values().sum::<u64>();
@@ -40,7 +40,7 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     text
 }
 
-/// What was measured of each operation, in the segments that are still listed.
+/// The measurements of each operation, in the segments that are still listed.
 fn operations(timeline: &Timeline) -> BTreeMap<String, OperationInterval> {
     let mut all = BTreeMap::<String, OperationInterval>::new();
     let counted = timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
@@ -64,7 +64,7 @@ fn times(text: &mut String, name: &str, latency: &Latency) {
     }
 }
 
-/// `1070.1`: three places at the most, and one at least.
+/// `1070.1`: at most three decimals, and at least one.
 fn number(value: f64) -> String {
     format!("{:?}", (value * 1000.0).round() / 1000.0)
 }

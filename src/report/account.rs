@@ -1,4 +1,4 @@
-//! What a report holds of one session and one of its nodes: a fold over its records.
+//! The data of a report about one session and one of its nodes: a fold over its records.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// The mean; `None` without time.
+    /// The mean; `None` if no time has passed.
     pub(super) fn share(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.core_s / self.length_s)
     }
@@ -53,12 +53,12 @@ pub(super) struct Account {
     pub(super) source: Recording,
     node: u16,
     pub(super) timeline: Timeline,
-    /// What the load did, without what is known of whole segments only.
+    /// The load in parts of segments.
     pub(super) load: Course<Interval>,
     pub(super) pings: Course<Latency>,
     pub(super) ping_errors: u64,
     pub(super) server_cpu: Course<Busy>,
-    /// The parameters of the server as they were reported first, and last.
+    /// The first and the last reported values of the server's parameters.
     pub(super) config: [BTreeMap<String, String>; 2],
     figures: Box<dyn Sink + Send>,
 }
@@ -120,7 +120,7 @@ impl Account {
         }
     }
 
-    /// Whether it describes a load: without one there are no operations, rather than none a second.
+    /// Whether it describes a load; if not, operations are absent rather than zero.
     fn is_load(&self, interval: &Interval) -> bool {
         let segment = self.timeline.segments().numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
@@ -139,24 +139,24 @@ impl Account {
         }
     }
 
-    /// The segments that put load on and count for the summary.
+    /// The segments under load that the summary counts.
     pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
         self.timeline.segments().iter().filter(is_measured)
     }
 
-    /// Whether response times are known of some of what was asked: it was due on a schedule.
+    /// Whether some requests have response times, because they were due on a schedule.
     pub(super) fn has_response(&self) -> bool {
         self.measured().any(|segment| segment.total.response.is_some())
     }
 
-    /// Whether they are known of all of it.
+    /// Whether all requests have response times.
     pub(super) fn is_open(&self) -> bool {
         self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
     }
 
-    /// What it is called: the file, else the server's address.
+    /// Its name: the file, else the server's address.
     pub(super) fn name(&self) -> String {
         let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
         let has_several = self.timeline.session().is_some_and(|session| !session.nodes.is_empty());
@@ -167,7 +167,7 @@ impl Account {
         }
     }
 
-    /// The session, its sums, operations and segments, as the JSON export has them.
+    /// The session, its sums, operations and segments, as in the JSON export.
     pub(super) fn figures(&mut self) -> String {
         self.figures.finish().concat()
     }

@@ -1,37 +1,37 @@
-//! A chart: what is drawn over what, for the script of the page and for the picture that stands there without it.
+//! A chart: its lines and axes, for the page's script and for the static picture.
 
 use serde::Serialize;
 
 use super::heat_map::HeatMap;
 use crate::units;
 
-/// What an axis is of, and so how its values are spread and written.
+/// The quantity of an axis, which determines its scale and format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Quantity {
     /// Seconds of the session.
     Time,
-    /// The share of requests that a latency is not above, as HdrHistogram's plots have it: log10 1/(1 - share).
+    /// The share of requests up to a latency, as in HdrHistogram's plots: log10 1/(1 - share).
     Nines,
-    /// The value of a knob in equal steps.
+    /// The value of a knob, linear.
     Knob,
-    /// The same in equal factors.
+    /// The value of a knob, logarithmic.
     KnobLog,
     /// Things per second, from 0.
     Rate,
     /// A share of one core, from 0.
     Cores,
-    /// Microseconds, in equal factors.
+    /// Microseconds, logarithmic.
     Latency,
 }
 
 impl Quantity {
-    /// Whether equal factors are equally far apart.
+    /// Whether it is logarithmic.
     pub(super) fn is_log(self) -> bool {
         matches!(self, Self::KnobLog | Self::Latency)
     }
 
-    /// A value beside the axis.
+    /// The label of a value.
     pub(super) fn written(self, value: f64) -> String {
         match self {
             Self::Time => units::clock(value),
@@ -48,15 +48,15 @@ impl Quantity {
     }
 }
 
-/// How a line looks: a name that the style sheet has a colour and dashes for.
+/// The look of a line: a name for which the style sheet has a colour and dashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Ink(pub(super) &'static str);
 
-/// Inks of lines that are of one kind, each distinct from the next.
+/// Inks for lines of the same kind, each distinct from the next.
 const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
 impl Ink {
-    /// That of the `n`th of several lines of one kind.
+    /// The ink of the `n`th of several lines of the same kind.
     pub(super) fn of_series(n: usize) -> Self {
         Self(SERIES[n % SERIES.len()])
     }
@@ -67,11 +67,11 @@ impl Ink {
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) ink: Ink,
-    /// A value for each x; nothing where nothing, or too little, was measured.
+    /// A value for each x; `None` where there were no or too few samples.
     pub(super) values: Vec<Option<f64>>,
     /// Whether each value is a measurement with its own mark.
     pub(super) is_dotted: bool,
-    /// The segment that it is of, where it is of one.
+    /// The segment to which it belongs, if there is one.
     pub(super) segment: Option<u32>,
 }
 
@@ -90,14 +90,14 @@ impl Line {
 /// Lines over one axis.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Chart {
-    /// What it is called on its page, in letters, digits and hyphens.
+    /// Its id on the page: letters, digits and hyphens.
     pub(super) id: String,
     pub(super) title: String,
-    /// What is to be known of it.
+    /// The note below the chart.
     #[serde(skip)]
     pub(super) note: String,
     pub(super) x: Quantity,
-    /// What stands below the axis.
+    /// The name of the horizontal axis.
     pub(super) x_name: String,
     pub(super) y: Quantity,
     pub(super) xs: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Several sessions beside each other, or segments of one: the first is the base of all others.
+//! Several sessions, or segments of one, in comparison: the first is the baseline of all others.
 
 use super::{
     account::Account,
@@ -8,19 +8,19 @@ use super::{
 };
 use crate::compare::{Compared, Difference, Run};
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// A table for each session but the first.
+    /// A table for each session except the first.
     pub(super) tables: Vec<Table>,
-    /// Which sessions cannot be compared, and why.
+    /// The sessions that cannot be compared, and why.
     pub(super) left_out: Vec<String>,
     /// Their distributions.
     pub(super) curves: Option<Chart>,
 }
 
 impl Comparison {
-    /// That of several sessions, or of several segments of one; `None` where there is nothing beside each other.
+    /// The comparison of several sessions or segments; `None` if there is only one.
     pub(super) fn of(accounts: &[Account]) -> Option<Self> {
         let named = |account: &Account| match &account.source.segments[..] {
             [] => vec![None],
@@ -57,7 +57,7 @@ fn table(base: &Run, new: &Run) -> Table {
     };
     Table {
         title: format!("{} against {}", new.name, base.name),
-        headings: ["", "difference", "what it comes to", &base.name, &new.name].map(str::to_owned).into(),
+        headings: ["", "difference", "verdict", &base.name, &new.name].map(str::to_owned).into(),
         words: 3,
         rows: compared.table.rows.iter().map(row).collect(),
         note: compared.notes().join(". "),

@@ -1,23 +1,23 @@
-//! A quantity over time in a bounded number of points, each the exact sum of what was measured in its stretch.
+//! A quantity over time in a limited number of points, each the exact sum of its stretch.
 //!
 //! ```text
 //!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment
 //!  points   │  1 s: as they came ┊  │   ...  too many: │  2 s  │  2 s  │  ┊  2 s  │
 //! ```
-//! No point has two settings in it. A session of very many settings has a point for each of them at the least.
+//! No point mixes two settings. A session with very many settings has at least a point for each of them.
 
 /// The most points, unless there are more settings.
 pub(super) const MOST: usize = 2000;
-/// A stretch that is never made longer, whatever the number of points: a day.
+/// The longest stretch, whatever the number of points: a day.
 const LONGEST_S: f64 = 86_400.0;
 
-/// What can be summed up without loss.
+/// A quantity that can be summed up without loss.
 pub(super) trait Summed {
-    /// Adds what was measured later.
+    /// Adds a later measurement.
     fn merge(&mut self, later: &Self);
 }
 
-/// What was measured in a stretch of one segment.
+/// The measurements of a stretch of one segment.
 #[derive(Debug, Clone)]
 pub(super) struct Point<T> {
     pub(super) from_s: f64,
@@ -33,13 +33,13 @@ impl<T> Point<T> {
     }
 }
 
-/// The points in their order.
+/// The points in order of time.
 #[derive(Debug)]
 pub(super) struct Course<T> {
-    /// About so many seconds long is a point at the most.
+    /// The approximate length of a point in seconds, at most.
     pub(super) step_s: f64,
     pub(super) points: Vec<Point<T>>,
-    /// How many records are in them.
+    /// The number of records in them.
     pub(super) records: u64,
 }
 
@@ -50,7 +50,7 @@ impl<T> Default for Course<T> {
 }
 
 impl<T: Summed> Course<T> {
-    /// Adds what `segment` measured in the `length_s` seconds before `t_s`; without a length it came after the segment's end.
+    /// Adds the measurements of `segment` in the `length_s` seconds before `t_s`; with no length they came after the segment's end.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, part: T) {
         self.records += 1;
         let point = Point { from_s: t_s - length_s.max(0.0), to_s: t_s, segment, part };
@@ -67,13 +67,13 @@ impl<T: Summed> Course<T> {
     }
 }
 
-/// What is shorter than this share of a step shows nothing by itself: a setting began or ended in the midst of a second.
+/// A point shorter than this share of a step is no point of its own: a setting began or ended within a second.
 const SLIVER: f64 = 0.2;
-/// The longest point that a sliver makes, in steps.
+/// The longest point that includes such a short part, in steps.
 const LONGEST: f64 = 1.5;
 
-/// Puts a point behind the others, or into the last of them where both belong to one segment, and lie within one step or one of
-/// them is a sliver.
+/// Adds a point after the others, or adds it to the last one if both belong to one segment and are within one step, or one of them
+/// is too short.
 fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
     let is_one = |last: &Point<T>| {
         let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();
@@ -86,7 +86,7 @@ fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
             last.to_s = last.to_s.max(point.to_s);
             last.part.merge(&point.part);
         }
-        // What a setting did last may be reported behind the beginning of the next.
+        // The last measurements of a setting may be reported after the beginning of the next.
         _ => points.insert(points.partition_point(|before| before.from_s <= point.from_s), point),
     }
 }

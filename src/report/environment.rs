@@ -1,4 +1,4 @@
-//! Where it was measured: both sides, as far as records contain it.
+//! The environment of the measurement, on both sides, as far as records contain it.
 
 use super::{
     account::Account,
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
-/// What no record holds.
-const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and parameters of CONFIG other than these: they may hold secrets.";
+/// What records do not contain.
+const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and other parameters of CONFIG, since they may contain secrets.";
 
-/// Both sides, a line each; then the parameters of the server.
+/// Both sides, a line for each fact; then the server's parameters.
 pub(super) fn tables(account: &Account) -> Vec<Table> {
     let mut tables = vec![sides(account)];
     tables.extend(config(account));
@@ -58,7 +58,7 @@ fn sides(account: &Account) -> Table {
     Table { title: "Environment".to_owned(), headings, words: 2, rows, note: UNKNOWN.to_owned() }
 }
 
-/// The recorded parameters: what each was at first and at last, and where that is not what a server begins with.
+/// The recorded parameters: first and last value of each, and whether it differs from the default.
 fn config(account: &Account) -> Option<Table> {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {

@@ -1,5 +1,5 @@
-//! Distributions as HdrHistogram's plots draw them: the latency over the share of requests that it is not below, each further nine
-//! as wide as the one before.
+//! Distributions as HdrHistogram's plots draw them: the latency over the share of requests below it; each further nine of the share
+//! is as wide as the one before.
 
 use super::{
     account::Account,
@@ -12,10 +12,10 @@ use crate::{
 
 /// Steps for each nine.
 const STEPS: usize = 25;
-/// The most segments that have a curve: more are a thicket.
+/// The most segments with a curve; more would not be readable.
 const MOST_CURVES: usize = 40;
 
-/// The curves of the segments that were measured; `None` where there is none.
+/// The curves of the measured segments; `None` if there are none.
 pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
     let all: Vec<_> = account.measured().collect();
     let named = |n: usize| {
@@ -28,20 +28,20 @@ pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
     let mut chart = chart(format!("{prefix}curves"), curves)?;
     if all.len() > MOST_CURVES {
         chart.note = format!(
-            "Drawn are the first {MOST_CURVES} of {} segments under load.",
+            "Shows the first {MOST_CURVES} of {} segments under load.",
             units::grouped(all.len() as u64)
         );
     }
     Some(chart)
 }
 
-/// Those of several runs, each with its name.
+/// The curves of several runs, each with its name.
 pub(super) fn of_runs<'a>(runs: impl Iterator<Item = (&'a str, &'a Latency)>) -> Option<Chart> {
     let named = |(name, latency): (&'a str, &'a Latency)| (name.to_owned(), None, latency);
     chart("runs-curves".to_owned(), runs.take(MOST_CURVES).map(named).collect())
 }
 
-/// The times that decide.
+/// The response times, or service times in closed loop.
 pub(super) fn due<'a>(response: Option<&'a Latency>, service: &'a Latency) -> &'a Latency {
     response.unwrap_or(service)
 }

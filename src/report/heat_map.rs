@@ -1,13 +1,13 @@
-//! How many requests took how long, over time: counts by bins of a tenth of a latency's length.
+//! The distribution of latencies over time: counts by bins of a tenth of a latency's size.
 
 use serde::Serialize;
 
 use super::course::Point;
 use crate::{session::Interval, session::timeline::Heat};
 
-/// The most columns: no screen shows more.
+/// The most columns; no screen shows more.
 const MOST_COLUMNS: usize = 600;
-/// How many tones a cell can have.
+/// The number of tones of a cell.
 pub(super) const TONES: usize = 6;
 
 /// The counts of a stretch.
@@ -17,7 +17,7 @@ pub(super) struct Column {
     pub(super) to_s: f64,
     /// The bin of the first count.
     pub(super) first: usize,
-    /// How many requests each bin from there on holds.
+    /// The number of requests in each bin from there on.
     pub(super) counts: Vec<u64>,
 }
 
@@ -25,15 +25,15 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct HeatMap {
     pub(super) columns: Vec<Column>,
-    /// Where each bin begins, in µs, and where the last ends.
+    /// Where each bin begins, in µs, and where the last one ends.
     pub(super) borders: Vec<f64>,
-    /// The most that any cell has.
+    /// The highest count of a cell.
     pub(super) most: u64,
 }
 
 impl HeatMap {
-    /// That of these points; nothing where nothing was counted. A request counts from when it was due, in closed loop from its
-    /// writing.
+    /// The heat map of these points; `None` if nothing was counted. Times count from when a request was due, in closed loop from its
+    /// write.
     pub(super) fn of(points: &[Point<Interval>]) -> Option<Self> {
         let each = points.len().div_ceil(MOST_COLUMNS).max(1);
         let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
@@ -43,7 +43,7 @@ impl HeatMap {
         Some(Self { columns, borders, most })
     }
 
-    /// The tone of a cell with so many requests, from 1 for the fewest; each is a factor of counts.
+    /// The tone of a cell with this many requests, from 1 for the fewest; tones are logarithmic.
     pub(super) fn tone(&self, count: u64) -> usize {
         let share = (count as f64).ln_1p() / (self.most as f64).ln_1p();
         ((share * TONES as f64).ceil() as usize).clamp(1, TONES)
@@ -67,7 +67,7 @@ fn column(points: &[Point<Interval>]) -> Option<Column> {
     for point in points {
         let latency = point.part.response.as_ref().unwrap_or(&point.part.service);
         latency.cells().iter().for_each(|(ns, n)| add((*ns).min(latency.max_ns()), *n));
-        // Longer than any cell, with a maximum that is known.
+        // Longer than any cell, with a known maximum.
         if latency.over_range() > 0 {
             add(latency.max_ns(), latency.over_range());
         }

@@ -1,4 +1,4 @@
-//! What the load did over the values of the one knob that was turned.
+//! Throughput and latency over the values of the only knob that changed.
 
 use super::{
     account::Account,
@@ -14,10 +14,10 @@ use crate::{
     units,
 };
 
-/// Values this far apart are spread in equal factors.
+/// Values this far apart have a logarithmic axis.
 const WIDE: f64 = 10.0;
 
-/// The curve over the one thing that the segments differ in; `None` where they differ in nothing, or in more.
+/// The curve over the only knob in which the segments differ; `None` if there is none, or more than one.
 pub(super) fn swept(account: &Account) -> Option<Curve> {
     let segments = || account.timeline.segments().iter();
     let is_turned = |dimension: &Dimension| {
@@ -81,7 +81,7 @@ fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>
     Chart { id, title, note: String::new(), x, x_name, y, xs, lines, heat: None }
 }
 
-/// The best value, the knee, and what experiments found.
+/// The best value, the knee, and the results of experiments.
 fn words(account: &Account, curve: &Curve) -> String {
     let dimension = curve.dimension();
     let is_found = |what: &&EventKind| {
@@ -89,7 +89,7 @@ fn words(account: &Account, curve: &Curve) -> String {
     };
     let found = account.timeline.events().map(|event| &event.what).filter(is_found);
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
-    // An experiment leaves out the time in which a setting became steady, which a point here does not.
+    // An experiment leaves out the time until a setting is steady, but a point here includes it.
     let is_found = found.peek().is_some();
     let best = curve.best(None).filter(|_| !is_found).map(|point| {
         format!(
@@ -106,6 +106,6 @@ fn words(account: &Account, curve: &Curve) -> String {
     let limited = curve.points().iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
-    let whole = is_found.then(|| "Points are of whole segments.".to_owned());
+    let whole = is_found.then(|| "A point is a whole segment.".to_owned());
     found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
 }

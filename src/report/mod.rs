@@ -1,4 +1,4 @@
-//! Reports: what a session was, on one page that needs no network, or as text for a ticket.
+//! Reports about sessions: an offline HTML page, or text for a ticket.
 //!
 //! ```text
 //! records ─► Report ─► Account, one a session and node ─┬─► charts ─┬─► svg: pictures ─────┐
@@ -6,15 +6,15 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] is a [`Sink`] like the exporters: it takes the records of a session that runs or of a recording, and
-//! [`finish`](Sink::finish) is the whole text. That can be asked for at any time, more than once, while records go on to come.
-//! A further `session` record begins a further account, which is compared with the first.
+//! A [`Report`] is a [`Sink`] like the exporters: it takes the records of a running session or of a recording, and
+//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, also while further records come. A further
+//! `session` record begins a further account, which is compared with the first.
 //!
-//! Every figure comes from [the table](crate::session::figures), of the records' own distributions: a point of a chart is the
-//! exact sum of its stretch.
+//! Every figure comes from [the table](crate::session::figures) and the records' own distributions: a point of a chart is the exact
+//! sum of its stretch.
 //!
-//! Nothing that a server, a recording or a person wrote is markup here: HTML is written by maud, which escapes all text; what the
-//! script reads is JSON without any `<`; the page's policy allows no script and no style but its own two, by their hashes.
+//! Text of servers, recordings and people never becomes markup: HTML is written by maud, which escapes all text; the script's data is
+//! JSON without any `<`; the page's policy allows only its own script and style, by their hashes.
 
 mod account;
 mod chart;
@@ -41,7 +41,7 @@ use crate::{
     session::{Record, Sink},
 };
 
-/// What a report is written as.
+/// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A page for a browser.
@@ -51,7 +51,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What the names of its files end in.
+    /// The extension of its file.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -59,7 +59,7 @@ impl Form {
         }
     }
 
-    /// That which a file's name ends in; `None` where it says nothing.
+    /// The form for a file's name; `None` if its extension is unknown.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "html" | "htm" => Some(Self::Html),
@@ -69,29 +69,29 @@ impl Form {
     }
 }
 
-/// A recording as it is called, and which of its segments are compared.
+/// The name of a recording, and its segments to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// What it is called.
     pub name: String,
-    /// The segments; where none is named, that of a recording which has only one under load.
+    /// The segments; if none is named, the only one under load.
     pub segments: Vec<u32>,
 }
 
-/// A fold over the records of one session, or of several one after the other, that ends in a report.
+/// A fold over the records of one or more sessions, which results in a report.
 pub struct Report {
     form: Form,
-    /// What the sessions are called, in the order in which they come; those beyond have no name.
+    /// The names of the sessions, in order; further ones have no name.
     sources: Vec<Recording>,
-    /// How many sessions began.
+    /// The number of sessions so far.
     begun: usize,
     accounts: Vec<Account>,
-    /// Where the accounts of the present session begin: one for each of its nodes.
+    /// Where the accounts of the present session begin; there is one for each of its nodes.
     present: usize,
 }
 
 impl Report {
-    /// One of sessions that are called so, in the order in which their records will come.
+    /// A report about sessions with these names, in the order of their records.
     pub fn of(form: Form, sources: Vec<Recording>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }

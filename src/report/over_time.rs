@@ -1,4 +1,4 @@
-//! The charts over time: throughput, latency, the heat map, the probe and the processors beside the load.
+//! The charts over time: throughput, latency, the heat map, pings, and CPU usage.
 
 use super::{
     account::Account,
@@ -16,13 +16,13 @@ use crate::{
     units,
 };
 
-/// The levels with the names of their inks.
+/// The percentiles with the names of their inks.
 const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
-/// What an axis of time is called.
+/// The name of the time axis.
 const TIME: &str = "time of the session";
 
-/// The charts over time that there is anything in; `prefix` makes their names its own.
+/// The charts over time that have data; `prefix` makes their ids unique.
 pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
     charts.extend(heat(account, prefix));
@@ -60,7 +60,7 @@ fn throughput(account: &Account, prefix: &str) -> Chart {
     chart
 }
 
-/// The levels that decide: those of the response time where something was due on a schedule.
+/// The percentiles that matter: those of the response time under a rate.
 fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     let due = |point: &Point<Interval>, figure: usize| {
         let row = Row::of_interval(&point.part);
@@ -92,7 +92,7 @@ fn heat(account: &Account, prefix: &str) -> Option<Chart> {
     let title = "How many requests took how long";
     let mut chart = chart(format!("{prefix}heat"), title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
-        "The stronger a cell, the more requests it has, up to {}: each tone is a factor. A cell is a tenth of its latency high.",
+        "The darker or brighter a cell, the more requests it has, up to {}; tones are logarithmic. A cell is a tenth of its latency high.",
         units::grouped(heat.most)
     );
     chart.heat = Some(heat);
@@ -108,12 +108,12 @@ fn pings(account: &Account, prefix: &str) -> Chart {
     let title = "Ping: what another client sees at the same time";
     let mut chart = chart(format!("{prefix}ping"), title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
-        chart.note = format!("{} had no answer.", units::counted(account.ping_errors, "ping"));
+        chart.note = format!("{} got no reply.", units::counted(account.ping_errors, "ping"));
     }
     chart
 }
 
-/// The share of a core that the server used, and that redyno's busiest worker did.
+/// The CPU usage of the server and of redyno's busiest worker, as a share of a core.
 fn processors(account: &Account, prefix: &str) -> Chart {
     let server = over_gaps(&account.server_cpu, |point| point.part.share());
     let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
@@ -123,7 +123,7 @@ fn processors(account: &Account, prefix: &str) -> Chart {
     chart(format!("{prefix}processors"), title, Quantity::Cores, xs, lines)
 }
 
-/// The middles of the points, with a place between two that something lies between.
+/// The middles of the points, with a gap between points that are not adjacent.
 fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
     let mut times = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
@@ -135,7 +135,7 @@ fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
     times
 }
 
-/// A value of each point, and none in the places between.
+/// A value of each point, and none in the gaps.
 fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
     let mut values = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
@@ -145,7 +145,7 @@ fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<
     values
 }
 
-/// The middle of the stretch before point `n` in which nothing was measured, if it is longer than a point.
+/// The middle of the gap before point `n`, if nothing was measured for longer than a point.
 fn gap_before<T: Summed>(course: &Course<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
@@ -158,7 +158,7 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let spread = |(times, line): (Vec<f64>, Line)| {
-        // Between the times of one line its last value goes on, so that the other's do not tear it.
+        // A line's last value continues between its own times, so that the other line's times do not interrupt it.
         let mut values = Vec::with_capacity(xs.len());
         let mut at = 0;
         for x in &xs {
@@ -175,14 +175,14 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
     (xs, vec![one, other])
 }
 
-/// What a point is.
+/// The note about the points.
 fn exactness(course: &Course<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
-        "{} in {}, each of about {} at the most and of one setting: an exact sum, whose percentiles come from its own distribution.",
+        "{} in {}, each at most about {} long and of one setting. A point is an exact sum, with percentiles from its distribution.",
         units::counted(records, "record"),
         units::counted(points, "point"),
         units::counted(course.step_s as u64, "second"),
     );
-    what + " A percentile that fewer than ten requests lie above is not drawn."
+    what + " A percentile with fewer than ten requests above it is not drawn."
 }

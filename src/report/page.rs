@@ -1,4 +1,4 @@
-//! The page: one file that needs nothing else, with its pictures, its script and what the script reads.
+//! The page: a single file with its pictures, its script and the script's data.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ use crate::{
     units,
 };
 
-/// uPlot as it is published, with its licence, and what uses it.
+/// uPlot as published, with its licence, and the code that uses it.
 const SCRIPT: &str = concat!(
     "/*\n",
     include_str!("../../assets/uplot/LICENSE"),
@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
 );
 const STYLE: &str = concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("page.css"));
 
-/// What the page may do: show its own pictures, run its own script, wear its own style, and nothing else.
+/// The content security policy: only the page's own pictures, script and style.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
     format!(
@@ -43,10 +43,10 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The most events and marks that are on the axes.
+/// The most events and marks on the axes.
 const MOST_MOMENTS: usize = 500;
 
-/// What the script reads.
+/// The data for the script.
 #[derive(Serialize)]
 struct Data<'a> {
     sessions: Vec<SessionData<'a>>,
@@ -57,11 +57,11 @@ struct Data<'a> {
 struct SessionData<'a> {
     id: &'a str,
     name: &'a str,
-    /// When it begins and when it ends.
+    /// Beginning and end.
     ends_s: (f64, f64),
     /// Number, beginning, end.
     segments: Vec<(u32, f64, f64)>,
-    /// When, whether a person's mark, words.
+    /// Time, whether it is a mark, text.
     moments: Vec<(f64, bool, &'a str)>,
     charts: &'a [Chart],
     /// The same as `redyno export --format json`.
@@ -88,7 +88,7 @@ pub(super) fn page(accounts: &mut [Account]) -> String {
         sessions: sections.iter().map(Section::data).collect(),
         comparison: comparison.as_ref().and_then(|comparison| comparison.curves.as_ref()),
     };
-    // Strings and numbers can always be encoded. Without a < it can neither end its element nor begin a comment.
+    // Strings and numbers can always be encoded. Without a `<`, the data cannot end its element or begin a comment.
     let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
     let names: Vec<_> = sections.iter().map(|section| section.name.as_str()).collect();
     let page = html! {
@@ -116,7 +116,7 @@ pub(super) fn page(accounts: &mut [Account]) -> String {
 fn section(n: usize, account: &mut Account) -> Section {
     let id = format!("r{n}");
     let prefix = format!("{id}-");
-    // It is what our own exporter wrote.
+    // Our own exporter wrote it.
     let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
     let mut charts = over_time::charts(account, &prefix);
     charts.extend(knob_curve::charts(account, &prefix));
@@ -133,7 +133,7 @@ fn section(n: usize, account: &mut Account) -> Section {
     }
 }
 
-/// Who was measured, when, for how long.
+/// The server, the date, the length.
 fn line(account: &Account) -> String {
     let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
@@ -165,7 +165,7 @@ fn stage(account: &Account) -> Stage {
     }
 }
 
-/// The figures that come first.
+/// The main figures.
 fn tiles(account: &Account) -> Vec<(&'static str, String)> {
     let summary = account.timeline.summary();
     let row = Row::of_summary(&summary);
@@ -197,7 +197,7 @@ impl Section {
                     p.note { "All segments together, without warm-up and prefill:" }
                     dl.tiles { @for (name, value) in &self.tiles { div { dt { (name) } dd { (value) } } } }
                 }
-                p.help { "Drag over a chart to zoom, double-click for all of it; click a segment, in a chart or in the table, to pick it." }
+                p.help { "Drag over a chart to zoom; double-click to show all of it; click a segment, in a chart or in the table, to select it." }
                 @for chart in &self.charts { (figure(chart, &self.stage)) }
                 @for table in &self.tables { (table_markup(table, &self.id)) }
             }

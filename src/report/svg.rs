@@ -1,12 +1,12 @@
-//! The static picture of a chart, for paper and for a browser without script.
+//! The static picture of a chart, for paper and for browsers without JavaScript.
 //!
 //! ```text
 //!   y  ┤ 1     ┊ 2        number of a segment at its beginning, every second one shaded
-//!      ┤───────┊─────     lines of inks that the style sheet knows
+//!      ┤───────┊─────     lines with inks of the style sheet
 //!      ┤   ¦   ▴          a person's mark, an event
 //!      └┬────┬────┬─ x
 //! ```
-//! It is as wide as [`WIDTH`] units whatever the window: a narrow one scrolls it.
+//! It is always [`WIDTH`] units wide; a narrow window scrolls it.
 
 use std::fmt::Write as _;
 
@@ -20,12 +20,12 @@ use super::{
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
-/// What is left beside the plot: room for `1.20 ms`, for half a label, for numbers of segments, and for values and their name.
+/// The margins of the plot: for `1.20 ms`, half a label, numbers of segments, and the axis labels and name.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
-/// A number needs this much room.
+/// The width of a number.
 const LEAST_BAND: f64 = 22.0;
 
 /// A segment on the axis of time.
@@ -44,13 +44,13 @@ pub(super) struct Moment {
     pub(super) words: String,
 }
 
-/// The width of a letter, about.
+/// The approximate width of a letter.
 const LETTER: f64 = 7.0;
-/// So many characters of a mark stand on a picture.
+/// The most characters of a mark in a picture.
 const SHORT: usize = 24;
 
 impl Moment {
-    /// Its words, as far as there is room.
+    /// Its text, as far as there is room.
     fn short(&self) -> String {
         let mut words = self.words.chars();
         let short: String = words.by_ref().take(SHORT).collect();
@@ -58,16 +58,16 @@ impl Moment {
     }
 }
 
-/// What stands on the axis of time of every chart.
+/// Items on the time axis of every chart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
-    /// When the session begins and when it ends.
+    /// Beginning and end of the session.
     pub(super) ends_s: (f64, f64),
     pub(super) bands: Vec<Band>,
     pub(super) moments: Vec<Moment>,
 }
 
-/// Places of values.
+/// Maps values to places.
 struct Plot {
     x: Scale,
     y: Scale,
@@ -83,7 +83,7 @@ impl Plot {
     }
 }
 
-/// The picture; nothing where there is nothing to draw.
+/// The picture; empty if there is nothing to draw.
 pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
     let Some((x, y)) = Scale::x(chart, stage.ends_s).zip(Scale::y(chart)) else { return html! {} };
     let plot = Plot { x, y };
@@ -140,7 +140,7 @@ fn axes(plot: &Plot, chart: &Chart) -> Markup {
 
 fn moments(plot: &Plot, stage: &Stage) -> Markup {
     let bottom = HEIGHT - BOTTOM;
-    // A mark whose words would lie on those before has none: the table has them.
+    // A mark whose text would overlap previous ones has none; the table has it.
     let mut free = 0.0;
     let mut has_room = |x: f64, words: &str| {
         let is_free = x >= free;
@@ -163,7 +163,7 @@ fn moments(plot: &Plot, stage: &Stage) -> Markup {
     }
 }
 
-/// A path for each tone: runs of cells of one tone in a column are one box.
+/// A path for each tone: runs of cells with one tone in a column are one box.
 fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
     let mut paths = vec![String::new(); TONES];
     for column in &heat.columns {
@@ -213,7 +213,7 @@ fn drawn(plot: &Plot, xs: &[f64], line: &Line) -> Markup {
     }
 }
 
-/// A place to a tenth of a unit.
+/// A place, rounded to a tenth of a unit.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

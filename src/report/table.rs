@@ -1,4 +1,4 @@
-//! A table: the same for the page and for a ticket.
+//! A table, for the page and for a ticket.
 
 use crate::export::markdown_text;
 
@@ -6,7 +6,7 @@ use crate::export::markdown_text;
 #[derive(Debug, Clone, Default)]
 pub(super) struct TableRow {
     pub(super) cells: Vec<String>,
-    /// The segment that it is of, where it is of one.
+    /// The segment to which it belongs, if there is one.
     pub(super) segment: Option<u32>,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct Table {
     pub(super) headings: Vec<String>,
     pub(super) words: usize,
     pub(super) rows: Vec<TableRow>,
-    /// What is to be known of it.
+    /// The note below the table.
     pub(super) note: String,
 }
 
 impl Table {
-    /// It in Markdown; nothing without rows.
+    /// The table in Markdown; empty without rows.
     pub(super) fn markdown(&self) -> String {
         if self.rows.is_empty() {
             return String::new();

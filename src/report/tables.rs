@@ -1,4 +1,4 @@
-//! The tables of a session: its segments, its operations, its errors, what happened in it.
+//! The tables of a session: segments, operations, errors, events.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     units,
 };
 
-/// The figures of a row; those that nobody has a value of are left out.
+/// The figures of a row; a column without any value is left out.
 const COLUMNS: [Figure; 13] = [
     figures::LENGTH,
     figures::OPS_PER_S,
@@ -32,17 +32,17 @@ const COLUMNS: [Figure; 13] = [
     figures::ERRORS,
     figures::SERVER_CPU,
 ];
-/// The most events and marks that are listed.
+/// The most events and marks in a table.
 const MOST_EVENTS: usize = 500;
 
-/// All of them, and both sides' environment.
+/// All tables, and the environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
     let more =
         [findings(account), operations(account), errors(account), events(account)].into_iter().flatten();
     std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
 }
 
-/// Figures below their headings, behind one column of words.
+/// Columns of figures, after one column of text.
 fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
     let is_known = |figure: &&Figure| {
         let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
@@ -67,7 +67,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
     }
 }
 
-/// A row a segment, and the sum of those that count.
+/// A row for each segment, and the sum of those that count.
 fn segments(account: &Account) -> Table {
     let timeline = &account.timeline;
     let summary = timeline.summary();
@@ -87,7 +87,7 @@ fn segments(account: &Account) -> Table {
     of_figures("Segments", "settings", &rows)
 }
 
-/// What was wrong, or limited the result, in which segments.
+/// The findings, with the segments in which they were.
 fn findings(account: &Account) -> Option<Table> {
     let row = |(finding, segments): (Finding, String)| {
         let words = finding.line();
@@ -99,7 +99,7 @@ fn findings(account: &Account) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// A row an operation, where there are several.
+/// A row for each operation, if there are several.
 fn operations(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let mut sums: BTreeMap<&str, OperationInterval> = BTreeMap::new();
@@ -113,11 +113,11 @@ fn operations(account: &Account) -> Option<Table> {
     };
     let rows: Vec<_> = sums.iter().map(row).collect();
     let mut table = of_figures("Operations", "operation", &rows);
-    table.note = "Of all segments but warm-up and prefill.".to_owned();
+    table.note = "All segments except warm-up and prefill.".to_owned();
     (rows.len() > 1).then_some(table)
 }
 
-/// What failed, by kind.
+/// The failures, by kind.
 fn errors(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let parts = [
@@ -131,12 +131,12 @@ fn errors(account: &Account) -> Option<Table> {
     };
     let rows: Vec<_> =
         parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n))).collect();
-    let headings = ["what", "kind", "the first said", "count"].map(str::to_owned).into();
+    let headings = ["what", "kind", "first message", "count"].map(str::to_owned).into();
     let table = Table { title: "Errors".to_owned(), headings, words: 3, rows, note: String::new() };
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// What happened, and what a person noted.
+/// The events and marks.
 fn events(account: &Account) -> Option<Table> {
     let timeline = &account.timeline;
     let events =

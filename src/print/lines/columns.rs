@@ -1,4 +1,4 @@
-//! The columns of the readable lines: which figures stand where, how wide, and how each is written.
+//! The columns of the readable lines: the figures, their widths and formats.
 
 use crate::{
     gauge::Gauge,
@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// What stands in a line of load, and how wide.
+/// The columns of a line under load, with their widths.
 pub(super) const LOAD: [(Figure, usize); 7] = [
     (figures::OPS_PER_S, 10),
     (figures::SERVICE_P50, 8),
@@ -23,7 +23,7 @@ pub(super) const LOAD: [(Figure, usize); 7] = [
     (figures::SERVICE_MAX, 8),
     (figures::ERRORS, 8),
 ];
-/// What stands beside it in an open loop.
+/// Further columns of an open loop.
 const OPEN: [(Figure, usize); 5] = [
     (figures::RESPONSE_P50, 8),
     (figures::RESPONSE_P99, 8),
@@ -31,7 +31,7 @@ const OPEN: [(Figure, usize); 5] = [
     (figures::SEND_LAG, 8),
     (figures::SHED, 8),
 ];
-/// What stands beside it where connections are not kept.
+/// Further columns if connections are not kept.
 const OPENED: [(Figure, usize); 7] = [
     (figures::OPENED_PER_S, 8),
     (figures::CONNECT_P50, 8),
@@ -43,7 +43,7 @@ const OPENED: [(Figure, usize); 7] = [
 ];
 const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
-/// The figures of the load under these knobs, beside those that always stand there.
+/// The figures of the load under these knobs, in addition to those of every line.
 pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
     let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
     let opened = (knobs.load && knobs.reconnect.is_some()).then_some(&OPENED[..]);
@@ -56,13 +56,13 @@ pub(super) fn heading(knobs: &Knobs) -> String {
     format!("   time {} {more}{REST}", of(&LOAD))
 }
 
-/// Texts of these figures, each flush right.
+/// The texts of these figures, right-aligned.
 pub(super) fn columns(figures: &[(Figure, usize)], text: impl Fn(&Figure) -> String) -> String {
     let texts: Vec<_> = figures.iter().map(|(figure, width)| format!("{:>width$}", text(figure))).collect();
     texts.join(" ")
 }
 
-/// A figure of a row; blank without one.
+/// A figure of a row; blank if there is none.
 pub(super) fn cell(figure: &Figure, row: Option<&Row>) -> String {
     row.map_or_else(String::new, |row| figure.written(row).unwrap_or_else(|| "-".to_owned()))
 }
@@ -71,7 +71,7 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     let errors: u64 = ping.errors.values().sum();
     match errors {
         0 => {
-            // Where most answers are in no part, the others do not stand for them.
+            // If most answers have no parts, the others do not represent them.
             let lacks_parts = PingCell::of(ping).lacks_parts();
             let median = |part: Option<&Latency>| {
                 let known = part.filter(|_| !lacks_parts);
@@ -89,7 +89,7 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     }
 }
 
-/// The longest round trip, or the wait that is longer already and has no end yet: `>1.98 s`.
+/// The longest round trip, or a longer wait that has not ended: `>1.98 s`.
 fn longest_so_far(ping: &Ping) -> String {
     let waiting_ns = ping.waiting_us.saturating_mul(1000);
     if waiting_ns > ping.rtt.max_ns() {

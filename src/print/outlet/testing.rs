@@ -1,4 +1,4 @@
-//! A reader that stops and goes on as a test wants it.
+//! A reader that stops and continues as a test requires.
 
 use std::{
     io::{self, Write},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Longer than anything takes that goes well.
+/// Longer than any successful step takes.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
 /// What it has read, and whether it reads.
@@ -21,12 +21,12 @@ struct Reading {
 }
 
 impl Reader {
-    /// Reads nothing more.
+    /// Stops reading.
     pub fn stall(&self) {
         self.0.0.lock().unwrap().has_stopped = true;
     }
 
-    /// Waits until somebody wants to write to a reader that has stopped.
+    /// Waits until somebody writes to a reader that has stopped.
     pub fn wait_until_it_stalls(&self) {
         let (reading, changed) = &*self.0;
         let awaited =
@@ -34,7 +34,7 @@ impl Reader {
         assert!(!awaited.unwrap().1.timed_out(), "nobody writes");
     }
 
-    /// Reads on.
+    /// Continues reading.
     pub fn go_on(&self) {
         self.0.0.lock().unwrap().has_stopped = false;
         self.0.1.notify_all();

@@ -1,19 +1,19 @@
-//! What failed: requests, connections, attempts to connect.
+//! Failures: of requests, connections, and attempts to connect.
 //!
 //! ```text
 //!   errors    OOM 112, first: OOM command not allowed when used memory > 'maxmemory'
 //!   errors    OOM 194 in the warm-up
 //!   errors    timeout 25 of PING
 //! ```
-//! The figure of a kind is that of the load that is measured, as in the `end` record. What the prefill, the warm-up and
-//! PINGs met stands on lines of its own.
+//! The number for a kind is that of the measured load, as in the `end` record. Failures in the prefill, the warm-up and of PINGs have
+//! lines of their own.
 
 use std::cmp::Reverse;
 
 use super::line;
 use crate::session::{Summary, Timeline};
 
-/// Every kind of error, with its first message where it is first named.
+/// All kinds of errors, with the first message where a kind is named first.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = timeline.errors();
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();

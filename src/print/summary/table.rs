@@ -1,7 +1,7 @@
-//! The table of the segments under load: what was turned, and what came of it.
+//! The table of the segments under load: what changed, and the results.
 //!
 //! ```text
-//!   seg   turned           ops/s     p50      p99    p99.9      max  errors
+//!   seg   change           ops/s     p50      p99    p99.9      max  errors
 //!     1   50×1             121 k  292 µs   583 µs  1.20 ms  7.70 ms       0
 //!     2*  clients 200      125 k  1.1 ms  2.01 ms  3.10 ms  9.20 ms       0
 //!     3   rate 50 k/s     49.9 k  210 µs   402 µs  1.02 ms  6.10 ms       0
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// What was turned takes no more columns than these where its words allow that.
+/// The most columns for the change, if its words allow that.
 const TURNED_WIDTH: usize = 18;
 const SERVICE: [Figure; 6] = [
     figures::OPS_PER_S,
@@ -31,7 +31,7 @@ const SERVICE: [Figure; 6] = [
     figures::SERVICE_MAX,
     figures::ERRORS,
 ];
-/// Below them; what has no column of its own there is left blank.
+/// The further row of response times; it is blank where it has no column.
 const RESPONSE: [Option<Figure>; 6] = [
     None,
     Some(figures::RESPONSE_P50),
@@ -44,9 +44,9 @@ const RESPONSE: [Option<Figure>; 6] = [
 /// A segment under load.
 pub(super) struct SegmentRow<'a> {
     pub(super) segment: &'a SegmentTotal,
-    /// What was turned since the row before.
+    /// What changed since the row before.
     turned: Vec<String>,
-    /// Whether nothing was.
+    /// Whether nothing changed.
     pub(super) is_as_before: bool,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
 pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     let mut lines = vec![heading()];
     if forgotten > 0 {
-        let note = format!("{forgotten} earlier segments are not listed any more");
+        let note = format!("{forgotten} earlier segments are no longer listed");
         lines.push([String::new(), note].into());
     }
     let mut is_limited = false;
@@ -99,7 +99,7 @@ pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
 
 fn heading() -> Vec<String> {
     let figures = SERVICE.iter().map(|figure| figure.heading.to_owned());
-    ["seg ".to_owned(), "turned".to_owned()].into_iter().chain(figures).collect()
+    ["seg ".to_owned(), "change".to_owned()].into_iter().chain(figures).collect()
 }
 
 fn lines_of(row: &SegmentRow, is_limited: bool) -> Vec<Vec<String>> {
@@ -121,7 +121,7 @@ fn lines_of(row: &SegmentRow, is_limited: bool) -> Vec<Vec<String>> {
     lines
 }
 
-/// Words in lines of a column.
+/// Words broken into lines of a column.
 fn packed(words: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -182,7 +182,7 @@ mod tests {
         segment(&mut timeline, more.clone(), Some(("10", "100")), 0.5);
         segment(&mut timeline, Knobs { rate: Some(50_000), ..more }, Some(("100", "10")), 0.5);
         let expected = "\
-\u{20} seg   turned              ops/s     p50     p99   p99.9     max  errors
+\u{20} seg   change              ops/s     p50     p99   p99.9     max  errors
 \u{20}   1   50×1                121 k  312 µs  312 µs  312 µs  312 µs       0
 \u{20}   2*  clients 200,        121 k  312 µs  312 µs  312 µs  312 µs       0
 \u{20}       pipeline 16
