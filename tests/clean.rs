@@ -178,7 +178,7 @@ fn the_command_says_whose_keys_it_removed_and_later_that_there_is_nothing() {
     assert!(!said.contains(" in 0 "), "{said}");
     let (result, said) = run_clean(&["-p", &port]);
     result.unwrap();
-    assert_eq!(said, format!("{place}nothing to undo, no run of redyno is listed there\n"));
+    assert_eq!(said, format!("{place}nothing to undo, since no run of redyno is recorded there\n"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
     let other =
         record(&server, folder.path(), "other.jsonl", &[&closed[..], &["--workload", "get"]].concat());
     let refused = run(&["compare", &base, &other]).expect_code(1);
-    one_line(&refused, &["rate: 2000/s and max", "workload: GET:SET 10:1 and GET", "--anyway does"]);
+    one_line(&refused, &["rate: 2000/s and max", "workload: GET:SET 10:1 and GET", "give --anyway"]);
     assert_eq!(refused.out, "");
     let told = run(&["compare", &base, &other, "--anyway"]).expect_code(0);
     assert!(told.out.contains("not of one kind: rate: 2000/s and max"), "{}", told.out);
@@ -90,7 +90,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
     run(&["-p", &server.port_text(), "--headless", "--duration", "0.5", "--record", &idle]).expect_code(0);
     one_line(&run(&["compare", &base, &idle]).expect_code(1), &["idle.jsonl has no segment under load"]);
     one_line(&run(&["compare", &base, "/nowhere"]).expect_code(1), &["cannot read /nowhere"]);
-    one_line(&run(&["compare", &base]).expect_code(2), &["compare takes two recordings, and 1 is given"]);
+    one_line(&run(&["compare", &base]).expect_code(2), &["compare takes two recordings, but 1 is given"]);
     let wrong = ["compare", &base, &base, "--fail-if", "p98 > 1ms"];
     one_line(&run(&wrong).expect_code(2), &["'p98' is no figure: there are ops, errors"]);
     one_line(
@@ -130,7 +130,7 @@ fn a_run_is_judged_at_its_end() {
     with(&["--base", &base, "--fail-if", "ops < -50%"]).expect_code(0);
     one_line(
         &with(&["--fail-if", "ops < -5%"]).expect_code(2),
-        &["is on a change: name the recording", "--base FILE"],
+        &["is about a change: name the recording", "--base FILE"],
     );
     let other = ["--base", &base, "--fail-if", "ops < -5%", "-P", "4"];
     one_line(&with(&other).expect_code(1), &["these cannot be compared: pipeline: 1 and 4"]);

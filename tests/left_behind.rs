@@ -189,7 +189,11 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
         assert!(told.contains(&format!("{command} removes the keys and sets that back")), "{told}");
         let cleaned = clean(&server).expect_code(0);
         assert!(cleaned.out.contains(&format!("db {db}: hz is 10 again")), "{}", cleaned.out);
-        assert!(cleaned.out.contains(&format!("its keys stay; {command} removes them")), "{}", cleaned.out);
+        assert!(
+            cleaned.out.contains(&format!("its keys are kept; {command} removes them")),
+            "{}",
+            cleaned.out
+        );
         assert_eq!(value(&server, "hz"), "10");
         assert!(keys() > 20, "they are another database's");
         run(&["clean", "-p", &port, "--db", db]).expect_code(0);

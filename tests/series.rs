@@ -278,7 +278,7 @@ fn only_some_runs_of_a_series_are_run() {
     let outcome = run(&[&args[..], &["--only", "SET"]].concat()).expect_code(0);
     assert_eq!((rows(&outcome).len(), server.calls(&[], "get")), (1, 0), "{}", outcome.out);
     let none = run(&[&args[..], &["--only", "PUT"]].concat()).expect_code(2);
-    assert!(none.err.contains("--only: the series 'tair-threads' has no run 'PUT'"), "{}", none.err);
+    assert!(none.err.contains("--only PUT: the series 'tair-threads' has no such run"), "{}", none.err);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_server_that_others_use_is_asked_about_before_the_first_cell() {
     server.cli(&["SET", "theirs", "1"]);
     let args = ["series", "tair-threads", "-p", &server.port_text(), "--scale", "0.0001"];
     let outcome = run(&args).expect_code(2);
-    assert!(outcome.err.contains("holds 1 key") && outcome.err.contains("Say --yes"), "{}", outcome.err);
+    assert!(outcome.err.contains("holds 1 key") && outcome.err.contains("Give --yes"), "{}", outcome.err);
     assert_eq!((server.calls(&[], "get"), outcome.out.as_str()), (0, ""));
     assert_eq!(server.cli(&["KEYS", "*"]), "theirs");
 }

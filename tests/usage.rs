@@ -23,12 +23,12 @@ const WRONG: [(&str, &str); 90] = [
     ("-p x", "invalid value 'x' for '--port <PORT>'"),
     ("-p 0", "0 is not in 1..=65535"),
     ("-p 70000", "70000 is not in 1..=65535"),
-    ("-h=", "-h must not be empty"),
+    ("-h=", "-h is empty; give a host name or address"),
     ("-s /x -p 1", "'--socket <SOCKET>' cannot be used with '--port <PORT>'"),
     ("-u redis://h -h h", "'--uri <URI>' cannot be used with '--host <HOST>'"),
     ("-u http://h", "not with 'http://'"),
-    ("-u redis://h --cacert x", "--cacert is for TLS, which was not asked for; add --tls"),
-    ("--sni h", "--sni is for TLS, which was not asked for"),
+    ("-u redis://h --cacert x", "--cacert needs TLS, which is off; add --tls"),
+    ("--sni h", "--sni needs TLS, which is off"),
     ("--tls --insecure --cacert x", "'--insecure' cannot be used with '--cacert <FILE>'"),
     ("--tls --insecure --cert x", "required arguments were not provided: --key <FILE>"),
     ("-u redis://h:0", "must be a number from 1 to 65535"),
@@ -50,7 +50,7 @@ const WRONG: [(&str, &str); 90] = [
     ("--distribution ycsb-zipfian --workload ping", "the workload 'ping' has no keys that could be drawn"),
     ("-d 0", "value size must lie between 1 and"),
     ("-r 0", "keys must lie between 1 and"),
-    ("--threads 0", "it must lie between 1 and 512"),
+    ("--threads 0", "it must be between 1 and 512"),
     ("--timeout 0", "'--timeout <SECONDS>': it must be a number of seconds above 0"),
     (
         "--duration soon",
@@ -74,12 +74,12 @@ const WRONG: [(&str, &str); 90] = [
     ("ab --to clients=5", "--to: 'clients=5' sets nothing"),
     ("ab --from rate --to pipeline", "--from: 'rate' sets nothing"),
     ("ab --to preset", "--to: there is no preset ''"),
-    ("ab --to pipeline --no-load", "--no-load has no effect with ab"),
+    ("ab --to pipeline --no-load", "--no-load contradicts ab"),
     ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
     ("versus redis://a", "required arguments were not provided: <URI>"),
     ("versus redis://a localhost:1", "B: "),
-    ("versus redis://a redis://b --no-load", "--no-load has no effect with versus"),
-    ("versus redis://a redis://b --cacert x", "A: --cacert is for TLS"),
+    ("versus redis://a redis://b --no-load", "--no-load contradicts versus"),
+    ("versus redis://a redis://b --cacert x", "A: --cacert needs TLS"),
     ("series", "required arguments were not provided: <NAME|FILE>"),
     ("series nonsense", "there is no series 'nonsense'; there are redis-io, "),
     ("series tair-threads --scale 2", "'2' is no scale above 0 and up to 1"),
@@ -98,15 +98,15 @@ const WRONG: [(&str, &str); 90] = [
     ("replay x --screenshot y.svg --no-mouse", "cannot be used with"),
     ("redis://h", "unrecognized subcommand 'redis://h'; a URI is given with -u"),
     ("-p 1 redis://h", "a URI is given with -u"),
-    ("-h redis://h", "-h takes no URI; give it with -u"),
-    ("-s unix:///s", "-s takes no URI; give it with -u"),
+    ("-h redis://h", "-h takes a host name or address; give the URI with -u"),
+    ("-s unix:///s", "-s takes the path of a Unix socket; give the URI with -u"),
     ("--intrinsic-latency 0", "'--intrinsic-latency <SECONDS>': it must be a number of seconds above 0"),
-    ("demo --fault explode", "'explode' is none of stall, slow,"),
+    ("demo --fault explode", "'explode' is not a fault: give stall, slow,"),
     ("replay", "required arguments were not provided"),
     ("replay x -p 1", "unexpected argument '-p' found"),
     ("report", "required arguments were not provided: <FILE>"),
     ("report x", "report writes a file: name it with -o, report.html for a page or report.md for a ticket"),
-    ("report x -o x.pdf", "-o x.pdf: its name says no form; .html is a page, .md is text for a ticket"),
+    ("report x -o x.pdf", "-o x.pdf: the name must end in .html for a page or .md for text"),
     ("clean -p 0", "0 is not in 1..=65535"),
     ("man nonsense", "there is no command 'nonsense'; there are ab, versus,"),
     ("man replay -o x", "cannot be used with"),
@@ -156,7 +156,7 @@ fn json_on_a_screen_is_refused() {
     let terminal = crate::support::terminal::Terminal::start(&redyno(&["--json"]), 80, 24);
     let (code, text) = terminal.end();
     assert_eq!(code, Some(2), "{text}");
-    assert_eq!(text.trim(), "redyno: --json is for --headless and the one-shot modes, not for the screen");
+    assert_eq!(text.trim(), "redyno: --json needs --headless or one of redis-cli's modes; add --headless");
 }
 
 /// A headless session against what is no Redis: exit code 1 and a diagnosis in one line.

@@ -188,7 +188,7 @@ fn a_target_that_holds_other_keys_is_asked_about_by_its_name_and_the_other_is_le
     let outcome = run(&["versus", &a, &b]).expect_code(2);
     let asked = format!("B, 127.0.0.1:{}: ", servers[1].port());
     assert!(outcome.err.contains(&asked) && outcome.err.contains("holds 1 key"), "{}", outcome.err);
-    assert!(outcome.err.contains("Say --yes"), "{}", outcome.err);
+    assert!(outcome.err.contains("Give --yes"), "{}", outcome.err);
     assert_eq!((servers[0].cli(&["DBSIZE"]), servers[1].cli(&["KEYS", "*"])), ("0".into(), "theirs".into()));
     let written = ["set", "sadd", "hset"].map(|command| servers[0].calls(&[], command));
     assert_eq!(written, [0; 3], "nothing is written to A before B was asked about");
@@ -198,7 +198,10 @@ fn a_target_that_holds_other_keys_is_asked_about_by_its_name_and_the_other_is_le
 fn records_of_a_file_are_refused_where_each_target_would_have_a_part() {
     let words = ["versus", "redis://127.0.0.1:1", "redis://127.0.0.1:2", "--dataset", "docs.csv"];
     assert!(
-        run(&words).expect_code(2).err.contains("versus has no --dataset: each target would be sent a part")
+        run(&words)
+            .expect_code(2)
+            .err
+            .contains("--dataset does not work with versus, since each target would get only some")
     );
 }
 

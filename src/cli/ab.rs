@@ -1,4 +1,4 @@
-//! `redyno ab`: two settings in alternation, a line for each pair of them, and a verdict.
+//! `redyno ab`: alternates between two settings, prints a line for each pair, and gives a verdict.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,42 +20,42 @@ use crate::{
 };
 
 const AFTER: &str = "\
-KNOBS are settings in words, with commas between them: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k',
-'preset write-heavy', 'config appendfsync always'. What they do not name is as the load options say; a parameter is set
-back when the other setting holds, and at the end.
+KNOBS are settings with commas between them: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k',
+'preset write-heavy', 'config appendfsync always'. Knobs that they do not name keep the value of the load options. A
+server parameter is restored for the other setting, and at the end.
 
 Examples:
   redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
   redyno ab @prod --yes --rate 5k --to 'config appendfsync always' --json
 
-The first second after a switch is left out. What decides is throughput, and under a rate the p99 of the response time.
-Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.
-Exit codes: 0 B is the same or better, 3 worse, 4 not clear; 1, 2 and 130 as ever.";
+The first second after a switch is left out. Throughput decides; with --rate, the p99 of the response time.
+A comparison takes at least nine pairs, about 70 s, and at most three minutes; then the answer may be 'not clear'.
+Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno ab`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AbArgs {
     /// The first setting, A [default: as the load options say]
-    // Before the target, whose heading holds for everything after it.
+    // The first field, because the target's heading applies to everything after it.
     #[arg(long, value_name = "KNOBS")]
     pub from: Option<String>,
     /// The second setting, B, which the verdict is about
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// How long a part is: a pair has one of each setting [default: 3]
+    /// Seconds of a part; a pair has one part of each setting [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// A JSON object a line: the pairs, then the verdict
+    /// Print JSON lines: one object for each pair, then the verdict
     #[arg(long)]
     pub json: bool,
-    /// Write all records to a new file, one JSON object a line
+    /// Write all records to a new file, as JSON lines
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Where.
+    /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What both settings have in common.
+    /// The load that both settings share.
     #[command(flatten)]
     pub load: LoadArgs,
 }
@@ -63,9 +63,7 @@ pub struct AbArgs {
 impl Arguments for AbArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
         if self.load.no_load {
-            return Err(
-                UsageError::of("--no-load has no effect with ab, which is a load; leave it out").into()
-            );
+            return Err(UsageError::of("--no-load contradicts ab, which generates load; leave it out").into());
         }
         self.load.load = true;
         self.load.choose()?;

@@ -1,4 +1,4 @@
-//! The command line: options, and which of them contradict each other.
+//! The command line: its options, and which of them contradict each other.
 
 use std::{ffi::OsString, sync::Arc};
 
@@ -17,24 +17,24 @@ use crate::{
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
 const EXAMPLES: &str = "\
-Commands of your own stand behind --, several with \\; between them, and N: before one as its weight:
-  {key} is a key of the keyspace, {value} a value, {number 1..9} a number; all else is sent as it is.
+Commands of your own follow --, several with \\; between them, each with an optional weight N: before it. In them {key} is a \
+key of the keyspace, {value} a value, {number 1..9} a number; all else is sent as written.
 
 Examples:
-  redyno                              try it, with the built-in server when there is none
-  redyno -h 10.0.0.5 -p 6379          look without load: probes, and what the server says
-  redyno @prod                        the same for a target of the config file; redyno config --help
-  redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
+  redyno                              try it: with the built-in server, if none runs here
+  redyno -h 10.0.0.5 -p 6379          watch a server, without load: latency of PING, and INFO
+  redyno @prod                        the same for a target of the config file; see redyno config
+  redyno -p 6379 -c 200 -P 16         generate load, and change it while it runs
   redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
-  redyno --workload ycsb-a --plan     what would be sent, without connecting
+  redyno --workload ycsb-a --plan     print what would be sent, without connecting
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
-  redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
-  redyno man | man -l -               the manual: all options, keys and files; redyno man COMMAND
+  redyno -p 6379 --latency-history    as redis-cli does, in microseconds
+  redyno man | man -l -               the manual: all options, keys and files; also redyno man COMMAND
 
 The password is taken from -a, --askpass, the URI, the target's password-command, or the environment variable REDISCLI_AUTH.
-Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 interrupted.";
+Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --find is not met, 4 undecided, 130 interrupted.";
 
-/// All that can be asked for.
+/// All arguments of the program.
 #[derive(Debug, Default, Parser)]
 #[command(
     name = "redyno",
@@ -50,37 +50,37 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
 )]
 pub struct CommandLine {
     /// Print this help
-    // The first of all: the headings of what is flattened below hold for everything after them.
+    // The first field of all, because the headings of the flattened groups below apply to everything after them.
     #[arg(long, action = clap::ArgAction::Help, global = true)]
     help: Option<bool>,
-    /// Another command than the screen.
+    /// A subcommand.
     #[command(subcommand)]
     pub command: Option<Given>,
-    /// What to talk to.
+    /// The server to measure.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// What to ask of it.
+    /// The requests to send.
     #[command(flatten)]
     pub load: LoadArgs,
-    /// What turns its knobs.
+    /// Experiments, which change knobs by themselves.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// How long, and who watches.
+    /// How long it lasts, and how it is shown.
     #[command(flatten)]
     pub session: SessionArgs,
     /// redis-cli's modes.
     #[command(flatten)]
     pub oneshot: OneshotArgs,
-    /// Commands of one's own, which stand behind `--`.
+    /// The user's own commands, after `--`.
     #[arg(skip)]
     pub commands: Vec<String>,
 }
 
 impl CommandLine {
-    /// Reads the words of a command line, the name of the program first.
+    /// Parses a command line, whose first word is the name of the program.
     ///
     /// # Errors
-    /// When they are none, or ask for the help or the version.
+    /// When it is invalid, or asks for the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
         let args = with_named_targets(args);
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -88,40 +88,40 @@ impl CommandLine {
         let given = Self::command().try_get_matches_from(before)?;
         let mut line = Self::from_arg_matches(&given)?;
         if line.command.is_some() && !commands.is_empty() {
-            // There it only ends the options.
+            // In that place it only ends the options.
             let given = Self::command().try_get_matches_from(&args)?;
             return Ok((Self::from_arg_matches(&given)?, given));
         }
         let text = |word: &OsString| {
-            let no_text = || clap::Error::raw(ErrorKind::InvalidUtf8, "the words of a command must be UTF-8");
+            let no_text = || clap::Error::raw(ErrorKind::InvalidUtf8, "the commands after -- must be UTF-8");
             word.to_str().map(str::to_owned).ok_or_else(no_text)
         };
         if let Some((_, words)) = commands.split_first() {
             line.commands = words.iter().map(text).collect::<Result<_, _>>()?;
             if words.is_empty() {
-                return Err(clap::Error::raw(ErrorKind::TooFewValues, "there is no command behind --"));
+                return Err(clap::Error::raw(ErrorKind::TooFewValues, "there is no command after --; write one, such as -- GET {key}, or leave -- out"));
             }
         }
         Ok((line, given))
     }
 
-    /// Whether what people read has ASCII characters only.
+    /// Whether text for people uses ASCII characters only.
     pub(super) fn is_ascii(&self) -> bool {
         self.command.as_ref().map_or(self.session.look.ascii, |command| command.0.is_ascii())
     }
 
-    /// Reads what workload it names or is; the load that this suggests.
+    /// Reads the workload by name or from its file; returns the load that it suggests.
     ///
     /// # Errors
-    /// When there is no such workload, or it is none.
+    /// When the workload is unknown or invalid.
     pub(super) fn choose(&mut self) -> Result<Suggested, UsageError> {
         if !self.commands.is_empty() {
             if self.load.workload.is_some() || self.load.ratio.is_some() {
-                let text = "commands behind -- are a workload of their own; leave --workload and --ratio out";
+                let text = "commands after -- replace the workload; leave --workload and --ratio out";
                 return Err(UsageError::of(text));
             }
             if self.oneshot.mode().is_some() {
-                let text = "commands behind -- are a load, which redis-cli's modes have not; leave them out";
+                let text = "redis-cli's modes send no commands of your own; leave out those after --";
                 return Err(UsageError::of(text));
             }
             let workload = Workload::of_commands(&self.commands).map_err(UsageError::of)?;

@@ -1,5 +1,4 @@
-//! `redyno clean`: undoes what a killed session left behind: parameters get their old values, what setups made and keys are
-//! removed.
+//! `redyno clean`: undoes what a killed session left behind. It restores parameters, and removes keys and what setups made.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -29,9 +28,9 @@ use crate::{
     workload::KeyNames,
 };
 
-/// So many sessions are told one by one.
-const MOST_TOLD: usize = 50;
-/// How long the server may take to tell what lives there: a connection and some twenty commands.
+/// At most this many sessions are listed one by one.
+const MOST_LISTED: usize = 50;
+/// How long the server may take to answer which sessions left something: a connection and some twenty commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The pause between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -45,12 +44,11 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CleanArgs {
-    /// Set parameters back and delete what setups made without asking, and do all this even while another redyno is at work
-    /// on the server
-    // Before the target, whose heading holds for everything after it.
+    /// Restore parameters and delete what setups made without asking, even while another redyno is connected to the server
+    // The first field, because the target's heading applies to everything after it.
     #[arg(long)]
     pub yes: bool,
-    /// Where.
+    /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
 }
@@ -63,11 +61,11 @@ impl Arguments for CleanArgs {
     }
 }
 
-/// Says to `out` what was found and removed. Where the removal takes longer and stderr is a terminal, it tells its
-/// progress there.
+/// Prints to `out` what was found and removed. If the removal takes longer and stderr is a terminal, it prints its progress
+/// there.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses, when another session is at work, when something of what was left stays, or
+/// When the server cannot be reached or refuses, when another session is running, when something could not be undone, or
 /// when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let target = args.target.target()?;
@@ -87,8 +85,8 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let elsewhere = within(&control.find_elsewhere())?;
     let all: Vec<_> = survey.runs.iter().chain(&elsewhere).collect();
     refuse_in_use(&survey, &all, args.yes)?;
-    let (told, more) = all.split_at(all.len().min(MOST_TOLD));
-    for marker in told {
+    let (listed, more) = all.split_at(all.len().min(MOST_LISTED));
+    for marker in listed {
         writeln!(out, "{}: {} {}", place(&target, marker), marker.owner, found(marker))?;
     }
     if !more.is_empty() {
@@ -101,19 +99,19 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         undo(ledger, &control, &target, may_undo, (out, &mut stays))?;
     }
     for marker in elsewhere.iter().cloned() {
-        // The marker goes, or loses what was undone, in its own database.
+        // The marker is removed, or loses what was undone, in its own database.
         let there = Target { db: marker.db, ..target.clone() };
         let (ledger, control) = (Ledger::found(marker), start(&there)?);
         undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
         if ledger.has_keys() {
             let (place, command) = (place(&target, &ledger.marker()), clean_command(&target, there.db));
-            writeln!(out, "{place}: its keys stay; {command} removes them")?;
+            writeln!(out, "{place}: its keys are kept; {command} removes them")?;
         }
     }
     if all.is_empty() {
         writeln!(
             out,
-            "{} db {}: nothing to undo, no run of redyno is listed there",
+            "{} db {}: nothing to undo, since no run of redyno is recorded there",
             target.address, target.db
         )?;
         return Ok(());
@@ -125,18 +123,18 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
 }
 
-/// Where a marker stands.
+/// Where a marker is.
 fn place(target: &Target, marker: &Marker) -> String {
     format!("{} db {}", target.address, marker.db)
 }
 
-/// Waits for what the server is asked.
+/// Waits for the server's answer.
 fn within<T>(answer: &Answer<T>) -> anyhow::Result<T> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
     Ok(answer.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
-/// Sets back what a run set and deletes what its setups made, if that may be; what stays is told with what to do.
+/// Restores what a run set and deletes what its setups made, if that is allowed; an error says what remains and what to do.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -157,28 +155,28 @@ fn undo(
         let names = marker.tuned.iter().map(|tuned| tuned.name.clone());
         let names: Vec<_> = names.chain(marker.made.iter().map(Made::to_string)).collect();
         stays.extend(
-            (!names.is_empty()).then(|| format!("{place}: {} stays, as you answered", names.join(", "))),
+            (!names.is_empty()).then(|| format!("{place}: {} was kept, as you answered", names.join(", "))),
         );
         return Ok(());
     }
     let set_back = marker.tuned.iter().map(|tuned| set_back(tuned, ledger, control, &target.address));
     let deleted = marker.made.iter().rev().map(|made| delete(made, ledger, control, &target.address));
-    for told in set_back.chain(deleted) {
-        match told {
-            Ok(told) => writeln!(out, "{place}: {told}")?,
-            Err(told) => stays.push(told),
+    for outcome in set_back.chain(deleted) {
+        match outcome {
+            Ok(done) => writeln!(out, "{place}: {done}")?,
+            Err(why) => stays.push(why),
         }
     }
     Ok(())
 }
 
-/// What a run left: `left its keys behind`.
+/// What a run left, such as `left its keys behind`.
 fn found(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
     let made = format!("made {}", names(&marker.made));
     let strange = names(&marker.strange.iter().map(|strange| strange.of).collect::<Vec<_>>());
-    let strange = format!("left a note of {strange} that no session writes");
+    let strange = format!("left an unknown note, {strange}");
     let parts = [
         (marker.has_keys(), keys.as_str()),
         (!marker.tuned.is_empty(), "set parameters of the server"),
@@ -193,12 +191,12 @@ fn names<T: ToString>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the parameters of `runs` are to be set back, and what setups made deleted: what a marker says may come from
-/// anybody, so a person sees it first. If not, that stays in their markers, and the keys go all the same.
+/// Whether the parameters of `runs` may be restored and what setups made deleted. A marker can be written by anybody, so a
+/// person confirms it first. If not, both remain in their markers, and the keys are removed all the same.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
-        format!("{} would be set back from {now} to {}", tuned.name, value_words(&tuned.from))
+        format!("{} would be restored from {now} to {}", tuned.name, value_words(&tuned.from))
     };
     let made = runs.iter().flat_map(|marker| &marker.made).map(|made| format!("{made} would be deleted"));
     let lines: Vec<_> = runs.iter().flat_map(|marker| &marker.tuned).map(line).chain(made).collect();
@@ -207,7 +205,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     }
     let what = lines.join("\n");
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let text = format!("{what}.\nSay --yes to do that and remove the keys.");
+        let text = format!("{what}.\nGive --yes to do that and remove the keys.");
         return Err(UsageError::NeedsYes(text).into());
     }
     let mut err = StreamText::stderr();
@@ -218,7 +216,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A control plane that nobody listens to: only its orders are wanted, and it polls once.
+/// A control plane without listeners: it polls once and then only carries out orders.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     const NEVER: Duration = Duration::from_secs(24 * 3600);
@@ -245,7 +243,7 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
         (_, Some(1..)) if !deeds.is_empty() => {
             let deeds = deeds.join(" and ");
             bail!(
-                "another redyno is connected to {address}, and may be the one that {deeds}; stop it first, or say --yes"
+                "another redyno is connected to {address}, and may be the one that {deeds}; stop it first, or give --yes"
             )
         }
         _ => Ok(()),
@@ -259,7 +257,7 @@ fn finish(cleaning: &Cleaning) -> anyhow::Result<Cleaned> {
             Some(Ok(cleaned)) => return Ok(cleaned),
             Some(Err(cause)) => {
                 let removed = counted(cleaning.progress().removed, "key");
-                bail!("{cause}; {removed} removed before that, how many are left is not known");
+                bail!("{cause}; {removed} removed before that, and an unknown number is left");
             }
             None if err.is_terminal() => {
                 let now = cleaning.progress();

@@ -7,10 +7,10 @@ use crate::runner::{Failure, Plan};
 /// A plan, or why there is none.
 pub(super) type Planned = Result<Box<dyn Plan>, Failure>;
 
-/// Where a command was given.
+/// The context of a command: what surrounds its arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation {
-    /// All options and commands of the program.
+    /// All options and commands of the program, for clap.
     pub line: fn() -> clap::Command,
     /// Whether stdout is a terminal.
     pub has_terminal: bool,
@@ -20,7 +20,7 @@ pub struct Invocation {
 
 /// The arguments of a command.
 pub trait Arguments: fmt::Debug {
-    /// Whether what people read has ASCII characters only.
+    /// Whether text for people uses ASCII characters only.
     fn is_ascii(&self) -> bool {
         false
     }
@@ -28,7 +28,7 @@ pub trait Arguments: fmt::Debug {
     /// The plan that they become.
     ///
     /// # Errors
-    /// When they are wrong.
+    /// When the arguments are invalid.
     fn plan(self: Box<Self>, given: Invocation) -> Planned;
 }
 

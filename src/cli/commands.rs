@@ -1,4 +1,4 @@
-//! The commands beside the screen: one file and one row each.
+//! The subcommands: one file and one row of a table each.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 
@@ -29,7 +29,7 @@ use crate::{
 struct CommandRow {
     name: &'static str,
     about: &'static str,
-    /// Adds its arguments.
+    /// Adds the command's arguments to `clap`'s definition.
     with_arguments: fn(clap::Command) -> clap::Command,
     read: fn(&ArgMatches) -> Result<Command, clap::Error>,
 }
@@ -43,16 +43,16 @@ const fn row<A: Args + Arguments + 'static>(name: &'static str, about: &'static 
     }
 }
 
-/// All commands, in the order of the help.
+/// All commands, in the order in which the help lists them.
 const COMMANDS: &[CommandRow] = &[
-    row::<AbArgs>("ab", "Compare two settings in alternation, until it is clear which is better"),
+    row::<AbArgs>("ab", "Alternate between two settings until it is clear which is better"),
     row::<VersusArgs>(
         "versus",
-        "Compare two targets under the same load in alternation: one table, and which is better",
+        "Alternate the same load between two targets: one table, and which is better",
     ),
     row::<SeriesArgs>(
         "series",
-        "Run a series: published runs, or your own, one after the other, and print one table",
+        "Run a series of measurements, published ones or your own, and print one table",
     ),
     row::<BenchArgs>(
         "bench",
@@ -60,41 +60,41 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
-    row::<SessionsArgs>("sessions", "List the recordings of this machine"),
+    row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(
         "compare",
-        "Compare two recordings, or several of each: what differs by more than noise, and thresholds for a pipeline",
+        "Compare recordings: which figures differ by more than noise; thresholds for a CI pipeline",
     ),
     row::<ExportArgs>(
         "export",
-        "Write a recording's figures in the form of other tools: CSV, JSON, HdrHistogram, Markdown, OpenMetrics",
+        "Convert a recording for other tools: CSV, JSON, HdrHistogram, Markdown, OpenMetrics",
     ),
-    row::<ReportArgs>(
-        "report",
-        "Write recordings as one page that needs no network, or as text for a ticket",
+    row::<ReportArgs>("report", "Write a report of recordings: one offline HTML page, or text for a ticket"),
+    row::<DemoArgs>("demo", "Run the built-in server: a small Redis that can simulate faults"),
+    row::<CleanArgs>(
+        "clean",
+        "Remove the keys that a killed run left, and restore the parameters that it set",
     ),
-    row::<DemoArgs>("demo", "Serve as a small Redis, with faults on request"),
-    row::<CleanArgs>("clean", "Undo what a killed run left behind: its keys, and the parameters that it set"),
-    row::<WorkloadsArgs>("workloads", "List the workloads and series, or print one as a file to start from"),
-    row::<ConfigArgs>("config", "Show the defaults and the named targets that hold, and where each is from"),
+    row::<WorkloadsArgs>("workloads", "List workloads and series, or print one as a file to start from"),
+    row::<ConfigArgs>("config", "Show the defaults and named targets in use, and where each comes from"),
     row::<HelpArgs>("help", "Describe every field of an export or a recording: help formats, help records"),
     row::<CompletionsArgs>(
         "completions",
-        "Print the script that makes a shell complete redyno's words: bash, elvish, fish, powershell or zsh",
+        "Print the completion script for bash, elvish, fish, powershell or zsh",
     ),
-    row::<ManArgs>("man", "Print the manual page of redyno or of one of its commands, or write all of them"),
+    row::<ManArgs>("man", "Print the manual page of redyno or of a command, or write all of them"),
 ];
 
 impl Arguments for BenchArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        // Its words are read before all others, where it comes first.
-        Err(UsageError::of("bench comes first: redyno bench ...").into())
+        // These two come first on the command line: their arguments are read before all others.
+        Err(UsageError::of("bench must be the first argument: redyno bench ...").into())
     }
 }
 
 impl Arguments for MemtierArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        Err(UsageError::of("memtier comes first: redyno memtier ...").into())
+        Err(UsageError::of("memtier must be the first argument: redyno memtier ...").into())
     }
 }
 

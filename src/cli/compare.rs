@@ -1,4 +1,4 @@
-//! `redyno compare BASE NEW`: two recordings, or several of each, and what is more than noise between them.
+//! `redyno compare BASE NEW`: compares two recordings, or several of each, and shows differences beyond noise.
 
 use clap::Args;
 
@@ -10,11 +10,11 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A recording with several settings under load is named with the number of the segment that is meant: tuning.jsonl#3. The levels are
-those of the response time under a rate, of the service time in closed loop.
+Name a segment of a recording by its number: tuning.jsonl#3. Percentiles are those of the response time under a rate, and of the
+service time in closed loop.
 
-One run of each says nothing about how much runs differ by themselves: what differs may be drift. With several of each, best measured
-in alternation, a difference is told from noise: of equal settings each figure is called different in 4 of 100.
+One recording of each side does not show how much runs vary by themselves, so a difference may be drift. With several of each,
+measured in alternation, noise is known: for equal settings, 4 figures in 100 are called different by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl
@@ -28,22 +28,22 @@ noise, or its figure was not measured.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
 pub struct CompareArgs {
-    /// The recording to compare with, and the one to look at; several to compare with where --new names the others
+    /// The recording to compare with, and the new one; with --new, all recordings to compare with
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
-    /// The recordings to look at, repeats of one setting
+    /// The new recordings, repeats of one setting
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub new: Vec<String>,
-    /// Compare what differs in workload, clients or kind of target all the same
+    /// Compare even if workload, clients or kind of target differ
     #[arg(long)]
     pub anyway: bool,
-    /// Exit with 3 if this is so: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; may be given several times
+    /// Exit with 3 if this is true: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
-    /// A Markdown table, for a ticket
+    /// Print a Markdown table, for a ticket
     #[arg(long)]
     pub markdown: bool,
 }
@@ -59,12 +59,12 @@ impl CompareArgs {
     /// The recordings of both sides.
     ///
     /// # Errors
-    /// When it is not clear which are which.
+    /// When it is unclear which recordings are which.
     fn sides(&self) -> Result<(&[String], &[String]), String> {
         match (&self.files[..], &self.new[..]) {
             ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
             (_, []) => Err(format!(
-                "compare takes two recordings, and {} {} given; several of each are BASE... --new NEW...",
+                "compare takes two recordings, but {} {} given; for several of each, write BASE... --new NEW...",
                 self.files.len(),
                 if self.files.len() == 1 { "is" } else { "are" }
             )),
@@ -72,7 +72,7 @@ impl CompareArgs {
         }
     }
 
-    /// Compares the recordings, and looks at the conditions.
+    /// Compares the recordings, and checks the conditions.
     fn run(&self) -> Result<(), Failure> {
         let (base, new) = self.sides().map_err(UsageError::Line)?;
         let read_all = |names: &[String]| names.iter().map(|name| read(name)).collect::<Result<Vec<_>, _>>();
@@ -83,14 +83,14 @@ impl CompareArgs {
         }
         let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
         let crossed: Vec<_> = crossed.collect();
-        let told = Comparison { base: &base, new: &new, compared: &compared, crossed: &crossed };
+        let comparison = Comparison { base: &base, new: &new, compared: &compared, crossed: &crossed };
         let text = match (self.json, self.markdown) {
-            (true, _) => told.json(),
-            (_, true) => told.markdown(),
-            _ => told.text(),
+            (true, _) => comparison.json(),
+            (_, true) => comparison.markdown(),
+            _ => comparison.text(),
         };
         Box::new(Text(text)).run()?;
-        add_to_job_summary(&told.markdown())?;
+        add_to_job_summary(&comparison.markdown())?;
         end_gate(&crossed)
     }
 }

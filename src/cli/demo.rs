@@ -18,7 +18,7 @@ use crate::{
     untrusted,
 };
 
-/// How often it is seen whether the server still runs.
+/// How often it is checked whether the server still runs.
 const WATCH: Duration = Duration::from_millis(500);
 
 const AFTER: &str = "\
@@ -30,19 +30,19 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port on 127.0.0.1 to listen at; 0 takes any free one
+    /// Port on 127.0.0.1 to listen on; 0 for any free port
     #[arg(short, long, default_value_t = 6379)]
     port: u16,
 
-    /// Unix socket to listen at too
+    /// Unix socket to listen on too
     #[arg(short, long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Password that clients must give
+    /// Password that clients must send
     #[arg(short = 'a', long)]
     password: Option<Password>,
 
-    /// Something that goes wrong on purpose, again for each: 'stall 500ms every 5s', 'slow GET 2ms',
+    /// A fault to simulate; can be given several times: 'stall 500ms every 5s', 'slow GET 2ms',
     /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s'
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
@@ -54,7 +54,7 @@ impl Arguments for DemoArgs {
     }
 }
 
-/// Serves until `stop` receives something or its sender is gone. Prints one line that says where.
+/// Serves until `stop` receives something or its sender is dropped. Prints one line with the address.
 fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
     let options = Options {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
@@ -64,7 +64,7 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
         ..Options::default()
     };
     let server = Server::start(options).map_err(|error| match error {
-        Error::Taken(_) => anyhow::anyhow!("{error}; choose another port with -p, or -p 0 for any free one"),
+        Error::Taken(_) => anyhow::anyhow!("{error}; give another port with -p, or -p 0 for any free port"),
         other => other.into(),
     })?;
     writeln!(out, "{}", greeting(args, &server)).context("cannot write to the standard output")?;
@@ -77,14 +77,14 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
     Ok(server.stop()?)
 }
 
-/// Where it listens, and how to drive it.
+/// The address it listens on, and how to use it.
 fn greeting(args: &DemoArgs, server: &Handle) -> String {
     let port = server.address().port();
     let password = if args.password.is_some() { " -a PASSWORD" } else { "" };
     let faults = match args.faults.len() {
         0 => String::new(),
-        1 => ", 1 fault in force".to_owned(),
-        n => format!(", {n} faults in force"),
+        1 => ", simulates 1 fault".to_owned(),
+        n => format!(", simulates {n} faults"),
     };
     let socket =
         args.socket.as_ref().map(|path| format!(" and {}", untrusted::path(path))).unwrap_or_default();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_where_it_serves_and_ends_when_told_to() {
+    fn it_says_where_it_serves_and_ends_when_asked_to() {
         let args = parse(&["demo", "-p", "0", "-a", "secret", "--fault", "stall 5ms every 1s"]).unwrap();
         assert!(!format!("{args:?}").contains("secret"));
         let (stop, stopped) = mpsc::channel();
@@ -119,14 +119,14 @@ mod tests {
         let line = String::from_utf8(out).unwrap();
         assert!(line.starts_with("redyno demo: a stand-in for Redis at 127.0.0.1:"), "{line}");
         assert!(
-            line.contains(", 1 fault in force; drive it with `redyno -p ")
+            line.contains(", simulates 1 fault; drive it with `redyno -p ")
                 && line.contains(" -a PASSWORD --load`")
         );
         assert_eq!((line.lines().count(), line.contains("secret")), (1, false));
     }
 
     #[test]
-    fn a_taken_port_is_said_with_what_to_do() {
+    fn a_taken_port_is_reported_with_what_to_do() {
         let taken = Server::start(Options::default()).unwrap();
         let port = taken.address().port().to_string();
         let args = parse(&["demo", "-p", &port]).unwrap();
@@ -135,8 +135,7 @@ mod tests {
         assert_eq!(
             format!("{error:#}"),
             format!(
-                "127.0.0.1:{port} is taken: another server listens there; choose another port with -p, or -p 0 for \
-                 any free one"
+                "127.0.0.1:{port} is taken: another server listens there; give another port with -p, or -p 0 for any free port"
             )
         );
     }
@@ -144,7 +143,10 @@ mod tests {
     #[test]
     fn a_fault_that_makes_no_sense_is_a_usage_error() {
         let error = parse(&["demo", "--fault", "explode"]).unwrap_err().to_string();
-        assert!(error.contains("fault 'explode': 'explode' is none of stall, slow, delay"), "{error}");
+        assert!(
+            error.contains("fault 'explode': 'explode' is not a fault: give stall, slow, delay"),
+            "{error}"
+        );
         assert_eq!(parse(&["demo"]).unwrap().port, 6379);
     }
 }

@@ -1,4 +1,4 @@
-//! Which option has an effect in which mode. One without any is an error: whoever gives it counts on it.
+//! Which option has an effect in which mode. An option without effect is an error, because its user counts on it.
 //!
 //! ```text
 //!                screen  tour   lines   plan, verify  latency  history  dist  intrinsic
@@ -15,18 +15,18 @@ use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 use super::args::CommandLine;
 use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
 
-/// What the program does when no other command is named.
+/// What the program does without a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Screen,
     /// The screen on a server of our own, under a load of our own.
     Tour,
-    /// Lines because stdout is no terminal: what is for the screen may stand there, in an alias or a script.
+    /// Lines, because stdout is no terminal: options of the screen are allowed, since an alias or a script may contain them.
     Piped,
     Headless,
-    /// What a session would send: its options may all stand there.
+    /// `--plan`: all options of a session are allowed.
     Plan,
-    /// What a session has written, likewise.
+    /// `--verify`: the same.
     Verify,
     Oneshot(redis_cli::Mode),
 }
@@ -44,7 +44,7 @@ impl Mode {
         }
     }
 
-    /// Whether there is no session, though its options say what is done.
+    /// Whether no session runs, although its options are used.
     fn is_about_sessions(self) -> bool {
         matches!(self, Self::Plan | Self::Verify)
     }
@@ -68,16 +68,16 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Where options have an effect.
+/// Where an option has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Wherever a server is talked to.
+    /// In every mode that connects to a server.
     Server,
     /// In a session.
     Session,
-    /// In a session that puts load on: on the screen it can be switched on at any time.
+    /// In a session with load; on the screen, load can be switched on at any time.
     Load,
-    /// In a session without a screen, at whose end it is looked at.
+    /// In a session without a screen, at its end.
     Lines,
     /// In a session, which it puts under load.
     Experiment,
@@ -85,9 +85,9 @@ enum Place {
     Look,
     /// In windows of time.
     Windows,
-    /// In one of redis-cli's modes; which of these takes it is said by their plan.
+    /// In one of redis-cli's modes; the mode's plan checks which of them accept it.
     Oneshot,
-    /// In these and in sessions; likewise, and likewise.
+    /// In redis-cli's modes and in sessions; their plans check it.
     Form,
 }
 
@@ -106,14 +106,14 @@ impl Place {
         }
     }
 
-    /// That of an option: where its heading in the help says, but for some.
+    /// Where an option has an effect: as the heading in the help says, with some exceptions.
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
             ("fail_if" | "base", _) => Self::Lines,
             ("find" | "sweep" | "script", _) => Self::Experiment,
             ("theme" | "no_mouse", _) => Self::Look,
-            // Consent is no setting: a script may give it wherever it goes. Lines have the characters of a screen.
+            // --yes is consent, no setting: a script may always give it. Printed lines use the screen's characters.
             ("load" | "no_load" | "yes" | "ascii", _) => Self::Session,
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
@@ -127,30 +127,30 @@ impl Place {
     }
 }
 
-/// The options that stand on the command line.
+/// The options on the command line.
 fn options(given: &ArgMatches) -> Vec<Arg> {
     let is_given =
         |option: &&Arg| given.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine);
     CommandLine::command().get_arguments().filter(is_given).cloned().collect()
 }
 
-/// Refuses options that would change nothing in this mode.
+/// Refuses options that have no effect in this mode.
 ///
 /// # Errors
-/// Names the first of them, and what it is given with.
+/// Names the first of them, and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = Mode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
     needless.map_or(Ok(()), |option| Err(refused(&option, &mode.to_string())))
 }
 
-/// Refuses options that would change nothing in a session without a screen that begins with these knobs.
+/// Refuses options that have no effect in a session without a screen that starts with these knobs.
 ///
 /// # Errors
 /// As [`check_mode`].
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
-        // Nobody is there to turn a knob.
+        // Without a screen, no knob changes.
         let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
         (|option| Place::of(option) == Place::Load, with)
     } else if knobs.rate.is_none() && !line.experiment.is_given() {
@@ -169,7 +169,7 @@ fn refused(option: &Arg, with: &str) -> UsageError {
     UsageError::of(format!("{} has no effect {with}; leave it out", written(option)))
 }
 
-/// An option as it is given: `-n`, `--rate`.
+/// An option as it is written: `-n`, `--rate`.
 fn written(option: &Arg) -> String {
     match (option.get_short(), option.get_long()) {
         (Some(short), _) => format!("-{short}"),
@@ -191,7 +191,7 @@ mod tests {
         command.get_arguments().map(|option| (option.get_id().to_string(), Place::of(option))).collect()
     }
 
-    /// A value that the option takes, where it takes one that is no number.
+    /// A value for the option, where it takes one that is not a number.
     const VALUES: &[(&str, &str)] = &[
         ("host", "h"),
         ("port", "1"),
@@ -209,7 +209,7 @@ mod tests {
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
         ("find", "p99<1ms"),
-        // A blank for the line below.
+        // A blank, for the line below.
         ("sweep", "clients_1..9"),
         ("script", "/dev/null"),
         ("workload", "get"),
@@ -230,7 +230,7 @@ mod tests {
         ("latency_percentiles", "50"),
     ];
 
-    /// What `redyno LINE` is told, if it is refused.
+    /// How `redyno LINE` is refused, if it is.
     fn refusal(line: &str, has_terminal: bool) -> Option<String> {
         let words =
             std::iter::once("redyno").chain(line.split_whitespace()).map(|word| word.replace('_', " "));
@@ -280,7 +280,7 @@ mod tests {
             headings.into_iter().collect::<Vec<_>>(),
             ["As redis-cli does, without the screen", "Load", "Session", "TLS", "Target"]
         );
-        // What stands under another heading than it belongs to is still an option.
+        // An option under another heading than its own is still an option.
         for named in
             ["warmup", "requests", "load", "no_load", "yes", "theme", "ascii", "no_mouse", "interval", "json"]
         {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn in_every_mode_every_option_without_effect_is_named() {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
-        // With these there is no load, which is looked at below; and --headless, --plan and --verify are modes.
+        // These modes have no load, which is tested below; and --headless, --plan and --verify are modes.
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in

@@ -1,4 +1,4 @@
-//! The options that let a session turn knobs by itself.
+//! The options for experiments, which change knobs by themselves.
 
 use std::{path::Path, time::Duration};
 
@@ -11,27 +11,27 @@ use crate::{
     workload::text_of,
 };
 
-/// Experiments: a part of the load.
+/// EXPERIMENTS: options that change knobs by themselves.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ExperimentArgs {
-    /// Find the highest rate that holds a limit of the response time, such as 'p99<1ms', then end; exit code 3 if there is
-    /// none
+    /// Find the highest rate at which the response time keeps a limit such as 'p99<1ms', then end; exit code 3 if no rate
+    /// does
     #[arg(long, value_name = "LIMIT", conflicts_with_all = ["rate", "requests", "no_load"])]
     pub find: Option<Limit>,
-    /// Measure a knob, or a parameter of the server, at one value after the other, then end: 'clients 1..1000', 'rate 1k..50k in 10',
-    /// 'config io-threads 1,2,4'; the best step has the most throughput, of those that hold a limit if one follows ('pipeline 1..64
-    /// p99<1ms')
+    /// Measure several values of a knob or a server parameter one after the other, then end: 'clients 1..1000', 'rate 1k..50k in
+    /// 10', 'config io-threads 1,2,4'. The best step has the highest throughput; with a limit ('pipeline 1..64 p99<1ms'), the
+    /// highest of those that keep it
     #[arg(long, value_name = "KNOB A..B", conflicts_with_all = ["find", "requests", "no_load"])]
     pub sweep: Option<SweepPlan>,
-    /// Turn knobs in the times that a file says, a line each: 'at 30s clients 100', 'from 60s to 120s rate 1k..50k' (in 20 equal
-    /// steps, or 'in 60'), 'at 150s end'; without a screen the session ends with it, or after --duration
+    /// Change knobs at the times that a file gives, one a line: 'at 30s clients 100', 'from 60s to 120s rate 1k..50k' (in 20
+    /// equal steps, or 'in 60'), 'at 150s end'; without a screen the session ends with the script, or after --duration
     #[arg(long, value_name = "FILE", value_parser = ScriptFile::read)]
     #[arg(conflicts_with_all = ["find", "sweep", "requests", "no_load"])]
     pub script: Option<ScriptFile>,
 }
 
-/// The file of a script, as it was when the program began.
+/// A script file, as read when the program began.
 #[derive(Debug, Clone)]
 pub struct ScriptFile {
     name: String,
@@ -41,7 +41,7 @@ pub struct ScriptFile {
 impl ScriptFile {
     fn read(path: &str) -> Result<Self, String> {
         let text = text_of(Path::new(path)).map_err(|error| format!("cannot read it: {}", error.cause))?;
-        // The beginning of each message.
+        // How each message begins.
         let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         Ok(Self { name: name.into_owned(), text })
     }
@@ -50,12 +50,12 @@ impl ScriptFile {
         Script::parse(&self.name, &self.text, knobs).map_err(UsageError::of)
     }
 
-    /// Refuses a script that a session of this length does not play to its end.
+    /// Refuses a script that a session of this length would not play to its end.
     fn check_length(&self, script: &Script, length: Option<Duration>) -> Result<(), UsageError> {
         let (last_s, end_s) = (script.last_turn_s(), script.end_s());
         match length.map(|length| length.as_secs_f64()) {
             Some(length_s) if last_s >= length_s || end_s > length_s => Err(UsageError::of(format!(
-                "--duration {length_s} ends before {}, which turns a knob at {last_s} s and ends at {end_s} s",
+                "--duration {length_s} ends before {}, whose last change is at {last_s} s and which ends at {end_s} s; give {end_s} or more",
                 self.name
             ))),
             _ => Ok(()),
@@ -64,16 +64,16 @@ impl ScriptFile {
 }
 
 impl ExperimentArgs {
-    /// Whether there is any: it is a load by its nature.
+    /// Whether an experiment was requested: it includes a load.
     pub fn is_given(&self) -> bool {
         self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }
 
-    /// The experiment on top of these knobs, for a session of this length if it has one. Where the session does not go on after
-    /// it, no other load comes before the first that was asked for.
+    /// The experiment with these knobs, for a session of this length, if there is an experiment. If the session ends with it, no
+    /// load runs before the experiment's first.
     ///
     /// # Errors
-    /// When one of the settings cannot be, or the session does not play a script to its end.
+    /// When a setting is invalid, or the session ends before its script.
     pub fn course(
         &self,
         knobs: Knobs,
@@ -93,7 +93,7 @@ impl ExperimentArgs {
         if let Some(plan) = &self.sweep {
             let settings = plan.settings(&knobs);
             let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
-            // Those before a sweep come back after it, where the session goes on.
+            // The knobs before a sweep come back after it, if the session goes on.
             let first = settings.first().filter(|_| !goes_on);
             let knobs = first.map_or(knobs, |setting| setting.knobs.clone());
             let sweep = Sweep::of(plan.clone(), settings.clone());
@@ -107,12 +107,12 @@ impl ExperimentArgs {
 
 /// What an experiment makes of a session.
 pub struct Course {
-    /// The knobs that it begins with.
+    /// The knobs at the start.
     pub knobs: Knobs,
-    /// What will be put in force, as far as that is known beforehand.
+    /// What will be set, as far as it is known in advance.
     pub settings: Vec<Setting>,
-    /// What turns the knobs, if anything does.
+    /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// Whether the session ends with it where no screen is there.
+    /// Whether a session without a screen ends with it.
     pub ends_session: bool,
 }

@@ -1,4 +1,4 @@
-//! `redyno export FILE --format FORMAT`: a recording's figures in the form of other tools.
+//! `redyno export FILE --format FORMAT`: a recording converted for other tools.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
-    reading::{print_all, records, tell_lost, write_all},
+    reading::{print_all, records, warn_of_lost, write_all},
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
@@ -16,7 +16,7 @@ use crate::{
     signals::Signal,
 };
 
-/// What there is, below the options.
+/// The text below the options.
 fn formats() -> String {
     let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name(), format.about()));
     format!(
@@ -33,23 +33,22 @@ pub struct ExportArgs {
     /// The recording, made by --record FILE
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// In which form
+    /// Output format
     #[arg(long, short, value_name = "FORMAT")]
     pub format: Format,
-    /// Into a new file [default: standard output]
+    /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What a row is, in formats of rows: intervals (a second of one segment), operations, segments, probes or server
+    /// What a row is, in tables: intervals (a second of one segment), operations, segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// Whose times hgrm has: response, or an operation [default: the service times of all operations]
+    /// Which times hgrm contains: response, or the name of an operation [default: service times of all operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Which target of a recording that has several, as they are counted from 0 on
+    /// Which target of a recording with several, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub target: u16,
-    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors,
-    /// addresses
+    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
 }
@@ -65,23 +64,27 @@ impl Arguments for ExportArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
         let name = self.format.name();
         if self.rows.is_some() && !self.format.has_rows() {
-            let text = format!("--rows is for {}; {name} has rows of its own", Format::with_rows());
+            let text = format!(
+                "--rows is for {}; leave it out with {name}, whose rows are fixed",
+                Format::with_rows()
+            );
             return Err(UsageError::Line(text).into());
         }
         if self.tag.is_some() && self.format != PERCENTILES {
-            let text = format!("--tag is for hgrm; {name} holds all distributions");
+            let text =
+                format!("--tag is for hgrm; leave it out with {name}, which contains all distributions");
             return Err(UsageError::Line(text).into());
         }
         Ok(Box::new(move || run(&self, &ends()?)))
     }
 }
 
-/// Writes the figures.
+/// Writes the export.
 ///
 /// # Errors
-/// When the recording cannot be read or has not what is asked for, when nothing can be written, or when a signal ends it.
+/// When the recording cannot be read or lacks what was requested, when nothing can be written, or when a signal ends it.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let records = of_target(records(&args.file, args.redact, signals)?.inspect(tell_lost), args);
+    let records = of_target(records(&args.file, args.redact, signals)?.inspect(warn_of_lost), args);
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
         return print_all(Printer::of(sink, Outlet::stdout()), records, signals);
@@ -89,7 +92,7 @@ fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     write_all(output, sink, records)
 }
 
-/// The records of the target that is asked for; behind them the reason when the recording has not what is asked for.
+/// The records of the requested target; then the reason if the recording lacks it.
 fn of_target(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
@@ -110,7 +113,7 @@ fn of_target(
     })
 }
 
-/// What was in the recording.
+/// What the recording contained.
 #[derive(Default)]
 struct Had {
     targets: u16,
@@ -119,7 +122,7 @@ struct Had {
 }
 
 impl Had {
-    /// The record, if it tells of this target.
+    /// The record, if it belongs to this target.
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {
             Record::Session(mut session) => {
@@ -150,18 +153,18 @@ impl Had {
                 format!("{} from 0 on", self.targets)
             };
             return Err(UsageError::Line(format!(
-                "--target: it has no target {}; there is {there}",
+                "--target {}: the recording has no such target; it has {there}",
                 args.target
             )));
         }
         match args.tag.as_deref() {
             Some("response") if !self.has_response => {
-                Err(UsageError::Line("--tag: it has no response times: no segment had a rate".to_owned()))
+                Err(UsageError::Line("--tag response: the recording has no response times, because no segment had a rate; leave --tag out".to_owned()))
             }
             Some(tag) if tag != "response" && !self.operations.contains(tag) => {
                 let names = self.operations.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
                 Err(UsageError::Line(format!(
-                    "--tag: it has no operation '{tag}'; there are {names} and response"
+                    "--tag {tag}: the recording has no such operation; it has {names} and response"
                 )))
             }
             _ => Ok(()),

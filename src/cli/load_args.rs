@@ -13,100 +13,100 @@ use crate::{
     workload::{Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload, WorkloadError},
 };
 
-/// LOAD: what is asked of the server, and how.
+/// LOAD: which requests are sent, and how.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Clients: connections that carry load [default: 50]
+    /// Clients: connections that send requests [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count)]
     pub clients: Option<u32>,
-    /// Pipeline depth: requests that a client writes before it waits for the replies [default: 1]
+    /// Pipeline: requests that a client sends before it waits for their replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
-    /// Open loop: requests per second over all clients, due whatever the server does [default: closed loop, as fast as it
-    /// answers]
+    /// Open loop: requests a second over all clients, due on a schedule that does not wait for replies; the response time
+    /// counts from when a request was due, which avoids coordinated omission [default: closed loop: a client sends
+    /// again when its replies are there]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrival process under a rate: constant or poisson [default: constant]
+    /// Arrivals under --rate: constant, or poisson for random gaps [default: constant]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
-    /// What becomes of requests that no connection is free for: queue sends them late, shed drops those that are more
-    /// than 10 ms late and counts them [default: queue]
+    /// When no connection is free for a request that is due: queue sends it late, shed drops it once it is 10 ms late,
+    /// and counts it [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// A new connection for each client after every N answered requests, with TLS handshake and AUTH; a batch is finished
-    /// first [default: connections are kept]
+    /// Open a new connection for each client after every N replies, with TLS handshake and AUTH; the pipeline is
+    /// finished first [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, GET:SET 10:1]
+    /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, SET:GET 1:10]
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "ratio")]
     pub workload: Option<String>,
-    /// Set a parameter of the workload; may be given several times
+    /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
-    /// Records for placeholders __field:NAME__ and __record__ of commands and steps, one for each operation, over and over; without -n and
-    /// --duration a run without a screen ends after one pass. CSV, TSV, JSON lines, or XML as Wikipedia's abstracts are,
-    /// gzip too
+    /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop: CSV,
+    /// TSV, JSON lines, or XML as Wikipedia's abstracts; gzip too. A run without a screen ends after one pass, unless -n or
+    /// --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
-    /// Take only the first N records of the dataset
+    /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// SETs for each so many GETs [default: 1:10]
+    /// SETs per GETs, such as 1:10 [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
     /// Value size in bytes: 100, 4k, 1M [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
     pub data_size: Option<u32>,
-    /// Keyspace: keys are drawn from so many [default: 10k]
+    /// Keyspace: how many different keys there are [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
-    /// How keys are drawn: uniform, sequential, partitioned (each client in a part of its own), zipfian, zipfian-in-order
-    /// (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; parameters in quotes:
-    /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: as the workload says]
+    /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian, zipfian-in-order
+    /// (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; with parameters in quotes:
+    /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: the workload's own]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Make the keys that the workload reads before anything is measured, also where it has no table for that: by the
-    /// operation of it that writes them, else by SET
+    /// Write the keys that the workload reads before measuring, even if the workload has no [prefill]: with its own
+    /// operation that writes them, or with SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
-    /// Leave out the prefill that the workload has
+    /// Skip the workload's prefill
     #[arg(long)]
     pub no_prefill: bool,
-    /// Worker threads [default: cores less one, at least 1]
+    /// Worker threads [default: number of cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Reply timeout: a connection that waits longer for its next whole reply is closed and made anew [default: 5]
+    /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Go on where the server refuses the load for good (NOAUTH, WRONGPASS, NOPERM), and count these errors as all
-    /// others [default: the load stops]
+    /// Count NOAUTH, WRONGPASS and NOPERM as other errors and go on [default: the load stops, since the server refuses
+    /// every request]
     #[arg(long)]
     pub keep_going: bool,
-    /// Random seed: with the same seed the same keys are asked for at the same moments [default: another each time]
+    /// Random seed: the same seed gives the same requests at the same times [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Begin with the load on; any option that shapes the load does so too
+    /// Start with the load on; this is the default as soon as an option describes the load
     #[arg(long, conflicts_with = "no_load")]
     pub load: bool,
-    /// Begin with the load off
+    /// Start with the load off
     #[arg(long)]
     pub no_load: bool,
-    /// Leave the keys that the load wrote; the end says how to use them again and how to remove them
+    /// Keep the keys that the load wrote; at the end it is printed how to use or remove them
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
-    /// Use keys of your own, NAME and twelve digits, and leave them; asks before it writes over them [default: keys of
-    /// the run's own, removed at the end]
+    /// Use keys named NAME and twelve digits, and keep them; asks before it overwrites existing ones [default: keys with a
+    /// prefix of this run, removed at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
-    /// Use keys named exactly as the workload says, with nothing before its own prefixes; asks and leaves them as
-    /// --key-prefix does
+    /// Use the workload's key names without a prefix of this run, and keep the keys; asks as --key-prefix does
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Write without asking to a server that holds other keys or serves other clients, or that the load may fill
+    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory
     #[arg(long)]
     pub yes: bool,
-    /// What the workload's name or file says.
+    /// What the workload's preset or file says.
     #[arg(skip)]
     pub chosen: Option<Arc<Workload>>,
     /// Whether an option that shapes the load was given, where sizes of the config file stand beside the options.
@@ -115,7 +115,7 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Whether any option here asks for load by being there.
+    /// Whether an option here switches the load on.
     fn asks_for_load(&self) -> bool {
         self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
     }
@@ -128,11 +128,11 @@ impl LoadArgs {
         self.prefill || is_shaped || is_chosen
     }
 
-    /// Reads what the workload's name or file says, what load it suggests where no option says otherwise, and its dataset.
-    /// All that it suggests.
+    /// Reads the workload by name or from its file, the load that it suggests where no option decides, and its dataset.
+    /// Returns all that it suggests.
     ///
     /// # Errors
-    /// When there is no such workload, or it is none, and as [`read_dataset`](Self::read_dataset).
+    /// When the workload is unknown or invalid, and as [`read_dataset`](Self::read_dataset).
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
@@ -146,7 +146,7 @@ impl LoadArgs {
         Ok(suggested)
     }
 
-    /// Takes over what a load suggests where no option says otherwise.
+    /// Takes over the load that a workload suggests, where no option decides.
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
@@ -171,7 +171,7 @@ impl LoadArgs {
     /// Reads the dataset once, for the workload that is chosen.
     ///
     /// # Errors
-    /// When there is none and the workload needs one, or it needs none, or the file is wrong.
+    /// When a dataset is missing or not needed, or its file is invalid.
     pub fn read_dataset(&mut self) -> Result<(), UsageError> {
         let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
         let read = match (&self.dataset, &self.chosen, portion) {
@@ -184,21 +184,21 @@ impl LoadArgs {
         Ok(())
     }
 
-    /// How many requests one pass over the dataset is, if there is one.
+    /// How many requests one pass over the dataset takes, if there is one.
     ///
     /// # Errors
-    /// When not every request takes a record.
+    /// When some requests take no record.
     pub fn requests_of_a_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         let Some(dataset) = &workload.dataset else { return Ok(None) };
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
-    /// The knobs to begin with. `unless_told` is whether the load is on when no option says.
+    /// The knobs at the start. `by_default` is whether the load is on when no option decides.
     ///
     /// # Errors
-    /// Names the first knob that is out of its range.
-    pub fn knobs(&self, unless_told: bool) -> Result<Knobs, KnobError> {
+    /// Names the first knob that is out of range.
+    pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
         let workload = match (self.prefill, self.no_prefill) {
@@ -207,7 +207,7 @@ impl LoadArgs {
             _ => workload,
         };
         let knobs = Knobs {
-            load: !self.no_load && (unless_told || self.asks_for_load()),
+            load: !self.no_load && (by_default || self.asks_for_load()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
             rate: self.rate,
@@ -221,7 +221,7 @@ impl LoadArgs {
         knobs.checked()
     }
 
-    /// `workload` with its keys drawn as the options say.
+    /// `workload`, with its keys drawn as the options say.
     fn drawn(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
         match self.distribution {
             None => Ok(workload),
@@ -230,18 +230,18 @@ impl LoadArgs {
         }
     }
 
-    /// The names of keys that a user gives, if the keys are not to be the run's own.
+    /// The key names that the user gives, if the keys are not those of this run.
     pub fn users_names(&self) -> Option<KeyNames> {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Worker threads: as many as there are cores but one, unless given.
+    /// Worker threads: one less than the machine has cores, unless given.
     pub fn worker_threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(cores.saturating_sub(1).clamp(1, most_workers()))
     }
 
-    /// How long a reply may take.
+    /// How long to wait for a reply.
     pub fn reply_timeout(&self) -> Duration {
         self.timeout.unwrap_or(Duration::from_secs(5))
     }

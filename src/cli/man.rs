@@ -1,11 +1,11 @@
-//! `redyno man`: the manual, a page for redyno and one for each of its commands, made of the command line and the table of
-//! keys, so that none says what the program does not.
+//! `redyno man`: the manual, a page for redyno and one for each command. It is generated from the command line and the table of
+//! keys, so it always matches the program.
 //!
-//! The arguments of `redyno man`, and where the pages go.
+//! The arguments of `redyno man`, and where its output goes.
 //!
-//! A page: what the command line says of a command, and around it what it does not.
+//! A page: the help of a command, and further sections around it.
 //!
-//! Parts of a page in troff's language.
+//! The parts of a page as troff source.
 
 #[cfg(test)]
 mod tests;
@@ -44,10 +44,10 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ManArgs {
-    /// The command that it is about [default: redyno and all that it is started with]
+    /// The command to describe [default: redyno itself]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-    /// Write all pages into this directory: redyno.1, and one a command, such as redyno-replay.1
+    /// Write all pages into this directory: redyno.1, and one for each command, such as redyno-replay.1
     #[arg(long, short, value_name = "DIRECTORY", conflicts_with = "command")]
     pub output: Option<PathBuf>,
 }
@@ -62,10 +62,10 @@ impl Arguments for ManArgs {
 }
 
 impl ManArgs {
-    /// The command that is asked for.
+    /// The requested command.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When there is no command with this name.
     fn of(&self, line: fn() -> Command) -> Result<Command, UsageError> {
         let mut pages = all(line());
         let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };
@@ -78,13 +78,13 @@ impl ManArgs {
     }
 }
 
-/// Writes all pages, and says where they are.
+/// Writes all pages, and prints where they are.
 fn write_pages(line: fn() -> Command, directory: &Path) -> Result<(), Failure> {
     let pages = all(line());
     let written = write_all(&pages, &today(), directory);
     written.with_context(|| format!("cannot write to {}", directory.display()))?;
-    let told = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());
-    Box::new(Text(told)).run()
+    let summary = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());
+    Box::new(Text(summary)).run()
 }
 
 fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> {
@@ -161,7 +161,7 @@ pub(super) fn all(mut command: Command) -> Vec<Command> {
     std::iter::once(command).chain(commands).collect()
 }
 
-/// The page of a command, made on `date`, as troff takes it.
+/// The page of a command, made on `date`, as troff source.
 pub(super) fn page(command: &Command, date: &str) -> String {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let source = concat!("redyno ", env!("CARGO_PKG_VERSION"));
@@ -191,12 +191,12 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     ascii(&text)
 }
 
-/// A text of sections without what defines troff's quotes, which stands before the first of the page.
+/// A text of sections without the definition of troff's quotes, which precedes the first section of the page.
 fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
 
-/// The options of a command; those of a stand-in are no redyno's and stand in a table of their own.
+/// The options of a command. A stand-in's options are not redyno's own, and have a table of their own.
 fn options(command: &Command) -> String {
     let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
         "bench" => (redis_benchmark::options(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
@@ -212,7 +212,7 @@ fn options(command: &Command) -> String {
     options.render() + sections(&different.render())
 }
 
-/// The commands, each by the name of its page.
+/// The commands, each with the name of its page.
 fn commands(command: &Command) -> Roff {
     let entry = |sub: &Command| {
         (
@@ -224,7 +224,7 @@ fn commands(command: &Command) -> Roff {
     list("COMMANDS", entries.iter().map(|(name, about)| (name.as_str(), about.as_str())))
 }
 
-/// The table of keys, by place.
+/// The table of keys, by context.
 fn keys() -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["KEYS"]);
@@ -250,7 +250,7 @@ pub(super) fn paragraphs<'a>(title: &str, texts: impl IntoIterator<Item = &'a st
     section
 }
 
-/// A section of names with what is said of each.
+/// A section of names with a description of each.
 pub(super) fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'a str)>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -260,7 +260,7 @@ pub(super) fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'
     section
 }
 
-/// A section of lines that stay as they are, but for the space before all of them.
+/// A section of preformatted lines, without their common indentation.
 pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]).control("nf", []);
@@ -271,7 +271,7 @@ pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -
     section
 }
 
-/// A section of a help's text: paragraphs, and as they stand lines that are indented.
+/// A section made of a help text: paragraphs, and indented lines unchanged.
 pub(super) fn notes(title: &str, text: &str) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -296,14 +296,14 @@ pub(super) fn notes(title: &str, text: &str) -> Roff {
     section
 }
 
-/// The text of a page, in ASCII: whatever else is there by its number, which no troff takes for something else.
+/// The text of a page in ASCII: other characters become their number, which troff does not interpret otherwise.
 pub(super) fn ascii(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     for c in page.chars() {
         if c.is_ascii() {
             text.push(c);
         } else {
-            // A string takes all that is written.
+            // A `String` accepts all that is written.
             let _ = write!(text, "\\[u{:04X}]", u32::from(c));
         }
     }

@@ -1,4 +1,4 @@
-//! The command line: arguments become a plan, one file per command; nothing is measured here.
+//! The command line: arguments become a plan, one file per command. Nothing is measured here.
 
 mod ab;
 pub mod args;

@@ -13,10 +13,10 @@ use crate::{
 /// What a session would send.
 ///
 /// # Errors
-/// When its values or keys cannot be.
+/// When its values or keys are invalid.
 pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
-    // Those of the run are others each time.
+    // The run's own seed and prefix differ each time.
     let of_some_run = KeyNames::of_some_run();
     let names = if plan.commission.keys == Keys::Users { &load.names } else { &of_some_run };
     let asking = Asking {
@@ -54,13 +54,13 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
         Dialect::Resp3 => "RESP3",
         Dialect::Memcached => "memcached's text",
     };
-    let told = untrusted::text(&format!("{}: {about}", workload.name));
-    format!("{told}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
+    let title = untrusted::text(&format!("{}: {about}", workload.name));
+    format!("{title}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
 }
 
 fn operations(preview: &Preview) -> String {
     let width = preview.operations.iter().map(|operation| operation.name.chars().count()).max().unwrap_or(0);
-    let mut text = "Operations: share, bytes out in the mean, commands\n".to_owned();
+    let mut text = "Operations: share, mean bytes sent, commands\n".to_owned();
     for operation in &preview.operations {
         text += &format!(
             "  {:width$}  {:>7}  {:>9}  {}\n",
@@ -70,7 +70,7 @@ fn operations(preview: &Preview) -> String {
             operation.commands
         );
     }
-    text + &format!("  {} out for an operation in the mean over all\n", bytes(preview.bytes().round() as u64))
+    text + &format!("  {} sent for an operation, mean of all\n", bytes(preview.bytes().round() as u64))
 }
 
 fn keys(sets: &[KeysPreview]) -> String {
@@ -83,7 +83,7 @@ fn of_set(set: &KeysPreview) -> String {
         1 => set.first.clone(),
         _ => format!("{} to {}", set.first, set.last),
     };
-    let grows = if set.grows { ", and new ones behind them" } else { "" };
+    let grows = if set.grows { ", and new ones after them" } else { "" };
     let line = format!("  {{{}}}  {}, {names}{grows}\n", set.name, counted(set.count, "key"));
     let Some(distribution) = set.distribution else { return line + "    only new ones are drawn\n" };
     let hottest = match set.hottest {
@@ -94,7 +94,7 @@ fn of_set(set: &KeysPreview) -> String {
             counted(hottest.keys, "key")
         ),
         Some(_) => String::new(),
-        None => ": how hot the hottest are depends on how far the keys have grown".to_owned(),
+        None => ": how hot the hottest are depends on how many keys were added".to_owned(),
     };
     line + &format!("    {distribution}{hottest}\n")
 }
@@ -110,7 +110,7 @@ fn dataset(dataset: &DatasetPreview) -> String {
     )
 }
 
-/// A share in two digits at the least, however small it is: `0.00010 %`.
+/// A share with at least two digits, however small: `0.00010 %`.
 fn share(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 20.0) as usize } else { 0 };
@@ -119,7 +119,7 @@ fn share(share: f64) -> String {
 
 fn prefill(prefill: &PrefillPreview) -> String {
     format!(
-        "Prefill: {} make {}, {} out\n  about {} of memory: what goes out, and {} of the server's own for each key\n",
+        "Prefill: {} make {}, {} sent\n  about {} of memory: what is sent, and {} of the server's own for each key\n",
         counted(prefill.requests, "request"),
         counted(prefill.keys, "key"),
         bytes(prefill.bytes.round() as u64),
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn no_share_is_rounded_to_nothing() {
-        let told = [1.0, 0.634, 0.0378, 0.01, 0.001, 1e-6, 0.0].map(share);
-        assert_eq!(told, ["100 %", "63 %", "3.8 %", "1.0 %", "0.10 %", "0.00010 %", "0 %"]);
+        let shares = [1.0, 0.634, 0.0378, 0.01, 0.001, 1e-6, 0.0].map(share);
+        assert_eq!(shares, ["100 %", "63 %", "3.8 %", "1.0 %", "0.10 %", "0.00010 %", "0 %"]);
     }
 }

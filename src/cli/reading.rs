@@ -1,5 +1,5 @@
-//! Recordings as the commands read them that make something else of one: each on a thread of its own, so that a signal ends
-//! the wait for a pipe that is silent, or that nobody writes to.
+//! Reads recordings for the commands that convert them: on a thread of its own, so that a signal can end the wait for a pipe
+//! that is silent or has no writer.
 
 use std::{
     fs,
@@ -19,22 +19,22 @@ use crate::{
     signals::Signal,
 };
 
-/// Records that wait to be taken.
+/// How many records may wait to be taken.
 const WAITING: usize = 32;
-/// What events are called that a reader makes of what it cannot read.
+/// The name of events that a reader makes of lines that it cannot read.
 const RECORDING: &str = "recording";
-/// How often signals are looked for meanwhile.
+/// How often signals are looked for while waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const UNWRITTEN: &str = "cannot write to stdout";
 
-/// A record, nothing at the end, or why it cannot go on.
+/// A record, nothing at the end, or why reading failed.
 type Read = Result<Option<Record>, ReadError>;
 
-/// The records of a recording, one after the other, once its first is read; without what is private in the server's text
-/// where it `redacts`.
+/// The records of a recording, one after the other, once the first is read; without the private parts of the server's text if
+/// `redacts`.
 ///
 /// # Errors
-/// When it cannot be read, or a signal comes first.
+/// When the recording cannot be read, or a signal comes first.
 pub(super) fn records<'a>(
     path: &Path,
     redacts: bool,
@@ -53,12 +53,12 @@ pub(super) fn records<'a>(
     Ok(first.map(Ok).into_iter().chain(records))
 }
 
-/// Says on stderr what of a recording is none, where nothing that is made of it has a place for that.
-pub(super) fn tell_lost(record: &Result<Record, Failure>) {
+/// Reports lines that are no records on stderr, where the output has no place for that.
+pub(super) fn warn_of_lost(record: &Result<Record, Failure>) {
     if let Ok(Record::Event(event)) = record
         && event.what.name() == RECORDING
     {
-        // Without a stderr there is nobody to tell.
+        // Without a stderr it cannot be reported.
         let _ = writeln!(StreamText::stderr(), "redyno: {}", event.what);
     }
 }
@@ -78,7 +78,7 @@ fn next(read: &Receiver<Read>, signals: &Receiver<Signal>) -> Result<Option<Reco
     }
 }
 
-/// Hands over all of it, unless nobody takes any more.
+/// Sends all of it, unless the receiver is gone.
 fn read_all(path: &Path, to: &SyncSender<Read>) {
     let mut reader = match Reader::open(path) {
         Ok(reader) => reader,
@@ -93,10 +93,10 @@ fn read_all(path: &Path, to: &SyncSender<Read>) {
     }
 }
 
-/// Writes what `sink` makes of `records` to a new file, which goes again where that fails.
+/// Writes what `sink` makes of `records` to a new file, and removes the file if that fails.
 ///
 /// # Errors
-/// When a record is none, when the file is there already or cannot be written, or when a signal ends it.
+/// When a record is invalid, when the file exists already or cannot be written, or when a signal ends it.
 pub(super) fn write_all(
     path: &Path,
     sink: Box<dyn Sink + Send>,
@@ -110,15 +110,15 @@ pub(super) fn write_all(
         writer.finish().map_err(anyhow::Error::from)?;
         Ok(())
     };
-    // What is said is why it was not finished; that it cannot be removed either says nothing more.
+    // The error says why it was not finished; a failure to remove it adds nothing.
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints what a printer makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
-/// reader of the lines may take all the time in the world.
+/// Prints what a printer makes of `records`, as fast as `out` takes it: nothing is measured meanwhile, so nothing is lost
+/// however slow the reader of the lines is.
 ///
 /// # Errors
-/// When a record is none, when `out` takes no more, or when a signal ends it. That whoever read has had enough is none.
+/// When a record is invalid, when `out` takes no more, or when a signal ends it. A reader that closes `out` early is no error.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

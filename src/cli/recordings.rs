@@ -18,8 +18,8 @@ use crate::{
     units, untrusted,
 };
 
-/// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
-/// Specification; the working directory where nothing says which that is.
+/// The directory of recordings without a name given by the user: `redyno` in the state directory of the XDG Base Directory
+/// Specification, or the working directory if that is unknown.
 pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
@@ -40,15 +40,15 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct SessionsArgs {
-    /// Look in this directory [default: where --record and the key r put them]
+    /// List this directory [default: where --record and the key r put recordings]
     #[arg(value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
-    /// A JSON object a line
+    /// Print JSON lines
     #[arg(long)]
     pub json: bool,
 }
 
-/// A recording of the list.
+/// A recording in the list.
 #[derive(Serialize)]
 struct RecordingRow {
     file: String,
@@ -57,7 +57,7 @@ struct RecordingRow {
     target: String,
     server: String,
     peak_ops_per_s: Option<f64>,
-    /// Whether it has no end: it is being written, or was cut.
+    /// Whether it has no end record: it is still being written, or was cut.
     open: bool,
     bytes: u64,
 }
@@ -69,7 +69,7 @@ impl Arguments for SessionsArgs {
 }
 
 impl SessionsArgs {
-    /// The recordings, the last one last.
+    /// The recordings, the latest last.
     fn list(self) -> Result<String, Failure> {
         let directory = self.directory.unwrap_or_else(directory);
         let (rows, others) = rows(&directory)?;
@@ -78,7 +78,7 @@ impl SessionsArgs {
     }
 }
 
-/// The recordings of a directory by when they began, and how many of its files are called so and are none.
+/// The recordings of a directory by their start, and how many files have such a name but cannot be read.
 fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
@@ -100,12 +100,12 @@ fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     Ok((rows, others))
 }
 
-/// Whether a file has the name of a recording, packed or not.
+/// Whether a file has the name of a recording, compressed or not.
 fn is_called_so(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
 }
 
-/// When a file begins: the session, and so many seconds later a later one of its files.
+/// When a file begins: the start of its session, and how many seconds later for a later file of it.
 fn began(session: &SessionStart) -> String {
     let format = &Rfc3339;
     let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);
@@ -181,9 +181,9 @@ mod tests {
             open,
             bytes: 2048,
         };
-        let told =
+        let listed =
             table(&[row("a.jsonl", Some(121_300.0), false), row("b.jsonl", None, true)], 1, Path::new("/s"));
-        let lines: Vec<_> = told.lines().collect();
+        let lines: Vec<_> = listed.lines().collect();
         assert_eq!(
             lines,
             [

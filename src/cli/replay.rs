@@ -57,22 +57,22 @@ pub struct ReplayArgs {
     /// The recording, made by --record FILE
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// No screen: all lines of the session at once; also when stdout is no terminal
+    /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal
     #[arg(long, conflicts_with_all = ["theme", "no_mouse"])]
     pub headless: bool,
-    /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
+    /// Draw the screen once into a new file, without showing it: SVG, or text if the name ends in .txt
     #[arg(long, value_name = "OUT", value_parser = picture, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub screenshot: Option<(PathBuf, Picture)>,
-    /// No screen either: draw the recording as it plays, in half a minute or less, into a new moving SVG
+    /// Draw the recording as an animation of at most half a minute, into a new SVG
     #[arg(long, value_name = "OUT.svg", group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub animate: Option<PathBuf>,
     /// Columns and rows of the picture
     #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
     pub size: Rect,
-    /// Which screen it shows: overview, latency, server, segments or log
+    /// Which screen is drawn: overview, latency, server, segments or log
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
-    /// The moment it shows, in seconds of the session [default: the end]
+    /// Which moment is drawn, in seconds of the session [default: the end]
     #[arg(long, value_name = "SECONDS", value_parser = moment, requires = "screenshot")]
     pub at: Option<f64>,
     /// How the screen looks.
@@ -84,7 +84,7 @@ fn picture(path: &str) -> Result<(PathBuf, Picture), &'static str> {
     match Path::new(path).extension().and_then(|extension| extension.to_str()) {
         Some("txt") => Ok((path.into(), Picture::Text)),
         Some("svg") => Ok((path.into(), Picture::Svg)),
-        _ => Err("it must end in .svg or .txt"),
+        _ => Err("the name must end in .svg or .txt"),
     }
 }
 
@@ -119,10 +119,10 @@ impl Arguments for ReplayArgs {
     }
 }
 
-/// Shows a recording; `has_terminal` is whether stdout is one.
+/// Shows a recording; `has_terminal` is whether stdout is a terminal.
 ///
 /// # Errors
-/// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
+/// When the recording cannot be read, when nothing can be drawn or written, or when a signal ends it.
 fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let reader = || Reader::open(&args.file).map_err(anyhow::Error::from);
     if let Some(picture) = &args.screenshot {
@@ -152,7 +152,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     };
     let finished = tui::run(&mut source, options, &signals)?;
     complain(&finished.complaints);
-    // The terminal may be gone, and with it who would read this.
+    // The terminal may be gone, and the reader of this message with it.
     let _ = write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.files));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),

@@ -1,4 +1,4 @@
-//! `redyno report FILE... -o report.html`: recordings as one page, or as text for a ticket.
+//! `redyno report FILE... -o report.html`: recordings as one HTML page, or as text for a ticket.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, Planned},
-    reading::{records, tell_lost, write_all},
+    reading::{records, warn_of_lost, write_all},
 };
 use crate::{
     report::{Form, Recording, Report},
@@ -15,11 +15,11 @@ use crate::{
 };
 
 const AFTER: &str = "\
-The page needs no network: charts that zoom and share one cursor, with pictures in their place on
-paper and where scripts do not run.
+The page works without network and is interactive: charts zoom and share one cursor. On paper and
+without JavaScript it shows pictures in their place.
 
-Several recordings are compared with the first. Of one with several settings under load, the segment
-that is meant is named with its number: tuning.jsonl#3.
+Several recordings are compared with the first one. Name a segment of a recording by its number:
+tuning.jsonl#3.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html
@@ -33,11 +33,10 @@ pub struct ReportArgs {
     /// The recordings, made by --record FILE
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
-    /// The new file to write: .html is a page, .md is text for a ticket
+    /// The new file to write: .html for a page, .md for text
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors,
-    /// addresses
+    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
 }
@@ -50,10 +49,8 @@ impl Arguments for ReportArgs {
             return Err(UsageError::of(text).into());
         };
         let Some(form) = Form::of(&output) else {
-            let text = format!(
-                "-o {}: its name says no form; .html is a page, .md is text for a ticket",
-                output.display()
-            );
+            let text =
+                format!("-o {}: the name must end in .html for a page or .md for text", output.display());
             return Err(UsageError::Line(text).into());
         };
         let (names, redacts) = (self.files, self.redact);
@@ -62,12 +59,12 @@ impl Arguments for ReportArgs {
             let open = |(file, _): &(&str, _)| records(Path::new(file), redacts, &signals);
             let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
             let report = Box::new(Report::of(form, sources(&files)));
-            write_all(&output, report, recordings.into_iter().flatten().inspect(tell_lost))
+            write_all(&output, report, recordings.into_iter().flatten().inspect(warn_of_lost))
         }))
     }
 }
 
-/// The files that are named, each once with the segments that are named of it.
+/// The named files, each once, with the segments that are named of it.
 fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
     let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
     for (file, segment) in names.iter().map(|name| named(name)) {
@@ -79,7 +76,7 @@ fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
     files
 }
 
-/// What they are called in a report, which others read: without folders, unless these tell two of one name apart.
+/// The names of the files in the report: without folders, unless two files have the same name.
 fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Recording> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
@@ -95,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_called_without_its_folder_while_that_tells_it_from_others() {
+    fn a_file_is_called_without_its_folder_while_that_is_unique() {
         let called = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
             let sources = sources(&files(&names));

@@ -28,7 +28,7 @@ use crate::{
     untrusted,
 };
 
-/// The longest refusal in characters: a line that a person reads.
+/// The longest refusal in characters, so that a person reads it.
 const LONGEST_REFUSAL: usize = 1024;
 
 /// Runs the program.
@@ -48,13 +48,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             end(plan(line, &given, has_terminal, true).and_then(Plan::run), &args)
         }
         Err(error) if is_answer(&error) => {
-            // A help that cannot be written has no other place to go.
+            // If the help cannot be written, there is no other place for it.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
         Err(error) => fail(&UsageError::Line(one_line(&error, &args)).into(), &args),
     };
-    // Nobody is left to be told what was lost there.
+    // With stderr gone, the loss cannot be reported.
     let _ = Outlet::stderr().end_within(PATIENCE);
     code
 }
@@ -68,12 +68,12 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
     }
 }
 
-/// Whether there are ASCII characters only: that `is_asked` for, or the locale has no others.
+/// Whether to use ASCII characters only: because `is_asked` says so, or the locale has no others.
 fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(Choice::default(), is_asked).has_braille()
 }
 
-/// What became of the command, and of what it wrote.
+/// The outcome of the command and of its output.
 fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     match (done, end_output()) {
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
@@ -85,14 +85,14 @@ fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     }
 }
 
-/// Gives who reads standard output the time to take the rest. A terminal that takes nothing has no reader who misses
-/// it; of a pipe or a file somebody expects all.
+/// Gives the reader of standard output time to take the rest. A terminal that takes nothing has no reader who misses the rest;
+/// the reader of a pipe or a file expects all of it.
 fn end_output() -> Result<(), Failure> {
     match Outlet::stdout().end_within(PATIENCE) {
         Ok(lost) if lost > 0 && !io::stdout().is_terminal() => {
             Err(anyhow::anyhow!("{} lost: nobody read standard output", were(lost)).into())
         }
-        // Whoever read our lines has had enough, as `head` does.
+        // The reader of our lines has closed the pipe, as `head` does.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(error).context("cannot write to stdout").into())
         }
@@ -100,8 +100,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// What `args` are told if they are refused before anything is opened, started or asked; `has_terminal` is whether
-/// stdout is one.
+/// The error for `args`, if they are refused before anything is opened, started or asked; `has_terminal` is whether stdout is
+/// a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {
@@ -109,41 +109,41 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
-    Some(told(&refused, args))
+    Some(explained(&refused, args))
 }
 
-/// Whether it is what was asked for: the help, or the version.
+/// Whether the user asked for this text: the help, or the version.
 fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
-        // Without a stderr only the exit code can tell.
-        let _ = writeln!(StreamText::stderr(), "redyno: {}", told(failure, args));
+        // Without a stderr, only the exit code shows the failure.
+        let _ = writeln!(StreamText::stderr(), "redyno: {}", explained(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }
 
-/// What is said of a failure. An argument may be repeated in it, and come from anywhere.
-fn told(failure: &Failure, args: &[OsString]) -> String {
+/// The message of a failure. It may repeat an argument, which can contain anything.
+fn explained(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
-        // Our own words have several lines there; everywhere else they can only be an argument's.
+        // The message has several lines there; in other places only an argument can have them.
         Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => untrusted::lines(message.as_bytes()),
         _ => untrusted::at_most(message.as_bytes(), LONGEST_REFUSAL),
     }
 }
 
-/// A message that may repeat an argument, without what such an argument may hold between `://` and `@`, for a URI stands
-/// easily in the wrong place; and without what follows `-a`, which may look like an option.
+/// A message that may repeat an argument, without the part between `://` and `@`, since a URI is easily put in the wrong place;
+/// and without what follows `-a`, which may look like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_joined = |word: &str| ["-a", "--pass=", "--password="].iter().any(|name| word.starts_with(name));
     let follows = |n: usize| n > 0 && ["-a", "--pass", "--password"].contains(&words[n - 1].as_ref());
     for (_, secret) in words.iter().enumerate().filter(|(n, word)| follows(*n) || is_joined(word)) {
-        // clap takes control characters away.
+        // clap removes control characters.
         let bare: String = secret.chars().filter(|c| !c.is_control()).collect();
         message = message.replace(&format!("'{secret}'"), "'…'").replace(&format!("'{bare}'"), "'…'");
     }
@@ -156,7 +156,7 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// The same whatever was left out of the argument: clap takes escape sequences away. Rather too much is hidden.
+/// The same for any part that clap removed from the argument as an escape sequence. It may hide too much rather than too little.
 fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -166,11 +166,11 @@ fn without_user_info(message: &str) -> String {
     })
 }
 
-/// What is wrong with the command line, in one line with the next step.
+/// What is wrong with the command line and what to do, in one line.
 fn one_line(error: &clap::Error, args: &[OsString]) -> String {
-    // Before lines are joined: an argument that has some would not be found any more.
+    // Done before the lines are joined: an argument with line breaks would not be found afterwards.
     let text = without_user_info(&without_passwords(&error.render().to_string(), args));
-    // An argument may hold an empty line, too.
+    // An argument may contain an empty line, too.
     let ends = ["Usage:", "For more information", "  tip:"].map(|next| text.find(&format!("\n\n{next}")));
     let what = &text[..ends.into_iter().flatten().min().unwrap_or(text.len())];
     let what: Vec<_> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -186,9 +186,9 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     match suggestion {
         _ if what.contains("://") => format!("{what}; a URI is given with -u"),
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
-        // What is right is said of a value already.
+        // The message about a value says already what is valid.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
-        None => format!("{what}; redyno --help lists what there is"),
+        None => format!("{what}; redyno --help lists the options and commands"),
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(complaint("--lod"), "unexpected argument '--lod' found; did you mean '--load'?");
         assert_eq!(
             complaint("-p"),
-            "a value is required for '--port <PORT>' but none was supplied; redyno --help lists what there is"
+            "a value is required for '--port <PORT>' but none was supplied; redyno --help lists the options and commands"
         );
         for line in
             ["--load --no-load", "--ratio 1:1 --workload get", "-p x", "demo --load", "--raw", "nonsense"]

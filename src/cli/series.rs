@@ -1,6 +1,6 @@
-//! `redyno series`: published runs and series of one's own, a session a cell, and one table.
+//! `redyno series`: published series of measurements and the user's own; each cell is a session, and all share one table.
 //!
-//! `--plan` of a series: what each of its cells would be.
+//! `--plan` of a series: what each of its cells would run.
 
 use std::path::PathBuf;
 
@@ -28,16 +28,16 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A series is one run after the other: redyno workloads lists those that there are, and prints one as a file to start from. Each \
-cell of its table is a session without a screen: its keys are made where its workload reads some, it is asked about, and its \
-keys are removed. --set takes one or more values of a list: --set size=64,1024 runs these alone.
+A series is a list of runs with one table of results; redyno workloads lists the presets, and prints one as a file to start \
+from. Each cell of the table is a session without a screen: it makes the keys that its workload reads, asks before it writes, \
+and removes its keys. --set limits a list to one or more of its values: --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan
   redyno series tair-threads -p 6379 --yes --scale 0.01 --published
 
-Ctrl-C ends it with the table so far.
-Exit codes: 0 done, 1 a cell failed, which its row says; 2 and 130 as ever.";
+Ctrl-C ends the series and prints the table so far.
+Exit codes: 0 done, 1 a cell failed (its row says why), 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno series`.
 #[derive(Args, Debug, Clone)]
@@ -46,44 +46,44 @@ pub struct SeriesArgs {
     /// The series: a preset, or a TOML file
     #[arg(value_name = "NAME|FILE")]
     pub series: String,
-    /// Set a parameter of it; a list to one or more values, with commas between them
-    // Before the target, whose heading holds for everything after it.
+    /// Set a parameter of the series; for a list, one or more values with commas between them
+    // The first field, because the target's heading applies to everything after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
-    /// Run only the runs of this name; may be given several times
+    /// Run only the runs with this name; can be given several times
     #[arg(long, value_name = "RUN")]
     pub only: Vec<String>,
-    /// Less of all: requests, seconds, keys, clients and threads times this, between 0 and 1
+    /// Multiply requests, seconds, keys, clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale: Option<Scale>,
-    /// Show the published figures below those that were measured
+    /// Print the published figures below the measured ones
     #[arg(long)]
     pub published: bool,
-    /// Print what would be run, and end: nothing is connected
+    /// Print what would run, and end; connects to nothing
     #[arg(long)]
     pub plan: bool,
-    /// A JSON object a line: a cell each
+    /// Print JSON lines: one object a cell
     #[arg(long, conflicts_with = "plan")]
     pub json: bool,
-    /// Write all records of each cell to a new file in this directory, called by the cell's number
+    /// Write all records of each cell to a new file in this directory, named after the cell's number
     #[arg(long, value_name = "DIRECTORY")]
     pub record: Option<PathBuf>,
-    /// Records for the runs that send fields of some
+    /// Records for the runs that send fields of a dataset
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
-    /// Take only the first N records of the dataset
+    /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Worker threads, whatever the series says
+    /// Worker threads, in place of the series' own number
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Random seed, the same for each cell [default: another each time]
+    /// Random seed, the same for each cell [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write to a server that holds other keys or serves other clients without asking
+    /// Do not ask before writing to a server that holds other keys or serves other clients
     #[arg(long)]
     pub yes: bool,
-    /// Where.
+    /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
 }
@@ -112,7 +112,7 @@ impl Arguments for SeriesArgs {
 }
 
 impl SeriesArgs {
-    /// Refuses what does not go together with the series.
+    /// Refuses options that contradict the series.
     fn check(
         &self,
         series: &Series,
@@ -123,15 +123,15 @@ impl SeriesArgs {
         let wrong = if let Some(none) =
             self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run))
         {
-            format!("--only: the series '{name}' has no run '{none}'")
+            format!("--only {none}: the series '{name}' has no such run")
         } else if cells.is_empty() {
             format!("the series '{name}' has no run for {}", target.dialect.words().server)
         } else if self.dataset.is_some()
             && cells.iter().all(|(_, plan)| plan.commission.knobs.workload.dataset.is_none())
         {
-            format!("--dataset: no run of the series '{name}' sends a field of a record")
+            format!("--dataset: no run of the series '{name}' uses a dataset; leave it out")
         } else if self.published && series.published.is_empty() {
-            format!("--published: no figures of the series '{name}' are published")
+            format!("--published: the series '{name}' has no published figures; leave it out")
         } else {
             return Ok(());
         };
@@ -184,9 +184,9 @@ pub(super) fn text(
 fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     if knobs.workload.dataset.is_some() {
-        // Nothing is printed of a dataset's records.
-        let told = untrusted::text(&format!("{}: {knobs}", cell.title()));
-        return Ok(format!("{told}\n  the records of the dataset\n"));
+        // The records of a dataset are not printed.
+        let title = untrusted::text(&format!("{}: {knobs}", cell.title()));
+        return Ok(format!("{title}\n  the records of the dataset\n"));
     }
     let preview = preview(plan)?;
     let ends = [

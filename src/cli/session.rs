@@ -1,4 +1,4 @@
-//! The main command: a session on the screen or without one, what it would send, and what it has written.
+//! The main command: a session on the screen or without one, `--plan` and `--verify`.
 
 use clap::ArgMatches;
 
@@ -16,10 +16,10 @@ use crate::{
     session::TimelineOptions,
 };
 
-/// The plan of a command line that names no other command.
+/// The plan of a command line without a subcommand.
 ///
 /// # Errors
-/// Names the first argument that is wrong, or has no effect.
+/// Names the first argument that is wrong or has no effect.
 pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> Planned {
     let has_terminal = given.has_terminal;
     effect::check_mode(matches, &line, has_terminal)?;
@@ -87,7 +87,7 @@ fn shows(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageError> {
             plays_tour: line.session.tour,
         })),
         (false, true) => {
-            Err(UsageError::of("--json is for --headless and the one-shot modes, not for the screen"))
+            Err(UsageError::of("--json needs --headless or one of redis-cli's modes; add --headless"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The options of a session: how long, where to, in which form.
 //!
-//! How a screen looks: the options that a live session and a replay share.
+//! The look of the screen: options that a live session and a replay share.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -18,59 +18,58 @@ use crate::{
     workload::Suggested,
 };
 
-/// SESSION: how long it lasts, and who watches.
+/// SESSION: how long it lasts, where it is recorded, how it is shown.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// End after so many seconds [default: when you quit]
+    /// End after this many seconds [default: when you quit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Leave the load of the first so many seconds out of the summary, as a segment of its own
+    /// Warm up for this many seconds: a segment of its own, which the summary leaves out
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End when exactly so many requests were due, the warm-up not counted; those that were lost or shed count
-    /// [default: no limit]
+    /// End after exactly this many requests, not counting the warm-up; lost and shed requests count [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Write all records to a new file, one JSON object a line, packed if its name ends in .zst [default: one that redyno
-    /// sessions lists]
+    /// Record to this new file, as JSON lines, compressed if its name ends in .zst [default: a file that redyno sessions
+    /// lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Go on in a new file at each full 30m or 1h of the session; each opens by itself, and its name tells the time
+    /// Begin a new file every 30m or 1h of the session; each can be opened by itself, and its name has the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
-    /// Leave out of all that is shown and written what the server says in its own words: arguments and clients in the slow log,
-    /// messages of errors, addresses
+    /// Remove the server's own text from all that is shown and written: arguments and clients in the slow log, error
+    /// messages, addresses
     #[arg(long)]
     pub redact: bool,
-    /// Write its figures in the form of other tools as well, as redyno export does; may be given several times
+    /// Also write the figures in another tool's format, as redyno export does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
-    /// Without a screen: exit with 3 if this is so at the end: 'p99 > 2ms', 'errors > 0', with --base also 'ops < -5%'; may be given
-    /// several times
+    /// Without a screen: exit with 3 if this is true at the end: 'p99 > 2ms', 'errors > 0', with --base also 'ops < -5%'; can be
+    /// given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The recording that changes in --fail-if are against
+    /// The recording with which a change such as 'ops < -5%' in --fail-if is compared
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Serve its figures as OpenMetrics at http://ADDRESS/metrics: a port of this machine, an IP and a port, or unix:PATH
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics: a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::Address>,
-    /// No screen: a line a second; also when stdout is no terminal
+    /// No screen: print a line a second; this is the default when stdout is not a terminal
     #[arg(long)]
     pub headless: bool,
-    /// With --headless: all records, one JSON object a line
+    /// With --headless: print all records as JSON lines
     #[arg(long)]
     pub json: bool,
-    /// Print what YCSB would have printed behind the summary, as its tools read it
+    /// Print YCSB's own output after the summary, for tools that read it
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
-    /// Print what would be sent, and end: requests, shares, hottest keys, bytes, and what a prefill makes; nothing is
-    /// connected, asked or recorded
+    /// Print what would be sent, and end: requests, shares, hottest keys, bytes, size of the prefill; connects to
+    /// nothing
     #[arg(long)]
     pub plan: bool,
-    /// Read back each record of --dataset that a run with the same words has written by SET or HSET, compare it with the
-    /// file, and end; writes nothing. Exit code 3 where one is missing or different
+    /// Check a load of --dataset: read back each record that a run with the same options wrote by SET or HSET, compare it
+    /// with the file, and end; writes nothing. Exit code 3 if one is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key
@@ -82,7 +81,7 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// Takes over how long a load suggests to be where no option says how long.
+    /// Takes over the duration that a load suggests, where no option says how long.
     pub fn follow(&mut self, load: &Suggested) {
         if self.duration.is_none() && self.requests.is_none() {
             self.requests = load.requests;
@@ -90,10 +89,10 @@ impl SessionArgs {
         }
     }
 
-    /// Has a run that nobody watches end after one pass over the dataset of its load, where nothing else ends it.
+    /// Ends a run without a screen after one pass over its dataset, if nothing else ends it.
     ///
     /// # Errors
-    /// When nobody knows how many requests that is.
+    /// When it is unknown how many requests a pass takes.
     pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
         if self.requests.is_none() && self.duration.is_none() {
             self.requests = load.requests_of_a_pass().map_err(UsageError::of)?;
@@ -102,17 +101,17 @@ impl SessionArgs {
     }
 }
 
-/// Colours and characters of a screen.
+/// Colours and characters of the screen.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LookArgs {
-    /// Colours of the screen: auto, 16 (the terminal's own), dark, light (24-bit, for such a background) or mono
+    /// Colours: auto, 16 (the terminal's own), dark or light (24-bit, for a dark or light background), or mono
     /// [default: auto]
     #[arg(long, value_name = "NAME")]
     pub theme: Option<Choice>,
-    /// Draw and write with ASCII characters only
+    /// Use ASCII characters only, on the screen and in text
     #[arg(long)]
     pub ascii: bool,
-    /// Leave the mouse to the terminal, for selecting text without Shift
+    /// Leave the mouse to the terminal, so that text can be selected without Shift
     #[arg(long)]
     pub no_mouse: bool,
 }
@@ -134,7 +133,7 @@ impl LookArgs {
         !self.no_mouse && !["", "dumb", "linux"].contains(&term.as_str())
     }
 
-    /// The theme that they and the environment mean.
+    /// The theme that the options and the environment choose.
     pub fn theme(&self) -> Theme {
         Theme::from_env(self.theme.unwrap_or_default(), self.ascii)
     }

@@ -1,4 +1,4 @@
-//! The plan of a session, of the options for its target, its load and its outputs.
+//! Turns the options for target, load and outputs into the plan of a session.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use crate::{
     workload::{KeyNames, RunId},
 };
 
-/// A session of these arguments, without a screen and an experiment.
+/// A session with these arguments, without screen and experiment.
 ///
 /// # Errors
-/// Names the first argument that is wrong.
+/// Names the first invalid argument.
 pub(super) fn session_plan(
     target_args: &TargetArgs,
     load: &LoadArgs,
@@ -43,7 +43,7 @@ pub(super) fn session_plan(
     };
     let keys = if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } };
     let commission = Commission {
-        // A number of requests is a load, too.
+        // A number of requests implies a load.
         knobs: load.knobs(session.requests.is_some())?,
         warmup: session.warmup,
         redacts: session.redact,
@@ -125,29 +125,29 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_for_all_segments_is_told_and_a_password_is_not() {
-        let told = of(
+    fn what_applies_to_all_segments_is_written_and_a_password_is_not() {
+        let shared = of(
             "redyno -u redis://ann:hunter2@db:7000/3 --seed 7 -c 9 --key-prefix a: --timeout 0.5 --duration 3",
         );
         assert_eq!(
-            told.words,
+            shared.words,
             "redyno -h db -p 7000 --user ann --db 3 --timeout 0.5 --seed 7 --key-prefix a:"
         );
-        assert!(told.has_password);
-        let told = of("redyno -u memcacheds://ann:hunter2@db --insecure -c 9");
-        assert_eq!(told.words, "redyno -u memcached://db:11211 --user ann --tls --insecure");
-        let told = of("redyno -s /run/r.sock -3 -a hunter2");
-        assert_eq!(told.words, "redyno -s /run/r.sock -3");
+        assert!(shared.has_password);
+        let shared = of("redyno -u memcacheds://ann:hunter2@db --insecure -c 9");
+        assert_eq!(shared.words, "redyno -u memcached://db:11211 --user ann --tls --insecure");
+        let shared = of("redyno -s /run/r.sock -3 -a hunter2");
+        assert_eq!(shared.words, "redyno -s /run/r.sock -3");
     }
 
     #[test]
     fn every_command_line_is_one_that_the_program_takes() {
         let line = "redyno -h db --tls --insecure --sni name --threads 2 --keep --keep-going";
-        let told = of(line);
+        let shared = of(line);
         assert_eq!(
-            told.words,
+            shared.words,
             "redyno -h db -p 6379 --tls --insecure --sni name --threads 2 --keep --keep-going"
         );
-        assert_eq!(of(&told.words), told);
+        assert_eq!(of(&shared.words), shared);
     }
 }

@@ -1,6 +1,6 @@
 //! The options that name a target, as in every Redis tool.
 //!
-//! The command that takes them in must switch clap's own help flag off (`disable_help_flag`): `-h` is the host here.
+//! A command that includes them must disable clap's own help flag (`disable_help_flag`), because `-h` is the host here.
 
 use std::{
     env::{self, VarError},
@@ -19,10 +19,10 @@ use crate::{
 
 /// The environment variable that holds the password, as for redis-cli.
 pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
-/// The highest database number that servers can be configured for.
+/// The highest database number that a server can be configured for.
 const MAX_DB: u32 = i32::MAX as u32;
 
-/// The server to talk to.
+/// TARGET: the server to measure.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
@@ -32,10 +32,10 @@ pub struct TargetArgs {
     /// Port [default: 6379]
     #[arg(short, long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// Unix socket, instead of host and port
+    /// Unix socket, in place of host and port
     #[arg(short, long, value_name = "SOCKET", conflicts_with_all = ["host", "port"])]
     pub socket: Option<PathBuf>,
-    /// All in one, as a URI
+    /// The whole address as a URI
     #[arg(
         short,
         long,
@@ -48,10 +48,10 @@ pub struct TargetArgs {
     /// A target of the config file, by its name; @NAME for short
     #[arg(long = "target", value_name = "NAME", conflicts_with = "uri")]
     pub named: Option<String>,
-    /// ACL user, with a password
+    /// ACL user; needs a password
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Password; safer in the environment as REDISCLI_AUTH, where other users do not see it
+    /// Password; the environment variable REDISCLI_AUTH is safer, since other users do not see it
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
     pub password: Option<Password>,
     /// Ask for the password at the terminal, without showing it
@@ -72,7 +72,7 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Whether a server was named at all. Without, the program may choose one, but none that speaks TLS.
+    /// Whether a server was named at all. If not, the program may choose one, but none with TLS.
     pub fn is_given(&self) -> bool {
         let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
         by_address || self.uri.is_some() || self.named.is_some() || self.tls.tls
@@ -94,21 +94,20 @@ impl TargetArgs {
     /// The target, with the password from the environment if the arguments give none.
     ///
     /// # Errors
-    /// When options contradict each other or lie outside their range, and when a file that they name is not what it
-    /// should be.
+    /// When options contradict each other or are out of range, or when a file that they name is invalid.
     pub fn target(&self) -> Result<Target, UsageError> {
         match env::var(PASSWORD_VARIABLE) {
             Ok(password) => self.target_with(Some(Password::new(password))),
             Err(VarError::NotPresent) => self.target_with(None),
-            Err(VarError::NotUnicode(_)) => {
-                Err(UsageError::of(format!("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")))
-            }
+            Err(VarError::NotUnicode(_)) => Err(UsageError::of(format!(
+                "the environment variable {PASSWORD_VARIABLE} is not UTF-8; set it to a password in UTF-8, or unset it"
+            ))),
         }
     }
 
     fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
         let ParsedUri { mut target, tls } = match &self.uri {
-            // It may hold a password, so it is kept as one.
+            // It may contain a password, so it is treated as one.
             Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,
             None => {
                 let server = self.server.clone().unwrap_or_default();
@@ -120,7 +119,7 @@ impl TargetArgs {
             }
         };
         if target.db > MAX_DB {
-            let text = format!("the database must lie between 0 and {MAX_DB}, not {}", target.db);
+            let text = format!("--db {}: the database must be between 0 and {MAX_DB}", target.db);
             return Err(UsageError::Line(text));
         }
         if target.credentials.is_none() {
@@ -128,20 +127,20 @@ impl TargetArgs {
             let is_meant = |it: &Password| target.dialect.has_default_user() && !it.reveal().is_empty();
             target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
-            let text = format!("the URI holds user and password already; leave out {option}");
+            let text = format!("the URI contains the user and password already; leave {option} out");
             return Err(UsageError::Line(text));
         }
         if !target.dialect.has_default_user()
             && target.credentials.as_ref().is_some_and(|who| who.user.is_none())
         {
-            let text = "memcached wants a user with the password: --user, or memcached://user:password@host";
+            let text =
+                "a password for memcached needs a user: give --user, or -u memcached://user:password@host";
             return Err(UsageError::of(text));
         }
         if self.resp3 {
-            target.dialect = target
-                .dialect
-                .in_resp3()
-                .ok_or_else(|| UsageError::of("-3 is for Redis and Valkey; memcached speaks no RESP"))?;
+            target.dialect = target.dialect.in_resp3().ok_or_else(|| {
+                UsageError::of("-3 (RESP3) is for Redis and Valkey; leave it out for memcached")
+            })?;
         }
         target.tls = self.tls.tls(tls, &target.address)?;
         Ok(target)
@@ -151,14 +150,14 @@ impl TargetArgs {
     fn address(&self, usual: Address) -> Result<Address, UsageError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {
-            return Err(UsageError::of("-h takes no URI; give it with -u"));
+            return Err(UsageError::of("-h takes a host name or address; give the URI with -u"));
         }
         if let Some(path) = &self.socket {
             if path.to_string_lossy().contains("://") {
-                return Err(UsageError::of("-s takes no URI; give it with -u"));
+                return Err(UsageError::of("-s takes the path of a Unix socket; give the URI with -u"));
             }
             if path.as_os_str().is_empty() {
-                return Err(UsageError::of("-s must not be empty"));
+                return Err(UsageError::of("-s is empty; give the path of a Unix socket"));
             }
             return Ok(Address::Unix(path.clone()));
         }
@@ -169,7 +168,7 @@ impl TargetArgs {
         };
         let host = self.host.clone().unwrap_or(usual_host);
         if host.is_empty() {
-            return Err(UsageError::of("-h must not be empty"));
+            return Err(UsageError::of("-h is empty; give a host name or address"));
         }
         Ok(Address::Tcp { host, port: self.port.unwrap_or(usual_port) })
     }
@@ -178,7 +177,7 @@ impl TargetArgs {
         match (self.password.clone().or(from_variable), &self.user) {
             (Some(password), user) => Ok(Some(Credentials { user: user.clone(), password })),
             (None, Some(_)) => Err(UsageError::of(format!(
-                "--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}"
+                "--user needs a password: give it with -a, or in the environment variable {PASSWORD_VARIABLE}"
             ))),
             (None, None) => Ok(None),
         }
@@ -283,25 +282,25 @@ mod tests {
     #[test]
     fn impossible_combinations_and_ranges_are_refused() {
         for (line, expected) in [
-            ("-u redis://:x@h -a x", "the URI holds user and password already; leave out -a"),
-            ("-u redis://:x@h --user x", "the URI holds user and password already; leave out --user"),
+            ("-u redis://:x@h -a x", "the URI contains the user and password already; leave -a out"),
+            ("-u redis://:x@h --user x", "the URI contains the user and password already; leave --user out"),
             (
                 "--user ann",
-                "--user needs a password: give it with -a, or in the environment as REDISCLI_AUTH",
+                "--user needs a password: give it with -a, or in the environment variable REDISCLI_AUTH",
             ),
             (
                 "-u memcached://h -a x",
-                "memcached wants a user with the password: --user, or memcached://user:password@host",
+                "a password for memcached needs a user: give --user, or -u memcached://user:password@host",
             ),
-            ("-u memcached://h -3", "-3 is for Redis and Valkey; memcached speaks no RESP"),
+            ("-u memcached://h -3", "-3 (RESP3) is for Redis and Valkey; leave it out for memcached"),
             ("-u memcached://h/1", &UriError::NoDb.to_string()),
-            ("-u redis://h/2147483648", "the database must lie between 0 and 2147483647, not 2147483648"),
-            ("-h=", "-h must not be empty"),
-            ("-h redis://:p@h", "-h takes no URI; give it with -u"),
-            ("-s unix:///s", "-s takes no URI; give it with -u"),
+            ("-u redis://h/2147483648", "--db 2147483648: the database must be between 0 and 2147483647"),
+            ("-h=", "-h is empty; give a host name or address"),
+            ("-h redis://:p@h", "-h takes a host name or address; give the URI with -u"),
+            ("-s unix:///s", "-s takes the path of a Unix socket; give the URI with -u"),
             (
                 "--insecure",
-                "--insecure is for TLS, which was not asked for; add --tls, or write rediss:// in the URI",
+                "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave it out",
             ),
         ] {
             assert_eq!(target(line, None), Err(UsageError::of(expected)), "{line}");

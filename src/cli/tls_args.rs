@@ -1,7 +1,7 @@
 //! The options of TLS, named as redis-cli names them.
 //!
-//! redis-cli takes them without `--tls` too, and ignores them; here that is an error, since whoever gives one counts on
-//! being encrypted.
+//! redis-cli accepts them without `--tls` too, and ignores them. Here that is an error, because a user who gives one expects
+//! encryption.
 
 use std::path::PathBuf;
 
@@ -12,35 +12,35 @@ use crate::{
     runner::UsageError,
 };
 
-/// TLS: whom we trust, who we are.
+/// TLS: which servers are trusted, and our own certificate.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArgs {
-    /// Speak TLS, as rediss:// in a URI does; the server's certificate and name are checked
+    /// Use TLS, as rediss:// in a URI does; the server's certificate and name are verified
     #[arg(long)]
     pub tls: bool,
-    /// Trust servers that a CA of this file has signed (PEM) [default: the system's CAs]
+    /// Trust servers whose certificate is signed by a CA in this file (PEM) [default: the system's CAs]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// The same with all files of a directory
+    /// The same, with all files of a directory
     #[arg(long, value_name = "DIR")]
     pub cacertdir: Option<PathBuf>,
-    /// Show the server this client certificate (PEM), with --key
+    /// Our client certificate (PEM), with --key
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
-    /// The private key of --cert (PEM)
+    /// The private key for --cert (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
-    /// The name that the server is asked for and its certificate must have [default: the host]
+    /// Server name for SNI, which its certificate must match [default: the host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// Encrypt, but trust any server: nobody checks who it is
+    /// Encrypt, but trust any server: its certificate is not verified
     #[arg(long, conflicts_with_all = ["cacert", "cacertdir"])]
     pub insecure: bool,
 }
 
 impl TlsArgs {
-    /// Takes over what `other` says where nothing is said here. Whom to trust is one thing: no part of it is taken over alone.
+    /// Takes over the options of `other` that are not given here. The options of trust are taken over all or none.
     pub fn follow(&mut self, other: Self) {
         self.tls |= other.tls;
         if self.trust() == Trust::System {
@@ -52,10 +52,10 @@ impl TlsArgs {
         self.sni = self.sni.take().or(other.sni);
     }
 
-    /// TLS with the server at `address`, if it is asked for here or `by_uri`. Reads the files.
+    /// TLS with the server at `address`, if an option or the URI asks for it (`by_uri`). Reads the files.
     ///
     /// # Errors
-    /// When options contradict each other, or a file is not what it should be.
+    /// When options contradict each other, or a file is invalid.
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
             let needs_tls = |option| {

@@ -1,4 +1,4 @@
-//! Values of options as clap reads them: what is wrong with one is said beside the option's name.
+//! Parsers for the values of options. clap puts the option's name before their errors.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ const LONGEST_PREFIX: usize = 512;
 /// The most worker threads.
 const MAX_THREADS: usize = 512;
 
-/// A count, with k or M behind it if one likes; no knob goes beyond a `u32`.
+/// A count, optionally with k or M behind it; no knob exceeds a `u32`.
 pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }
 
-/// Bytes, likewise.
+/// Bytes, in the same form.
 pub fn bytes(text: &str) -> Result<u32, String> {
     fitting(parse_bytes(text).map_err(|error| error.to_string())?)
 }
@@ -30,7 +30,7 @@ fn fitting(given: u64) -> Result<u32, String> {
 /// A number of requests, at least 1.
 pub fn requests(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
-        0 => Err("it must be at least 1; leave it out for a run without a limit".to_owned()),
+        0 => Err("it must be at least 1; leave the option out for a run without a limit".to_owned()),
         requests => Ok(requests),
     }
 }
@@ -39,19 +39,19 @@ pub fn requests(text: &str) -> Result<u64, String> {
 pub fn threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).map_err(|error| error.to_string())?;
     let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
-    fitting.ok_or_else(|| format!("it must lie between 1 and {MAX_THREADS}"))
+    fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
 }
 
-/// How long a file of a recording may become, a second or more.
+/// The duration of one file of a recording, at least a second.
 pub fn rotation(text: &str) -> Result<Duration, String> {
     let length = parse_duration(text).map_err(|error| error.to_string())?;
     if length < Duration::from_secs(1) {
-        return Err("a file holds a second or more".to_owned());
+        return Err("it must be at least 1s".to_owned());
     }
     Ok(length)
 }
 
-/// The prefix of a user's own keys.
+/// The prefix of the user's own keys.
 pub fn prefix(text: &str) -> Result<KeyNames, String> {
     match text.len() {
         1..=LONGEST_PREFIX => Ok(KeyNames::given(text)),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_values_are_told_with_what_is_right() {
+    fn errors_of_wrong_values_say_what_is_right() {
         assert_eq!(count("many").unwrap_err(), "'many' is not a count such as 50, 100k or 1.5M");
         assert_eq!(count("99999999999").unwrap_err(), "99999999999 is far too large");
         assert!(requests("0").is_err() && threads("0").is_err() && threads("513").is_err());

@@ -1,4 +1,4 @@
-//! `--verify`: what was written of the records of a file is read back, each of them, and compared; nothing is written.
+//! `--verify`: reads back each record of a file that a load wrote, and compares it; writes nothing.
 //!
 //! ```text
 //!  file ─► questions and answers ─► batches ─► the server's answers ─► as they are in the file? missing? different?
@@ -20,13 +20,13 @@ use crate::{
     workload::{DatasetError, ReadBack, RecordCheck},
 };
 
-/// A batch has up to so many questions.
+/// The largest number of questions in a batch.
 const QUESTIONS: usize = 256;
-/// A batch whose answers have so many bytes gets no more questions.
+/// A batch whose expected answers have this many bytes gets no more questions.
 const BYTES: usize = 256 * 1024;
-/// So many records that are not as they should be are named.
+/// This many records that differ from the file are named.
 const NAMED: usize = 5;
-/// The longest error of a server that is repeated, in characters.
+/// The longest server error that is repeated, in characters.
 const LONGEST_ERROR: usize = 120;
 
 /// How the records of a file were found.
@@ -35,36 +35,38 @@ struct Found {
     records: u64,
     missing: u64,
     different: u64,
-    /// The first of those that are not as they should be.
+    /// The first records that differ.
     named: Vec<String>,
 }
 
-/// The plan of reading back what a run with the same words wrote.
+/// The plan of reading back what a run with the same options wrote.
 ///
 /// # Errors
-/// When it is not known how.
+/// When it is unknown how the records were written.
 pub(super) fn plan(plan: SessionPlan) -> Planned {
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
     if !target.dialect.has_collections() {
-        return Err(UsageError::of("--verify reads back from Redis and Valkey only").into());
+        return Err(
+            UsageError::of("--verify works with Redis and Valkey only; leave it out for memcached").into()
+        );
     }
     target.dialect = Dialect::Resp2;
     Ok(Box::new(move || run(records, &target, timeout)))
 }
 
-/// Fails when the server cannot be reached, or a record is not as it was written.
+/// Fails when the server cannot be reached, or a record differs from the file.
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
     let mut talk = talk(target, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
     let found = read(&mut records, &mut talk, limit)?;
-    let told = found.told(began.elapsed());
-    writeln!(StreamText::stdout(), "{told}").context("cannot write to stdout")?;
+    let summary = found.summary(began.elapsed());
+    writeln!(StreamText::stdout(), "{summary}").context("cannot write to stdout")?;
     if found.missing + found.different == 0 {
         return Ok(());
     }
     let bad = counted(found.missing + found.different, "record");
-    Err(Failure::Crossed(format!("not as the file has them: {bad} on {}", target.address)))
+    Err(Failure::Crossed(format!("different from the file: {bad} on {}", target.address)))
 }
 
 fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Found, Failure> {
@@ -89,7 +91,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
     }
 }
 
-/// The next records, with the questions of each.
+/// The next records, each with its questions.
 fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> {
     let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
     while questions < QUESTIONS && bytes < BYTES {
@@ -104,7 +106,7 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
     Ok(batch)
 }
 
-/// What a server says of what was written.
+/// What the server answered about the records.
 enum Answer {
     Same,
     Missing,
@@ -135,16 +137,16 @@ impl Found {
         *count += 1;
         if self.named.len() < NAMED {
             let (number, key) = (grouped(self.records), asked.shown_key());
-            let how = how.unwrap_or_else(|| "is not there".to_owned());
+            let how = how.unwrap_or_else(|| "is missing".to_owned());
             self.named.push(format!("  record {number}, {key}: {how}"));
         }
     }
 
-    fn told(&self, took: Duration) -> String {
+    fn summary(&self, took: Duration) -> String {
         let records = counted(self.records, "record");
         let took = format!("read back in {:.2} s", took.as_secs_f64());
         if self.named.is_empty() {
-            return format!("{records} {took}: all are as the file has them");
+            return format!("{records} {took}: all are as in the file");
         }
         let counts = format!("{} missing, {} different", grouped(self.missing), grouped(self.different));
         let more = self.missing + self.different - self.named.len() as u64;

@@ -23,18 +23,18 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Each target has the whole load while the other has none: A B B A A B B A ..., three seconds before each switch against three \
-seconds after it. The first second after a switch is left out. Each is asked about, marked and cleaned by itself, before \
-anything is written to either; what is refused is told with its name.
+One target at a time carries the whole load, in the order A B B A A B B A and so on. Each pair compares the three seconds before a switch with \
+three seconds after it, and leaves out the first second after the switch. Before anything is written, both targets are checked: \
+you are asked about each by name, and an error names the target.
 
 Examples:
   redyno versus redis://a:6379 redis://b:6379
   redyno versus @prod memcached://10.0.0.6 -c 200 --yes
 
-What decides is throughput, and under a rate the p99 of the response time. Each row of the table is judged by itself: of many \
-equal ones, one in twenty may be called different.
-Nine pairs are the least, about 70 s; it ends within three minutes, not clear if need be.
-Exit codes: 0 B is the same or better, 3 worse, 4 not clear; 1, 2 and 130 as ever.";
+Throughput decides which target is better; with --rate, the p99 of the response time. Each row of the table is judged by \
+itself: among many equal figures, about one in twenty is called different by chance.
+A comparison takes at least nine pairs, about 70 s, and at most three minutes; then the answer may be 'not clear'.
+Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno versus`.
 #[derive(Args, Debug, Clone)]
@@ -50,19 +50,19 @@ pub struct VersusArgs {
     /// The second target, B, which the verdict is about
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// How long a part is: a pair has one of each target [default: 3]
+    /// Seconds of a part; a pair has one part of each target [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// A JSON object a line: the pairs, then the verdict with the table
+    /// Print JSON lines: one object for each pair, then the verdict with the table
     #[arg(long)]
     pub json: bool,
-    /// Write all records to a new file, one JSON object a line; those of B have "node":1
+    /// Write all records to a new file, as JSON lines; those of B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// What both are asked.
+    /// The load of both targets.
     #[command(flatten)]
     pub load: LoadArgs,
-    /// How those are reached whose URI begins so.
+    /// How targets are reached whose URI asks for TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
 }
@@ -70,12 +70,11 @@ pub struct VersusArgs {
 impl Arguments for VersusArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
         if self.load.dataset.is_some() {
-            let text =
-                "versus has no --dataset: each target would be sent a part of the records only; leave it out";
+            let text = "--dataset does not work with versus, since each target would get only some of the records; leave it out";
             return Err(UsageError::of(text).into());
         }
         if self.load.no_load {
-            let text = "--no-load has no effect with versus, which is a load; leave it out";
+            let text = "--no-load contradicts versus, which generates load; leave it out";
             return Err(UsageError::of(text).into());
         }
         self.load.choose()?;
@@ -91,10 +90,10 @@ impl Arguments for VersusArgs {
 }
 
 impl VersusArgs {
-    /// The session of both targets, whose load one of them carries at a time.
+    /// The session of both targets; one at a time carries the load.
     ///
     /// # Errors
-    /// When one is no target, with its name, or when the load cannot be.
+    /// When a target or the load is invalid; the error names the target.
     fn session(&self, targets: &[TargetArgs; 2]) -> Result<SessionPlan, UsageError> {
         let target = |side| {
             let target = targets[side as usize].target();
@@ -111,7 +110,7 @@ impl VersusArgs {
         Ok(plan)
     }
 
-    /// The options of both targets. Those of TLS are for whom TLS is spoken with.
+    /// The options of both targets. The options of TLS apply where TLS is spoken.
     fn targets(&self, given: Invocation) -> Result<[TargetArgs; 2], Failure> {
         let mut targets = [&self.a, &self.b].map(|uri| match uri.reveal().strip_prefix('@') {
             Some(name) => TargetArgs { named: Some(name.to_owned()), ..TargetArgs::default() },
@@ -160,13 +159,13 @@ mod tests {
         assert_eq!((a.tls.is_some(), b.tls.is_some()), (false, true));
         let [a, b] = targets("redis://a redis://b --tls --insecure").unwrap();
         assert_eq!((a.tls.is_some(), b.tls.is_some()), (true, true));
-        let told = targets("redis://a redis://b --insecure").unwrap_err();
-        assert!(told.starts_with("A: --insecure is for TLS"), "{told}");
+        let error = targets("redis://a redis://b --insecure").unwrap_err();
+        assert!(error.starts_with("A: --insecure needs TLS"), "{error}");
     }
 
     #[test]
     fn a_target_that_is_none_is_named() {
-        let told = targets("redis://a localhost:1").unwrap_err();
-        assert!(told.starts_with("B: "), "{told}");
+        let error = targets("redis://a localhost:1").unwrap_err();
+        assert!(error.starts_with("B: "), "{error}");
     }
 }

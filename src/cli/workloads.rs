@@ -1,4 +1,4 @@
-//! `redyno workloads`: which workloads and series there are, and one of them as a file to start from.
+//! `redyno workloads`: lists the workloads and series, or prints one as a file to start from.
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A workload is run with --workload NAME, or --workload FILE for one of your own, a series with redyno series NAME or FILE.
+Run a workload with --workload NAME, or one of your own with --workload FILE; a series with redyno series NAME or FILE.
 
 Examples:
   redyno workloads
@@ -21,9 +21,9 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct WorkloadsArgs {
-    /// The one to print as a file [default: list all]
+    /// The workload or series to print as a file [default: list all]
     pub name: Option<String>,
-    /// Set a parameter of it; may be given several times
+    /// Set a parameter of it; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "name")]
     pub set: Vec<Setting>,
 }

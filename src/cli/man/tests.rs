@@ -1,11 +1,11 @@
-//! The pages, read as a person reads them.
+//! The pages, as a reader sees them.
 
 use clap::CommandFactory;
 
 use super::{EXIT, all, ascii, notes, page};
 use crate::{app::bindings, cli::args::CommandLine};
 
-/// A page without what troff marks it up with.
+/// A page without troff's markup.
 fn text(page: &str) -> String {
     let page = page.replace("\\fB", "").replace("\\fR", "").replace("\\fI", "").replace("\\-", "-");
     page.replace("\\*(Aq", "'").replace("\\&", "")
@@ -34,7 +34,7 @@ fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
     }
 }
 
-/// What mandoc and groff warn of, as far as one can see it in the text.
+/// The warnings of mandoc and groff that can be found in the text.
 #[test]
 fn no_troff_finds_fault_with_a_page() {
     for command in all(CommandLine::command()) {
@@ -58,7 +58,7 @@ fn no_troff_finds_fault_with_a_page() {
 }
 
 #[test]
-fn a_text_of_a_help_keeps_its_examples_as_they_are() {
+fn a_help_text_keeps_its_examples_unchanged() {
     let page = notes("NOTES", "One.\nTwo:\n  redyno  -p 1\n  redyno man\n\nThree.").render();
     let section = &page[page.find(".SH").unwrap()..];
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `redyno replay FILE --screenshot OUT` and `--animate OUT`: a recording as a picture, without a terminal.
+//! `redyno replay FILE --screenshot OUT` and `--animate OUT`: draw a recording without a terminal.
 
 use std::{
     fs::{self, OpenOptions},
@@ -16,17 +16,17 @@ use crate::{
     tui::{screens, share, svg::Animation},
 };
 
-/// How long each frame of a moving picture is shown.
+/// How long each frame of an animation is shown.
 const FRAME: Duration = Duration::from_millis(500);
-/// How long the last one is shown before it begins again.
+/// How long the last frame is shown before the animation starts again.
 const PAUSE: Duration = Duration::from_secs(3);
-/// The longest that all frames take, in seconds.
+/// The longest duration of all frames together, in seconds.
 const LONGEST_S: f64 = 27.0;
 
-/// Reads all of the recording, called `name`, and writes the picture of this form to `out`.
+/// Reads the whole recording, called `name`, and writes the picture in this form to `out`.
 ///
 /// # Errors
-/// When it cannot be read, has no such moment, or the file cannot be written or is there already.
+/// When the recording cannot be read or has no such moment, or when the file exists or cannot be written.
 pub fn shoot(
     args: &ReplayArgs,
     (out, form): &(PathBuf, Picture),
@@ -46,11 +46,12 @@ pub fn shoot(
     let (begins_s, now_s) = (model.timeline().begins_s(), model.timeline().now_s());
     if let Some(at_s) = args.at {
         if at_s > now_s {
-            let text = format!("--at {at_s}: the recording ends after {now_s:.1} s");
+            let text = format!("--at {at_s}: give at most {now_s:.1}, the end of the recording");
             return Err(UsageError::Line(text).into());
         }
         if at_s < begins_s {
-            let text = format!("--at {at_s}: the recording begins at {begins_s:.1} s of its session");
+            let text =
+                format!("--at {at_s}: give at least {begins_s:.1}, where this file of the recording begins");
             return Err(UsageError::Line(text).into());
         }
         model.put_cursor(at_s);
@@ -59,10 +60,10 @@ pub fn shoot(
     Ok(write(out, &picture)?)
 }
 
-/// Writes the recording, called `name`, to `out` as the screen showed it while it grew. It is read twice: for its length first.
+/// Writes the recording, called `name`, to `out` as the screen showed it while it grew. It is read twice: first for its length.
 ///
 /// # Errors
-/// When it cannot be read, or the file cannot be written or is there already.
+/// When the recording cannot be read, or when the file exists or cannot be written.
 pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) -> Result<(), Failure> {
     let (mut begins_s, mut ends_s) = (0.0, 0.0_f64);
     for record in records(&mut reader) {
@@ -91,7 +92,7 @@ pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) 
     Ok(write(out, &animation.render(FRAME, PAUSE))?)
 }
 
-/// All of a recording.
+/// Reads the whole recording.
 fn records(reader: &mut Reader) -> impl Iterator<Item = anyhow::Result<Record>> {
     std::iter::from_fn(move || reader.next_record().map_err(anyhow::Error::from).transpose())
 }
@@ -100,7 +101,7 @@ fn deliver(model: &mut Model, delivery: Delivery) {
     update(model, Msg::Delivery(delivery));
 }
 
-/// Shows the screen that the arguments ask for; what it needs for that.
+/// Shows the requested screen; returns its model and size.
 fn look(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
     model.screen = args.screen;
     let columns = screens::plan(args.size, model).chart_columns();
@@ -111,13 +112,13 @@ fn write(path: &Path, picture: &str) -> anyhow::Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| {
         let written = file.write_all(picture.as_bytes());
-        // What is said is why it is not there; a part of a picture is none.
+        // The error says why it failed; a part of a picture is worthless.
         written.inspect_err(|_| drop(fs::remove_file(path)))
     });
     let path = path.display();
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            anyhow::anyhow!("{path} is there already; pictures are never overwritten: name another file")
+            anyhow::anyhow!("{path} exists already and is not overwritten; name another file")
         }
         _ => anyhow::anyhow!("cannot write the picture to {path}: {error}"),
     })

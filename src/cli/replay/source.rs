@@ -1,12 +1,12 @@
-//! A recording as a source: what the screen reads, and the time that runs in it.
+//! A recording as a source for the screen, and the clock that plays it.
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
 //!           └─ Refine: a stretch once more ─► poll ─► Excerpt
 //! ```
-//! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline. What is shown
-//! closer than that knows it is read again by the same thread, a stretch at a time.
+//! The whole recording is read once, in the background; seeking is done by the screen's timeline. Where the screen zooms in
+//! beyond the timeline's resolution, the same thread reads that stretch again.
 
 use std::{
     io,
@@ -25,20 +25,20 @@ use crate::{
     },
 };
 
-/// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
+/// Records that wait between reader and screen: some megabytes at most, since a record may have 100 KB.
 const WAITING: usize = 32;
-/// How long one look at the reader may take, so that keys are answered meanwhile.
+/// How long one poll of the reader may take, so that keys are answered meanwhile.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What the reader hands over.
+/// What the reader sends.
 enum Read {
-    /// A record, and how much has been read.
+    /// A record, and how much of the file has been read.
     Record(Record, f64),
-    /// Why it cannot go on.
+    /// Why reading failed.
     Broken(ReadError),
-    /// That all has been read once.
+    /// The file has been read once.
     All,
-    /// What was read again, or why it cannot be.
+    /// A stretch that was read again, or why that failed.
     Again(Reread, Result<Excerpt, ReadError>),
 }
 
@@ -48,11 +48,11 @@ pub struct ReplaySource {
     again: Sender<Reread>,
     is_read: bool,
     playing: Option<Playing>,
-    /// Orders to be handed back.
+    /// Refused orders, with the reason.
     refused: Vec<Delivery>,
 }
 
-/// Time that runs.
+/// The clock of playing.
 struct Playing {
     since: Instant,
     from_s: f64,
@@ -60,10 +60,10 @@ struct Playing {
 }
 
 impl ReplaySource {
-    /// Starts to read.
+    /// Starts reading.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(reader: Reader) -> io::Result<Self> {
         let (sender, read) = sync_channel(WAITING);
         let (again, orders) = channel();
@@ -99,7 +99,7 @@ impl ReplaySource {
     }
 }
 
-/// The reader's thread: all of the recording, and then what is asked for of it; `None` when nobody listens any more.
+/// The reader's thread: the whole recording, then the requested stretches; `None` when the receiver is gone.
 fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
@@ -113,13 +113,13 @@ fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Rer
     sender.send(Read::All).ok()?;
     loop {
         let asked = orders.recv().ok()?;
-        // What was asked for before the last is no longer looked at.
+        // Only the latest request matters.
         let asked = orders.try_iter().last().unwrap_or(asked);
         sender.send(Read::Again(asked, reader.stretch(asked))).ok()?;
     }
 }
 
-/// What was read again, as it is handed over.
+/// The result of reading again, as it is sent.
 pub(super) fn again(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
@@ -157,16 +157,14 @@ impl Source for ReplaySource {
                 return;
             }
             Order::Refine(asked) => {
-                // The reader ends only when it broke, which the screen tells.
+                // The reader ends only after an error, which the screen shows.
                 let _ = self.again.send(asked);
                 return;
             }
             Order::SetKnobs(_) | Order::Prefill(_) | Order::Carry(_) => {
-                "this is a recording: its knobs are shown as they were and cannot be turned"
+                "this is a recording: its knobs cannot be changed"
             }
-            Order::SetConfig { .. } => {
-                "this is a recording: its server is shown as it was and cannot be changed"
-            }
+            Order::SetConfig { .. } => "this is a recording: the server's parameters cannot be changed",
             Order::RunIntrinsic(_) | Order::StopIntrinsic | Order::GentleIntrinsic(_) => {
                 "this is a recording: nothing is measured now"
             }

@@ -1,4 +1,4 @@
-//! `redyno help TOPIC`: what the fields of files are, made of the tables that they come from.
+//! `redyno help TOPIC`: describes the fields of files, generated from the tables that define them.
 
 use clap::Args;
 
@@ -24,7 +24,7 @@ pub struct HelpArgs {
     pub topic: Option<Topic>,
 }
 
-/// What can be told of.
+/// The topics of `redyno help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topic {
     /// Exports.
@@ -38,7 +38,7 @@ pub(super) const TOPICS: [(&str, Topic); 2] = [("formats", Topic::Formats), ("re
 
 fn topic(name: &str) -> Result<Topic, &'static str> {
     let found = TOPICS.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
-    let none = "there are formats and records; redyno COMMAND --help tells of a command";
+    let none = "the topics are formats and records; for a command, see redyno COMMAND --help";
     found.map(|(_, topic)| topic).ok_or(none)
 }
 
@@ -68,13 +68,13 @@ fn formats() -> String {
     let figures: String = FIGURES.iter().map(figure).collect();
     format!(
         "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
-         Rows of {rows}, and the objects of json, have these fields. One that was not measured, or of which too little was, \
+         Rows of {rows}, and the objects of json, have these fields. A field without a value, or with too few samples for one, \
          is empty, in JSON null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
-         warm-up or prefill; empty of a summary\n  workload          what was asked, while the load was on\n  operation         \
-         which; empty of all together\n{figures}\n\
+         warm-up or prefill; empty in a summary\n  workload          the workload, while the load was on\n  operation         \
+         its name; empty for all operations together\n{figures}\n\
          Rows of probes, in json for the whole session: kind is ping, its parts ping_send, ping_kernel and ping_pickup, wake or \
-         intrinsic; samples and lost are counts; min_us, mean_us, p50_us and the like are of its times.\n\
-         Rows of server, in json the last: each figure that records tell of the server, as redyno help records names them.\n"
+         intrinsic; samples and lost are counts; min_us, mean_us, p50_us and so on describe the measured times.\n\
+         Rows of server, in json the last row: each figure of the server in the records, named as in redyno help records.\n"
     )
 }
 
