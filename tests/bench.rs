@@ -266,7 +266,7 @@ fn over_tls_only_the_ciphers_that_are_named_are_offered() {
         assert!(outcome.out.contains("\n\"GET\",\"") && outcome.err.is_empty(), "{outcome:?}");
     }
     let unknown = bench(&["--tls-ciphersuites", "TLS_AES_128_GCM_SHA256:HIGH"]).expect_code(1);
-    let told = "--tls-ciphersuites: no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, \
+    let told = "--tls-ciphersuites: 'HIGH' is not a supported cipher; give one of TLS_AES_256_GCM_SHA384, \
                 TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256\n";
     assert_eq!((unknown.out.as_str(), unknown.err.as_str()), ("", told));
 }

@@ -85,14 +85,14 @@ fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
     one_line(&refused, &["rate: 2000/s and max", "workload: GET:SET 10:1 and GET", "give --anyway"]);
     assert_eq!(refused.out, "");
     let told = run(&["compare", &base, &other, "--anyway"]).expect_code(0);
-    assert!(told.out.contains("not of one kind: rate: 2000/s and max"), "{}", told.out);
+    assert!(told.out.contains("different kinds of runs: rate: 2000/s and max"), "{}", told.out);
     let idle = folder.path().join("idle.jsonl").display().to_string();
     run(&["-p", &server.port_text(), "--headless", "--duration", "0.5", "--record", &idle]).expect_code(0);
     one_line(&run(&["compare", &base, &idle]).expect_code(1), &["idle.jsonl has no segment under load"]);
     one_line(&run(&["compare", &base, "/nowhere"]).expect_code(1), &["cannot read /nowhere"]);
     one_line(&run(&["compare", &base]).expect_code(2), &["compare takes two recordings, but 1 is given"]);
     let wrong = ["compare", &base, &base, "--fail-if", "p98 > 1ms"];
-    one_line(&run(&wrong).expect_code(2), &["'p98' is no figure: there are ops, errors"]);
+    one_line(&run(&wrong).expect_code(2), &["'p98' is not a figure; give one of ops, errors"]);
     one_line(
         &run(&["compare", &base, &format!("{base}#7")]).expect_code(1),
         &["has no segment 7 under load; it has 1: 2 clients"],

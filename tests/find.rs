@@ -50,6 +50,6 @@ fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
 fn where_no_rate_holds_the_limit_the_end_is_3() {
     let outcome = find("max<1us", &[]).expect_code(3);
     assert!(outcome.out.contains("  trial: rate "), "{}", outcome.out);
-    assert!(outcome.out.contains("  found: max<1us holds for no rate"), "{}", outcome.out);
-    assert!(outcome.err.contains("redyno: max<1us holds for no rate"), "{}", outcome.err);
+    assert!(outcome.out.contains("  found: no rate keeps max<1us"), "{}", outcome.out);
+    assert!(outcome.err.contains("redyno: no rate keeps max<1us"), "{}", outcome.err);
 }

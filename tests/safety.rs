@@ -190,7 +190,7 @@ fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
     };
     let huge = ["-d", "64k", "-r", "1M"];
     let refused = with(&huge).expect_code(2);
-    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server without so much may";
+    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server with less may";
     assert!(refused.err.contains(told) && refused.err.contains("Give --yes to go on."), "{}", refused.err);
     assert_eq!((refused.out, server.calls(&[], "set"), own_keys(&server)), (String::new(), 0, 0));
     for fine in [["--yes", ""], ["-n", "5"], ["--rate", "100"]] {

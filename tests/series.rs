@@ -139,7 +139,7 @@ fn a_published_table_is_run_scaled_with_the_published_figures_below() {
     }
     assert!(rows.len() == 8 && rows[1].contains("444 k") && rows[1].contains("31.02 %"), "{}", outcome.out);
     let last = lines.last().unwrap();
-    assert!(last.starts_with("published: Alibaba Cloud") && last.ends_with("are no target."), "{last}");
+    assert!(last.starts_with("published: Alibaba Cloud") && last.ends_with("are not a goal."), "{last}");
     // 300 of each cell, and no other.
     assert_eq!(server.calls(&[], "get"), 600);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
@@ -292,9 +292,9 @@ fn what_cannot_be_is_told_before_anything_is_asked() {
         (&["series", path][..], "wrong.toml:5: unknown field `wrkload`"),
         (&["series", "nonsense"], "there is no series 'nonsense'; there are "),
         (&["series", "tair-threads", "--set", "sizes=1"], "there is no parameter 'sizes'; there are size"),
-        (&["series", "tair-threads", "--scale", "2"], "'2' is no scale above 0 and up to 1"),
+        (&["series", "tair-threads", "--scale", "2"], "'2' is not a scale above 0 and up to 1"),
         (&["series", "tair-threads", "--dataset", "x"], "--dataset: no run of the series"),
-        (&["series", "tair-threads", "--set", "size=0"], "GET, size 0: value size must lie between 1"),
+        (&["series", "tair-threads", "--set", "size=0"], "GET, size 0: value size must be between 1"),
     ] {
         let outcome = run(&[args, &["-p", &port]].concat()).expect_code(2);
         assert!(outcome.err.contains(error) && outcome.err.lines().count() == 1, "{}", outcome.err);

@@ -65,6 +65,6 @@ fn parameters_are_swept_with_consent_and_are_as_they_were_at_the_end() {
     for part in ["  step: hz 20 for ", "  step: hz 50 for ", "\nhz ", "p99.9  of the service time\n"] {
         assert!(outcome.out.contains(part), "{part}: {}", outcome.out);
     }
-    assert!(outcome.err.contains("redyno: p50<1us holds for no hz of these"), "{}", outcome.err);
+    assert!(outcome.err.contains("redyno: none of these values of hz keeps p50<1us"), "{}", outcome.err);
     assert!(server.cli(&["CONFIG", "GET", "hz"]).contains("10"));
 }

@@ -139,7 +139,7 @@ fn options_and_uris_speak_tls_and_the_recording_says_so() {
         assert!(start.target.server.starts_with("redis 7."), "the control plane speaks TLS too");
         let Some(Record::End(end)) = records.last() else { panic!("no end record") };
         assert!(end.summary.ops > 0 && end.summary.errors.is_empty(), "{way:?}: {:?}", end.summary.errors);
-        let warned = outcome.err.contains("--insecure: encrypted, but nobody checks who the server is");
+        let warned = outcome.err.contains("--insecure: encrypted, but the server's identity is not verified");
         assert_eq!(warned, encryption == Encryption::Unverified, "{}", outcome.err);
         assert_eq!(server.server.cli(&["-a", "s3cret", "-n", "3", "DBSIZE"]), "0", "its keys are removed");
     }
@@ -260,7 +260,7 @@ fn the_modes_of_redis_cli_and_clean_speak_tls() {
     let fields: Vec<f64> = outcome.out.split_whitespace().map(|field| field.parse().unwrap()).collect();
     assert!(fields.len() == 4 && fields[0] > 0.0 && fields[3] > 0.0, "{}", outcome.out);
     let insecure = run(&["-p", &port, "--tls", "--insecure", "--latency", "-i", "0.3"]).expect_code(0);
-    assert_eq!(insecure.err, "redyno: --insecure: encrypted, but nobody checks who the server is\n");
+    assert_eq!(insecure.err, "redyno: --insecure: encrypted, but the server's identity is not verified\n");
     let wrong = run(&["-p", &port, "--tls", "--cacert", &Authority::new().path(), "--latency"]);
     assert!(wrong.code() == 1 && wrong.err.contains("no CA that is trusted here"), "{wrong:?}");
     server.server.cli(&["SET", "redyno:4g7k2m9q:000000000001", "left behind"]);

@@ -100,7 +100,10 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
         (vec!["--insecure", "--cert", &cert, "--key", &text], vec!["--key", &text, "no private key"]),
         (vec!["--insecure", "--cert", &cert, "--key", &locked], vec!["--key", &locked, "is encrypted"]),
         (vec!["--insecure", "--cert", &cert, "--key", &other_key], vec![&other_key, "not the key of", &cert]),
-        (vec!["--insecure", "--sni", "no name"], vec!["'no name' is no name", "--sni"]),
+        (
+            vec!["--insecure", "--sni", "no name"],
+            vec!["a certificate cannot have the name 'no name'", "--sni"],
+        ),
     ] {
         for command in [&["--headless"][..], &["--latency"], &[]] {
             let outcome = run(&[command, &["-p", &port, "--tls"], &args].concat());

@@ -243,7 +243,7 @@ mod tests {
         let rate = session.knobs.rate.unwrap();
         assert!((9_700..=10_000).contains(&rate), "{rate}");
         assert_eq!(session.model.panel.wanted(), &session.knobs, "the answer holds");
-        assert!(session.said().starts_with("find p99<1ms: p99<1ms holds up to "), "{}", session.said());
+        assert!(session.said().starts_with("find p99<1ms: p99<1ms is kept up to "), "{}", session.said());
         assert!(session.model.contexts().contains(&Context::Answer));
         session.press("c");
         assert!(session.model.experiment().is_none());
@@ -282,7 +282,7 @@ mod tests {
             assert!(!session.is_running());
             assert_eq!((session.knobs.clients, session.knobs.load), (7, true));
             assert!(
-                session.said().ends_with("ended early: somebody turned a knob meanwhile"),
+                session.said().ends_with("ended early: somebody changed a knob meanwhile"),
                 "{}",
                 session.said()
             );

@@ -85,7 +85,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
     (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last {length_s:.2} s later"))
 }
 
-/// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
+/// `   3.0 s  output lost: 3 lines were lost here, since nobody read them`
 fn event_line(t_s: f64, what: &EventKind) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
 }

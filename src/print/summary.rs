@@ -329,7 +329,7 @@ mod tests {
         ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
         let text = summary(&timeline, &[]);
         assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
-        assert!(text.contains("10 k keys; then as turned in the table"), "{text}");
+        assert!(text.contains("10 k keys; then as in the table"), "{text}");
     }
 
     #[test]

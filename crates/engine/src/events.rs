@@ -1,35 +1,34 @@
-//! What can happen in a session: a table of events, each with its fields, its name, and its words. Nothing reads the words
-//! back.
+//! The events of a session: a table with the fields, the name and the text of each. The text is never parsed.
 //!
-//! A new kind of event is a row; the file holds its fields by themselves.
+//! A new kind of event is a row; a file contains its fields separately.
 //!
 //! | name | when |
 //! |---|---|
 //! | `slowlog` | SLOWLOG has a new entry; of a poll's entries the eight longest, the others counted |
-//! | `latency` | the server's latency monitor saw something |
+//! | `latency` | the server's latency monitor reported an event |
 //! | `fork` | the server forked |
 //! | `save` | a snapshot (RDB) begins, ends, or did both between two polls |
-//! | `aof rewrite` | a rewrite of the append-only file likewise |
+//! | `aof rewrite` | the same for a rewrite of the append-only file |
 //! | `eviction` | keys are evicted; again when none was for 3 s |
 //! | `blocked` | clients wait in a blocking command; again when none did for 3 s |
 //! | `maxclients` | connections are rejected; again when none was for 3 s |
 //! | `failover` | the role, a replica's master, or the state of FAILOVER changed |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
-//! | `restart` | the server process is another one |
+//! | `restart` | the server process was started anew |
 //! | `marker` | the note of what this run has to undo was lost and is set again, or cannot be set |
-//! | `not permitted` | the server refuses a question; it is asked again once a minute |
-//! | `unreachable`, `reachable`, `figures refused` | the control plane has no answer, and has one again |
+//! | `not permitted` | the server refuses a command; it is sent again once a minute |
+//! | `unreachable`, `reachable`, `figures refused` | the control plane gets no reply, and gets one again |
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
 //! | `prefill` | the keys that a workload reads are made |
-//! | `paused` | redyno itself was stopped (Ctrl-Z) and went on |
-//! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and answers |
+//! | `paused` | redyno itself was stopped (Ctrl-Z) and continued |
+//! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and replies |
 //! | `error` | the first error of its kind |
 //! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
 //! | `step`, `best` | a sweep measured a value of its knob, and which did most |
-//! | `experiment` | one was interrupted, or has no answer |
-//! | `recording`, `recording failed`, `output lost` | what cannot be read, or could not be written |
+//! | `experiment` | one was interrupted, or has no result |
+//! | `recording`, `recording failed`, `output lost` | data that cannot be read, or could not be written |
 //!
-//! What the server reports is as late as a poll, a second at the most.
+//! Reports about the server are up to a second late, the time between two polls.
 
 mod found;
 mod prefilled;
@@ -44,7 +43,7 @@ use crate::units::{self, counted, were};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
-        /// Something that happened. Texts of the server in it are shown as they are, so they have passed the gate before.
+        /// An event. The server's texts in it have passed the gate, so they can be shown as they are.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
@@ -53,7 +52,7 @@ macro_rules! event_kinds {
         }
 
         impl EventKind {
-            /// What kind of thing it is, in a word or two; some share one.
+            /// Its name, a word or two; some events share one.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$event { .. } => $name,)*
@@ -62,7 +61,7 @@ macro_rules! event_kinds {
         }
 
         impl fmt::Display for EventKind {
-            /// What exactly, without the name.
+            /// The details, without the name.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$event $({ $($field),* })? => f.write_str($words.as_ref()),)*
@@ -75,48 +74,48 @@ macro_rules! event_kinds {
 event_kinds! {
     /// The server cannot be reached.
     Unreachable { cause: String } "unreachable" cause;
-    /// It is reached again, or reports its figures again.
+    /// It can be reached again, or reports its figures again.
     Reachable "reachable" "it answers again";
-    /// It answers and refuses to report its figures.
+    /// It answers, but refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
-    /// It refuses another question.
-    NotPermitted { cause: String } "not permitted" format!("{cause}; the others are asked on");
-    /// A new entry of the slow log: how long it took, its name and first argument, and who sent it.
+    /// It refuses another command.
+    NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
+    /// A new entry of the slow log: its duration, its command and first argument, and its client.
     SlowCommand { us: u64, command: String, client: Option<String> } "slowlog"
         format!("{} {command}{}", micros(*us), after(" from ", client));
-    /// Entries of the same poll that are not reported one by one.
+    /// Entries of the same poll that are not reported singly.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
-    /// The latency monitor saw one of its events again.
+    /// The latency monitor reported one of its events again.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
-    /// The server forked, and was held so long by it.
+    /// The server forked, which blocked it for this long.
     Forked { held_us: Option<u64> } "fork"
         held_us.map_or("a fork".to_owned(), |us| format!("a fork held the server for {}", micros(us)));
-    /// A child began to write a snapshot.
+    /// A child process began to write a snapshot.
     SnapshotBegan "save" "a snapshot began";
     /// It ended; without a length it began and ended between two polls.
     SnapshotEnded { length_s: Option<f64>, outcome: String } "save"
         format!("a snapshot {}", ended(*length_s, outcome));
-    /// A child began to rewrite the append-only file.
+    /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
     /// It ended; without a length it began and ended between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
-    /// Keys are being evicted: so many in the first second.
+    /// Keys are evicted; this many in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", counted(*keys, "key"));
-    /// No more are: so many in all.
+    /// Evictions have ended; this many in all.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
-    /// Connections are being rejected: so many in the first second.
+    /// Connections are rejected; this many in the first second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", counted(*connections, "connection"));
-    /// No more are: so many in all.
+    /// Rejections have ended; this many in all.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
         format!("over: {} rejected in {length_s:.0} s", counted(*connections, "connection"));
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
         format!("{} {} in a blocking command", counted(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
-    /// None does any more; there were so many at the most.
+    /// No client waits any more; this many waited at most.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
         format!("over: {} at the most, for {length_s:.0} s", counted(*clients, "client"));
     /// The server has another role, or another master.
@@ -126,45 +125,45 @@ event_kinds! {
     FailoverTurned { state: String } "failover" state;
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
-    /// Replicas came or went.
+    /// Replicas connected or disconnected.
     ReplicasChanged { from: u64, to: u64 } "replication" format!("{}, before {from}", counted(*to, "replica"));
-    /// The server process is another one.
+    /// The server process was started anew.
     Restarted "restart" "the server was restarted";
-    /// The note of what a run has to undo was lost, and stands again.
+    /// The marker of this run was lost, and has been set again.
     MarkerRenewed { run: String } "marker" format!("run {run} stands on the server again, which had lost it");
     /// It cannot be set.
     MarkerRefused { cause: String } "marker"
-        format!("{cause}; after a kill nobody will know what this run has to undo");
+        format!("{cause}; after a kill, redyno clean would not find this run");
     /// Connections of the load were lost; `untold` counts the losses since the last report that had none.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));
         format!("{lost} {of} {clients} connections: {cause}{}", after(" (", &untold))
     };
-    /// Losses that were not reported one by one, because they came too fast.
+    /// Losses that were not reported singly, because there were too many.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more times, each soon back");
-    /// All of them are back.
+    /// All of them are connected again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
     /// The whole process was stopped.
     Paused { length_s: f64 } "paused"
-        format!("{length_s:.1} s without a measurement: redyno was stopped; requests on their way then count as late");
-    /// A thread of the load has ended.
+        format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight then count as late");
+    /// A thread of the load died.
     WorkerDied { cause: String } "worker died" cause;
-    /// The load was turned off because of this.
+    /// The load was switched off for this reason.
     LoadStopped { cause: String } "load stopped" cause;
-    /// The keys were made that the load reads.
+    /// The prefill has ended.
     Prefilled { prefilled: Prefilled } "prefill" prefilled.to_string();
-    /// The first error of its kind, with its message, which mostly begins with the kind.
+    /// The first error of its kind, with its message, which usually begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };
-    /// A PING was answered with an error.
+    /// A PING got an error reply.
     PingError { message: String } "ping error" message;
     /// The ping probe has no connection.
     PingLost { cause: String } "ping lost" cause;
-    /// It has one again.
+    /// It is connected again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests are known; `disturbed` is why it does not count.
+    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is not counted.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -173,28 +172,28 @@ event_kinds! {
         let disturbed = after("; disturbed, it does not count: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// It found what it looked for.
+    /// A search has a result.
     Found { found: Found } "found" found.to_string();
     /// A sweep measured this value of its knob.
     Stepped { step: SweptStep } "step" step.to_string();
     /// It found its best step.
     BestStep { best: Best } "best" best.to_string();
-    /// The limit holds nowhere.
-    NothingFound { knob: String, limit: String } "found" format!("{limit} holds for no {knob}");
-    /// An experiment ended before it was done, or without an answer.
+    /// No value keeps the limit.
+    NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
+    /// An experiment ended early, or without a result.
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
-    /// The recording cannot be written any further.
+    /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
-    /// Lines that nobody read were left out of the output.
-    OutputLost { lines: u64 } "output lost" format!("{} lost here: nobody read them", were(*lines));
-    /// Measurements that a listener did not take in time were left out of what it gets.
+    /// Lines without a reader were left out of the output.
+    OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", were(*lines));
+    /// Measurements that a listener did not take in time were left out of its output.
     RecordsLost { records: u64 } "output lost"
         format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
-    /// A line of a recording is no record.
+    /// A line of a recording is not a record.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// More lines are none, and are not reported one by one.
+    /// More such lines, which are not reported singly.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
-    /// A recording ends without an end record, perhaps in the middle of a record.
+    /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"
         if *in_a_record {
             "the recording ends in the middle of a record"
@@ -204,7 +203,7 @@ event_kinds! {
 }
 
 impl EventKind {
-    /// Whether something that was lost is back.
+    /// Whether it reports a recovery.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
     }
@@ -214,7 +213,7 @@ fn micros(us: u64) -> String {
     units::latency(us.saturating_mul(1000))
 }
 
-/// What is known behind a word, or nothing.
+/// The text after a word, or nothing.
 fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
 }

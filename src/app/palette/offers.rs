@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((offers.len(), &offers[0].command), (1, &Command::Set(knobs)));
         assert_eq!(offers[0].help, "50 now, then 200");
         let offers = model().offers("clients 0");
-        assert_eq!(offers[0].help, "clients must lie between 1 and 10000, not 0");
+        assert_eq!(offers[0].help, "clients must be between 1 and 10000, not 0");
         assert!(matches!(&offers[0].command, Command::Refuse(_)));
     }
 
@@ -342,13 +342,13 @@ mod tests {
         }
         let wrong = one("find p98<1ms");
         assert!(
-            matches!(&wrong.command, Command::Refuse(why) if why.starts_with("'p98' is none of")),
+            matches!(&wrong.command, Command::Refuse(why) if why.starts_with("'p98' is not a percentile; give one of")),
             "{wrong:?}"
         );
         assert_eq!(
             one("ab from clients 5").command,
             Command::Refuse(
-                "'from clients 5' has no second setting; say for example ab from clients 50 to clients 100"
+                "'from clients 5' has no second setting; write for example ab from clients 50 to clients 100"
                     .to_owned()
             )
         );

@@ -1,15 +1,15 @@
-//! The address of a server, as it is written and resolved, and the credentials for it.
+//! The address of a server, as written and as resolved, and its credentials.
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
 use crate::{protocol::Dialect, untrusted};
 
-/// Where a server listens.
+/// The address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A TCP host and port.
     Tcp {
-        /// Name or IP address, an IPv6 address without brackets.
+        /// Host name or IP address; an IPv6 address without brackets.
         host: String,
         /// Port, 1 to 65535.
         port: u16,
@@ -18,9 +18,9 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// The host when none is named.
+/// The default host.
 pub const DEFAULT_HOST: &str = "127.0.0.1";
-/// The port when none is named.
+/// The default port.
 pub const DEFAULT_PORT: u16 = 6379;
 
 impl Default for Address {
@@ -30,7 +30,7 @@ impl Default for Address {
 }
 
 impl Address {
-    /// As options of redis-cli and of this program: `-h 127.0.0.1 -p 6379`.
+    /// As options of redis-cli and redyno: `-h 127.0.0.1 -p 6379`.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
@@ -38,7 +38,7 @@ impl Address {
         }
     }
 
-    /// As the URI of a server of this dialect, with nobody's name in it: `memcached://127.0.0.1:11211`.
+    /// As a URI for this dialect, without a user: `memcached://127.0.0.1:11211`.
     pub fn uri(&self, dialect: Dialect) -> String {
         let scheme = dialect.scheme(false);
         match self {
@@ -58,7 +58,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a socket connects to: a target's address, resolved.
+/// An address to which a socket connects: a resolved address of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A resolved TCP address.
@@ -67,7 +67,7 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
-/// Who we are on a server.
+/// Our credentials on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The ACL user; `None` is the default user.
@@ -81,12 +81,12 @@ pub struct Credentials {
 pub struct Password(String);
 
 impl Password {
-    /// Takes a password in.
+    /// A password with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Its text, for the wire only.
+    /// Its text, only for the connection itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,16 +1,16 @@
-//! How long to wait before the next attempt to connect.
+//! The pause before the next attempt to connect.
 
 use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
-/// The pause after the first failure: 10 ms at the most.
+/// The longest pause after the first failure: 10 ms.
 const FIRST: Duration = Duration::from_millis(10);
 /// The longest pause: 1 s.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Pauses that double from 10 ms to 1 s, each shortened at random by up to half, so that many connections that lost
-/// the same server do not come back to it at once.
+/// Pauses that double from 10 ms to 1 s, each randomly shortened by up to half, so that many connections which lost the same server
+/// do not return at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,
@@ -24,7 +24,7 @@ impl BackOff {
 
     /// The next pause.
     pub fn next(&mut self, random: &mut impl Rng) -> Duration {
-        // 2^7 times the first pause is above the longest already.
+        // 2^7 times the first pause is more than the longest.
         let pause = (FIRST * (1 << self.failures.min(7))).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         random.random_range(pause / 2..=pause)
@@ -36,7 +36,7 @@ impl BackOff {
         self.failures > 0
     }
 
-    /// Back to the beginning: the connection has proved good. Whether there had been a failure.
+    /// Back to the beginning, because the connection works. Returns whether there had been a failure.
     pub fn reset(&mut self) -> bool {
         std::mem::take(&mut self.failures) > 0
     }

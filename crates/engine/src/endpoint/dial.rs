@@ -10,14 +10,14 @@ use rustix::event::PollFlags;
 use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::Words;
 
-/// Connects. TLS is not begun yet.
+/// Connects, without beginning TLS.
 pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Result<Transport, ReachError> {
     let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     connect_to_any(&found, tls, deadline).map_err(|error| failed(address, words, error))
 }
 
-/// Tries one endpoint after the other and gives each a fair part of the time that is left.
+/// Tries one endpoint after the other, each with a fair part of the remaining time.
 pub(super) fn connect_to_any(
     found: &[Endpoint],
     tls: Option<&Tls>,
@@ -34,7 +34,7 @@ pub(super) fn connect_to_any(
     Err(last)
 }
 
-/// Where connections lead.
+/// The endpoints of connections.
 pub(super) fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
     let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
@@ -52,7 +52,7 @@ fn connect(endpoint: &Endpoint, tls: Option<&Tls>, until: Instant) -> io::Result
     Ok(transport)
 }
 
-/// What is left until `deadline`.
+/// The time until `deadline`.
 pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
@@ -72,7 +72,7 @@ fn failed(address: &Address, words: &'static Words, cause: io::Error) -> ReachEr
         (io::ErrorKind::PermissionDenied, Address::Unix(path)) => {
             ReachError::SocketForbidden { path: path.clone(), words }
         }
-        // The backlog is full: somebody listens and does not accept.
+        // The backlog is full: a process listens, but does not accept.
         (io::ErrorKind::WouldBlock, Address::Unix(_)) => ReachError::Silent(address.clone()),
         (io::ErrorKind::ConnectionRefused, _) => ReachError::Refused(address.clone()),
         (io::ErrorKind::TimedOut, _) => ReachError::ConnectTimeout(address.clone()),

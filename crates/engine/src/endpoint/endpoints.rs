@@ -1,10 +1,10 @@
-//! A target, and where connections to it lead: looked up before the first, and anew after a loss, since a name may lead elsewhere
-//! by then.
+//! A target, and the endpoints of its name: looked up before the first connection, and again after a loss, since a name may have
+//! moved by then.
 //!
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
 //! ```
-//! Those that know the name's endpoints wait for nobody: a lookup that takes too long is answered with the old ones.
+//! Connections never wait for a slow lookup: they use the old endpoints.
 
 use std::{
     io,
@@ -15,29 +15,29 @@ use std::{
 use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls};
 use crate::protocol::Dialect;
 
-/// A name is not looked up more often than this: 250 ms.
+/// The shortest time between two lookups of a name: 250 ms.
 const GAP_NS: u64 = 250_000_000;
-/// So long a new connection waits for a lookup, before it takes what was found last time: 1 s.
+/// How long a new connection waits for a lookup before it uses the last result: 1 s.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// The server that is measured.
+/// The server to measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
     /// Where it listens.
     pub address: Address,
-    /// Who we are there.
+    /// Our credentials there.
     pub credentials: Option<Credentials>,
-    /// The database to SELECT.
+    /// The database for SELECT.
     pub db: u32,
-    /// What is spoken with it.
+    /// The protocol.
     pub dialect: Dialect,
     /// TLS on every connection to it.
     pub tls: Option<Tls>,
-    /// Who looks the name of its host up.
+    /// The resolver for its host name.
     pub resolver: Resolver,
 }
 
-/// Where connections to a target lead. All times are by one clock of the caller's.
+/// The endpoints of a target. All times are by the caller's clock.
 #[derive(Debug)]
 pub struct Endpoints {
     target: Target,
@@ -55,7 +55,7 @@ struct Lookup {
 }
 
 impl Endpoints {
-    /// Looks `target` up for the first time, at `now_ns`, and waits for it.
+    /// Resolves `target` for the first time, at `now_ns`, and waits for the result.
     ///
     /// # Errors
     /// When its host has no address, or none is known within `limit`.
@@ -66,7 +66,7 @@ impl Endpoints {
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
 
-    /// A connection was lost, or could not be had: what was found may not hold any more.
+    /// A connection was lost, or could not be opened: the endpoints may be outdated.
     pub fn doubt(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
@@ -74,7 +74,7 @@ impl Endpoints {
         });
     }
 
-    /// Where to connect to, at least one; `None` while that is being looked up, for a second at the most.
+    /// The endpoints, at least one; `None` while they are being looked up, for at most a second.
     pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
         self.with(|state| {
             state.look_up(&self.target, now_ns);
@@ -83,28 +83,28 @@ impl Endpoints {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Lookup) -> T) -> T {
-        // Nothing in here can panic half-way.
+        // No operation in here can panic halfway.
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Lookup {
-    /// Begins a lookup, if one is needed and the last is not too young.
+    /// Begins a lookup, if one is needed and the last one is old enough.
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
-            // Without a thread for it the old ones have to do, until the next loss.
+            // Without a thread, the old endpoints are used until the next loss.
             self.search = target.resolver.start(&target.address).ok();
             (self.is_stale, self.begun_ns) = (false, now_ns);
         }
     }
 
-    /// Takes up what was found. Whether there is nothing, or nothing any more, to wait for.
+    /// Takes the result. Returns whether there is nothing to wait for.
     fn is_known(&mut self, now_ns: u64) -> bool {
         match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
             None => return true,
             Some(Ok(None)) => return now_ns >= self.begun_ns + PATIENCE_NS,
             Some(Ok(Some(found))) => self.found = Vec::from(found).into(),
-            // A name server that is gone takes no server with it.
+            // If the name server fails, the old endpoints are kept.
             Some(Err(_)) => {}
         }
         self.search = None;
@@ -145,7 +145,7 @@ mod tests {
         })
     }
 
-    /// The port that is known at `now_ns`, once the lookup under way is answered.
+    /// The port at `now_ns`, after the present lookup has been answered.
     fn settled(endpoints: &Endpoints, now_ns: u64) -> u16 {
         loop {
             match port(endpoints.current(now_ns)) {

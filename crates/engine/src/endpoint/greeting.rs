@@ -1,5 +1,5 @@
-//! What is said first on a new connection: who we are, which protocol, which database, what we are called. It knows
-//! bytes and replies, and no socket.
+//! The first commands on a new connection: authentication, protocol, database, client name. This module knows bytes and replies, and
+//! no sockets.
 //!
 //! ```text
 //! load, ping      all steps at once ─► a reply each ─► done
@@ -14,40 +14,40 @@ use crate::{
     untrusted,
 };
 
-/// The first commands of a connection, and what their replies mean.
+/// The first commands of a connection, and the meaning of their replies.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// In the order in which they are written and answered, each with the end of its bytes.
+    /// In the order of their replies, each with the end of its bytes.
     steps: Vec<(Step, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,
-    /// Whether each step waits for the reply to the one before.
+    /// Whether each step waits for the reply to the previous one.
     is_stepwise: bool,
     password: Option<String>,
 }
 
-/// The server turned down what a connection cannot do without.
+/// The server refused a command that a connection needs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{} was refused: {reply}", .dialect.named(*step))]
 pub struct TurnedDown {
-    /// What was asked.
+    /// The command.
     pub step: Step,
-    /// In which dialect.
+    /// The dialect.
     pub dialect: Dialect,
-    /// The server's error, without the password that some servers repeat.
+    /// The server's error, without the password, which some servers repeat.
     pub reply: String,
-    /// What it means.
+    /// Its meaning.
     pub refusal: Refusal,
 }
 
 impl Greeting {
-    /// For a connection to `target` that calls itself `name` in `CLIENT LIST`: all steps are written at once.
+    /// For a connection to `target` with `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// As redis-benchmark greets: nothing that was not asked for, and so perhaps nothing at all. All steps are written at
-    /// once: AUTH, `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
+    /// The greeting of redis-benchmark: only what was requested, so perhaps nothing at all. All steps are written at once: AUTH,
+    /// `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
         let mut said = introduction(target, None);
@@ -58,7 +58,7 @@ impl Greeting {
         Self::of(target, said, false)
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -80,12 +80,12 @@ impl Greeting {
         Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
-    /// In which dialect it is, and what follows it.
+    /// The dialect, and the steps.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Begins on a new connection: what is to be written first.
+    /// Begins on a new connection: returns the first bytes to write.
     pub fn begin(&self) -> (Greeter, &[u8]) {
         (Greeter { answered: 0 }, if self.is_stepwise { self.step(0) } else { &self.bytes })
     }
@@ -96,15 +96,15 @@ impl Greeting {
         &self.bytes[from..self.steps[i].1]
     }
 
-    /// What an error as reply number `i` means: the end, or nothing where the connection can do without the command.
+    /// The meaning of an error as reply number `i`: the end, or `None` if the connection works without the command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
-            // Said whatever was asked, before the server hangs up.
+            // Sent in reply to any command, before the server disconnects.
             _ if refusal.turns_everybody_away() => Step::Connection,
-            // A user may lack the right to it, and old servers the command.
+            // The user may lack the permission, or the server may be too old.
             Step::SetName => return Ok(()),
-            // Who we are decides; without credentials nothing will change.
+            // Permissions depend on the credentials; without any, nothing will change.
             Step::Ping if i == 0 && self.password.is_some() && refusal.asks_who_we_are() => return Ok(()),
             step => step,
         };
@@ -112,14 +112,14 @@ impl Greeting {
         Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
     }
 
-    /// Whether a good reply number `i` says that no password may follow.
+    /// Whether a good reply number `i` means that no password may be sent.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
         is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
     }
 }
 
-/// The commands that say who we are on `target`.
+/// The commands that authenticate on `target`.
 fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
     let credentials = target.credentials.as_ref();
     let user = credentials.and_then(|who| who.user.as_deref());
@@ -127,26 +127,26 @@ fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
     target.dialect.introduce(&Introduction { user, password, db: target.db, name })
 }
 
-/// How far a connection has come with its greeting.
+/// The progress of a connection's greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeter {
-    /// Replies that came. A connection holds it, and there are many of them.
+    /// The number of replies so far. Every connection has one of these.
     answered: u8,
 }
 
-/// How a greeting goes on.
+/// The next step of a greeting.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GreetingStep<'g> {
-    /// More replies are to come.
+    /// More replies are expected.
     Listen,
-    /// These bytes are to be written.
+    /// These bytes must be written.
     Say(&'g [u8]),
-    /// The connection is greeted: no reply belongs to the greeting any more.
+    /// The greeting is done: later replies do not belong to it.
     Done,
 }
 
 impl Greeter {
-    /// The command that the next reply to `greeting`, which is not done yet, is the answer to.
+    /// The command whose reply is next in `greeting`, which is not done yet.
     pub fn awaits(&self, greeting: &Greeting) -> Step {
         greeting.steps[usize::from(self.answered)].0
     }
@@ -154,13 +154,13 @@ impl Greeter {
     /// Takes the next reply to `greeting`, which is not done yet.
     ///
     /// # Errors
-    /// When it turns down what the connection cannot do without.
+    /// When it refuses a command that the connection needs.
     pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<GreetingStep<'g>, TurnedDown> {
         let place = usize::from(self.answered);
         if let Reply::Error(line) = reply {
             greeting.judge(place, line)?;
         } else if greeting.forbids_password(place) {
-            let reply = "it answers without a password".to_owned();
+            let reply = "it needs no password".to_owned();
             let (dialect, refusal) = (greeting.dialect, Refusal::PasswordNotAsked);
             return Err(TurnedDown { step: Step::Auth, dialect, reply, refusal });
         }
@@ -176,14 +176,14 @@ impl Greeter {
 }
 
 impl TurnedDown {
-    /// By an error that nothing had asked for: what the server says of the connection as such.
+    /// From an error that was not a reply: the server's message about the connection itself.
     pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (Step::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
-    /// The kind by which it is counted: `maxclients`, or the code of the server's error. What Redis has a code for is
-    /// counted by that, whoever says it.
+    /// The kind under which it is counted: `maxclients`, or the code of the server's error. Other servers' errors are counted under
+    /// the code that Redis has for them.
     pub fn kind(&self) -> &str {
         match self.refusal {
             Refusal::TooManyClients => "maxclients",
@@ -224,7 +224,7 @@ mod tests {
         Target { credentials: Some(credentials), dialect: Dialect::Resp3, db: 3, ..Target::default() }
     }
 
-    /// What becomes of a greeting whose reply number `i` is this error, and all before it are good.
+    /// The result of a greeting whose reply number `i` is this error, after good replies.
     fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
         let (mut greeter, _) = greeting.begin();
         for _ in 0..i {

@@ -1,4 +1,4 @@
-//! The transport of one short conversation, waited for until a deadline; and who is there when TLS does not come about.
+//! The transport of a short conversation with a deadline; and how a server is identified when TLS fails.
 
 use std::{
     io::{self, Read, Write},
@@ -13,22 +13,21 @@ use super::{
     stranger,
 };
 
-/// The part of the time that is kept back from a TLS handshake, to find out who is there if it is not answered: a
-/// third.
+/// The part of the time that is reserved after a TLS handshake, to identify a server that does not answer it: a third.
 const KEPT_BACK: u32 = 3;
-/// How long a server that closed without a word may take to begin a TLS handshake.
+/// How long a server that closed silently may take to begin a TLS handshake.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
-/// How many first bytes are enough to identify an unknown server.
+/// The number of first bytes that identify an unknown server.
 const FIRST_BYTES: usize = 64;
 
 /// The transport of a conversation.
 pub(super) struct Stream(pub(super) Transport);
 
 impl Stream {
-    /// Takes TLS up where there is to be any.
+    /// Begins TLS if it is required.
     ///
     /// # Errors
-    /// The diagnosis, also of a server that does not speak TLS.
+    /// The diagnosis, including that of a server without TLS.
     pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
         match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
             Ok(true) => Ok(()),
@@ -37,7 +36,7 @@ impl Stream {
         }
     }
 
-    /// Whether the other side has shaken hands, or nothing is to be shaken, by `until`.
+    /// Whether the handshake is done by `until`, or not needed.
     pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
             if !self.wait(PollFlags::IN, until) {
@@ -47,7 +46,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// The first bytes of the other side that has not shaken hands.
+    /// The first bytes of the other side, before the handshake.
     fn first_bytes(&self) -> &[u8] {
         match &self.0 {
             Transport::Plain(_) => &[],
@@ -58,7 +57,7 @@ impl Stream {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// `TimedOut` when the other side has not taken them by `until`, or what the transport said.
+    /// `TimedOut` when the other side has not accepted them by `until`, or the transport's error.
     pub(super) fn say(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
             match self.0.write(bytes) {
@@ -75,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Reads once; 0 is the end of the stream, `None` when nothing came by `until`.
+    /// Reads once; 0 is the end of the stream, `None` when no data came by `until`.
     pub(super) fn hear(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {
             match self.0.read(buffer) {
@@ -99,12 +98,12 @@ impl Stream {
     }
 }
 
-/// Nothing for now.
+/// No data at present.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// What it means that the handshake failed, `first` being the first bytes of the other side.
+/// The meaning of a failed handshake; `first` are the first bytes of the other side.
 fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     let address = target.address.clone();
     match TlsFailure::of(&error) {
@@ -118,8 +117,8 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     }
 }
 
-/// What it means that the handshake was not answered. A server without TLS waits for the end of the line that it takes
-/// the handshake for, so a second connection asks in plain text; nothing but a ping.
+/// The meaning of an unanswered handshake. A server without TLS takes it for an incomplete line and waits, so a second connection
+/// sends a PING in plain text, and nothing else.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
@@ -136,8 +135,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Whether a server that closed without a word answers a TLS handshake: OpenSSL hangs up on plain text and says nothing.
-/// Nothing follows the handshake.
+/// Whether a server that closed silently answers a TLS handshake: OpenSSL disconnects silently on plain text. Nothing follows the
+/// handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
@@ -151,7 +150,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     ask().unwrap_or(false)
 }
 
-/// Whether the other side has gone, however it went.
+/// Whether the other side has disconnected, in any way.
 pub(super) fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,5 +1,5 @@
-//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is
-//! what it should be; what is said first on a connection, and how often to try again.
+//! The connection to a server: address, credentials and TLS; the first contact with its diagnosis; the greeting; and the pauses
+//! between attempts.
 
 mod address;
 mod back_off;

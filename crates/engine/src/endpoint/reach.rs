@@ -1,10 +1,10 @@
-//! Is it there, is it what it should be, and does it let us in: one short blocking conversation, and a diagnosis if not.
+//! First contact: whether the server is there, is of the right kind and accepts us, with a diagnosis if not. It blocks for a while.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
-//!            │     │      └── as far as the target asks for them
-//!            │     └ first, and without a password: an unknown server must not get one
-//!            └ if the target asks for it
+//!            │     │      └── as the target requires
+//!            │     └ first, and without a password, since an unknown server must not get one
+//!            └ if the target requires it
 //! ```
 
 use std::{
@@ -21,14 +21,14 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Refusal, Step};
 
-/// The most bytes of an answer: that to HELLO has some hundred, with many modules some thousand.
+/// The most bytes of a reply: HELLO's has some hundred, with many modules some thousand.
 const MOST_BYTES: usize = 64 * 1024;
-/// How long the rest of a stranger's first line is waited for.
+/// How long to wait for the rest of an unknown server's first line.
 const REST_OF_LINE: Duration = Duration::from_millis(200);
 
-/// Connects to `target`, becomes who it says we are, and closes again.
+/// Connects to `target`, authenticates, and closes the connection.
 ///
-/// Blocks for `timeout` at most.
+/// Blocks for at most `timeout`.
 ///
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
@@ -36,7 +36,7 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
     greeted(target, Instant::now() + timeout).map(drop)
 }
 
-/// Connects to `target`, speaks TLS with it where that is asked for, and becomes who it says we are, by `deadline`.
+/// Connects to `target` by `deadline`, with TLS if required, and authenticates.
 pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<Stream, ReachError> {
     let mut line = Stream(dial(target, target.tls.as_ref(), deadline)?);
     line.secure(target, deadline)?;
@@ -49,7 +49,7 @@ struct Conversation<'a> {
     line: Stream,
     target: &'a Target,
     deadline: Instant,
-    /// What came since something was said last.
+    /// The data since the last command.
     received: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl Conversation<'_> {
         let mut is_known = false;
         loop {
             let turn = self.ask(words, &mut greeter, greeting)?;
-            // The first answer identifies the server.
+            // The first reply identifies the server.
             if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
                 return Err(self.stranger());
             }
@@ -79,8 +79,7 @@ impl Conversation<'_> {
     ) -> Result<GreetingStep<'g>, ReachError> {
         self.received.clear();
         let sent = self.line.say(words, self.deadline);
-        // A server that turns clients away writes its reason and closes: what it said is worth more than the
-        // failed write.
+        // A server that rejects clients writes its reason and disconnects: its message is better than a failed write.
         match (self.answer(greeter, greeting), sent) {
             (Err(ReachError::Silent(_)), Err(cause)) if cause.kind() != io::ErrorKind::TimedOut => {
                 Err(self.broken(cause))
@@ -89,7 +88,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Reads up to the end of one reply.
+    /// Reads to the end of one reply.
     fn answer<'g>(
         &mut self,
         greeter: &mut Greeter,
@@ -118,7 +117,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Appends what arrives before `until`; 0 is the end of the stream.
+    /// Appends the data that arrives before `until`; 0 is the end of the stream.
     fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
         let mut buffer = [0; 4096];
         match self.line.hear(&mut buffer, until) {
@@ -132,8 +131,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// What an error of the socket means. In TLS 1.3 a client learns after the handshake only that its certificate is
-    /// not accepted.
+    /// The meaning of a socket's error. In TLS 1.3, a client learns only after the handshake that its certificate is not accepted.
     fn broken(&self, cause: io::Error) -> ReachError {
         let address = self.target.address.clone();
         match TlsFailure::of(&cause) {
@@ -160,7 +158,7 @@ impl Conversation<'_> {
         ReachError::Closed(self.target.address.clone())
     }
 
-    /// Says who it is instead, after a short wait for the rest of what it had to say.
+    /// Identifies another server, after a short wait for the rest of its data.
     fn stranger(&mut self) -> ReachError {
         let until = self.deadline.min(Instant::now() + REST_OF_LINE);
         while !self.received.contains(&b'\n') && self.received.len() < 64 {
@@ -172,7 +170,7 @@ impl Conversation<'_> {
     }
 }
 
-/// What it means that a server turned down a step of the first contact.
+/// The meaning of a refused step of the first contact.
 fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
     // A server without AUTH (it may have been renamed) repeats its arguments.

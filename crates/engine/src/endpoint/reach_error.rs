@@ -1,4 +1,4 @@
-//! Why a server cannot be reached: each cause with the next step, in one line.
+//! Why a server cannot be reached: each cause with advice, in one line.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -10,12 +10,12 @@ use crate::{
     untrusted::{self, code},
 };
 
-/// The other side: where it is, and what is spoken with it. It is written as its address.
+/// The other side: its address and protocol. Its text is the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// Where it is.
     pub address: Address,
-    /// What is spoken.
+    /// The protocol.
     pub dialect: Dialect,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// Why [`reach`](super::reach()) failed. No message holds a password.
+/// Why [`reach`](super::reach()) failed. No message contains a password.
 #[derive(Debug, Error)]
 pub enum ReachError {
     /// The name has no address, or the resolver failed.
@@ -47,24 +47,24 @@ pub enum ReachError {
     HostNotFound {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// The resolver's message.
         cause: io::Error,
     },
     /// Nothing listens there.
     #[error("nothing listens on {0} (connection refused); is the server running, and is this its address?")]
     Refused(Address),
-    /// No answer to the connection attempt.
+    /// No reply to the connection attempt.
     #[error("connecting to {0} timed out; is the host up, and does a firewall let this port through?")]
     ConnectTimeout(Address),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = untrusted::path(.path))]
     NoSuchSocket {
         /// The file.
         path: PathBuf,
-        /// The server's words.
+        /// The server's own terms.
         words: &'static Words,
     },
-    /// The file may not be used by this user.
+    /// The user may not open the file.
     #[error(
         "the socket {path} may not be opened by this user; see the server's '{}'",
         .words.socket_rights,
@@ -73,7 +73,7 @@ pub enum ReachError {
     SocketForbidden {
         /// The file.
         path: PathBuf,
-        /// The server's words.
+        /// The server's own terms.
         words: &'static Words,
     },
     /// Another failure of the system.
@@ -81,43 +81,43 @@ pub enum ReachError {
     Io {
         /// The target.
         address: Address,
-        /// What the system said.
+        /// The system's message.
         cause: io::Error,
     },
-    /// It accepted and said nothing.
+    /// It accepted the connection and sent nothing.
     #[error(
         "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS (--tls)"
     )]
     Silent(Address),
-    /// It accepted and did not begin the handshake.
+    /// It accepted the connection and did not begin the handshake.
     #[error(
         "{0} accepted the connection and did not answer the TLS handshake; it hangs, or does not speak TLS (leave out \
          --tls, or write {scheme}://)", scheme = .0.dialect.scheme(false)
     )]
     SilentToTls(Party),
-    /// It began a reply and did not end it.
+    /// It began a reply and did not complete it.
     #[error(
         "{party} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
     )]
     HalfAnswer {
         /// The target.
         party: Party,
-        /// What came, printable.
+        /// The data, printable.
         bytes: String,
     },
-    /// It accepted and closed.
+    /// It accepted the connection and closed it.
     #[error(
         "{0} closed the connection without a word; does it expect TLS (--tls), or is it shutting down or out of \
          connections?"
     )]
     Closed(Address),
-    /// It closed in the middle of the handshake.
+    /// It closed the connection during the handshake.
     #[error(
         "{0} closed the connection during the TLS handshake; does it speak TLS, or is it shutting down or out of \
          connections?"
     )]
     ClosedToTls(Address),
-    /// It answered with a TLS alert, or to a TLS handshake.
+    /// It sent a TLS alert, or answered a TLS handshake.
     #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
     SpeaksTls(Party),
     /// It answered a TLS handshake, or else a PING, in plain text.
@@ -132,7 +132,7 @@ pub enum ReachError {
     Tls {
         /// The target.
         address: Address,
-        /// Why, with what to do.
+        /// The cause, with advice.
         failure: TlsFailure,
     },
     /// It answered like a web server.
@@ -149,17 +149,17 @@ pub enum ReachError {
     /// It answered like a Redis.
     #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
     Redis(Party),
-    /// It answered in another protocol that is known.
+    /// It answered in another known protocol.
     #[error("{party} speaks {protocol}, not {}: it said \"{said}\"; check the port", .party.words().server)]
     OtherProtocol {
         /// The target.
         party: Party,
-        /// What it speaks.
+        /// The protocol.
         protocol: &'static str,
-        /// What it said, printable.
+        /// The data, printable.
         said: String,
     },
-    /// It answered in no protocol that is known.
+    /// It answered in an unknown protocol.
     #[error("{party} is not a {}: it sent \"{bytes}\"; check the port", .party.words().server)]
     Stranger {
         /// The target.
@@ -178,7 +178,7 @@ pub enum ReachError {
         /// `user 'ann'` or `the default user`.
         user: String,
     },
-    /// AUTH where there is no password.
+    /// AUTH on a server without a password.
     #[error("{0} has no password set, but one was given; leave out {options}", options = .0.words().password)]
     PasswordNotAsked(Party),
     /// `NOPERM`.
@@ -186,9 +186,9 @@ pub enum ReachError {
     NotPermitted {
         /// The target.
         address: Address,
-        /// What was asked.
+        /// The command.
         command: &'static str,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// `LOADING`.
@@ -207,26 +207,26 @@ pub enum ReachError {
     NoSuchDb {
         /// The target.
         address: Address,
-        /// The number asked for.
+        /// The requested number.
         db: u32,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// HELLO 3 was refused.
     #[error("{0} does not speak RESP3 (it came with Redis 6); leave out -3")]
     NoResp3(Address),
-    /// It has no meta commands.
+    /// It lacks meta commands.
     #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
     TooOld(Address),
-    /// It is busy with something that ends: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
+    /// It is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
     #[error("{address} cannot serve now: {message}")]
     Busy {
         /// The target.
         address: Address,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// An answer that does not end.
+    /// A reply without an end.
     #[error("{0} answers a single command without end; is it a {server}?", server = .0.words().server)]
     Endless(Party),
     /// Another error reply.
@@ -234,15 +234,15 @@ pub enum ReachError {
     ErrorReply {
         /// The target.
         address: Address,
-        /// What was asked.
+        /// The command.
         command: &'static str,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
 }
 
 impl ReachError {
-    /// The same without what the server said in words of its own.
+    /// The same without the server's own text.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         use ReachError::*;
@@ -260,7 +260,7 @@ impl ReachError {
         self
     }
 
-    /// Whether something is there that answers, and not as a server that can be measured now.
+    /// Whether something answers there, but not as a server that can be measured now.
     pub fn is_answer(&self) -> bool {
         !matches!(
             self,
@@ -276,8 +276,8 @@ impl ReachError {
         )
     }
 
-    /// Whether trying again may help without anybody changing the command line: the server may start, wake up or
-    /// finish loading. What is not transient never helps itself.
+    /// Whether another attempt may succeed with the same command line: the server may start, recover or finish loading. Other errors are
+    /// permanent.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::HostNotFound { .. }

@@ -1,5 +1,5 @@
-//! From an address to endpoints, without ever blocking for longer than one likes: a name server that hangs must keep
-//! nobody from measuring.
+//! Resolves addresses to endpoints without blocking for longer than a given time: a name server that hangs must not stop the
+//! measurement.
 
 use std::{
     collections::VecDeque,
@@ -15,24 +15,23 @@ use std::{
 
 use super::{Address, Endpoint};
 
-/// Who looks names up. Clones share it.
+/// A resolver of host names. Clones share it.
 #[derive(Clone, Default)]
 pub struct Resolver(Option<Arc<LookUp>>);
 
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 impl Resolver {
-    /// Another than the system's, which may block.
+    /// A resolver other than the system's; it may block.
     pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(look_up)))
     }
 
-    /// Begins a search for where `address` leads. Addresses in figures and unix sockets are found at once; a name is looked up by a thread
-    /// `resolve`, which is left to itself when its answer is no longer wanted: the system's resolver cannot be
-    /// interrupted, only outwaited.
+    /// Begins to resolve `address`. IP addresses and unix sockets are known at once; a name is looked up by a thread `resolve`, which
+    /// is abandoned if its answer is no longer needed: the system's resolver cannot be interrupted.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(&self, address: &Address) -> io::Result<Resolution> {
         let (host, port) = match address {
             Address::Unix(path) => return Ok(Resolution::Done([Endpoint::Unix(path.clone())].into())),
@@ -43,7 +42,7 @@ impl Resolver {
         }
         let (sender, answer) = channel();
         let resolver = self.clone();
-        // Nobody waits for it any more when it took too long.
+        // If it took too long, the receiver is gone.
         let look_up = move || drop(sender.send(resolver.look_up(&host, port)));
         Builder::new().name("resolve".to_owned()).spawn(look_up)?;
         Ok(Resolution::Pending(answer))
@@ -76,17 +75,17 @@ impl PartialEq for Resolver {
 
 impl Eq for Resolver {}
 
-/// A search for endpoints.
+/// A lookup of endpoints.
 #[derive(Debug)]
 pub enum Resolution {
-    /// Found.
+    /// Finished.
     Done(VecDeque<Endpoint>),
-    /// Asked for in another thread.
+    /// In progress in another thread.
     Pending(Receiver<io::Result<VecDeque<Endpoint>>>),
 }
 
 impl Resolution {
-    /// The endpoints, at least one, if they are known within `limit`; once.
+    /// The endpoints, at least one, if they are known within `limit`; returned once.
     ///
     /// # Errors
     /// When the name resolves to nothing.

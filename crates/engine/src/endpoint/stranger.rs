@@ -1,26 +1,26 @@
-//! Which server answered, when it was not the expected one: its first bytes identify it.
+//! Identifies an unexpected server by its first bytes.
 
 use super::{Party, ReachError, Target};
 use crate::{protocol::Dialect, untrusted};
 
-/// Something that listens where another was expected.
+/// An unexpected server.
 #[derive(Debug, PartialEq, Eq)]
 enum Stranger {
     /// An HTTP server; its status line.
     Http(String),
-    /// A memcached: it answers each line that it does not know with `ERROR`.
+    /// A memcached: it answers unknown lines with `ERROR`.
     Memcached,
     /// A Redis or Valkey: it answers such a line with an error of RESP.
     Redis,
-    /// A server that wants TLS: it sent an alert.
+    /// A server that requires TLS: it sent an alert.
     Tls,
-    /// A protocol whose server speaks first or answers in its own way; its name and what it said.
+    /// A protocol whose server speaks first or has its own format; its name and the data.
     Other(&'static str, String),
-    /// Bytes that identify nothing.
+    /// Unknown bytes.
     Unknown,
 }
 
-/// The error for a server that answered with `bytes`.
+/// The error for a server that sent `bytes`.
 pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     let party = Party::of(target);
     match recognize(bytes) {
@@ -38,7 +38,7 @@ fn recognize(bytes: &[u8]) -> Stranger {
     let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
     match bytes {
         [b'H', b'T', b'T', b'P', b'/', ..] => Stranger::Http(line()),
-        // A request that it does not understand gets a page without a status line, as of HTTP/0.9.
+        // A request that it does not understand gets a page without a status line, as in HTTP/0.9.
         [b'<', b'!', b'D' | b'd', ..] | [b'<', b'h' | b'H', b't' | b'T', ..] => Stranger::Http(line()),
         [b'E', b'R', b'R', b'O', b'R', b'\r', b'\n', ..] => Stranger::Memcached,
         [b'C', b'L', b'I', b'E', b'N', b'T', b'_', b'E', b'R', b'R', b'O', b'R', ..] => Stranger::Memcached,

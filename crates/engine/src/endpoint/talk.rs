@@ -1,4 +1,4 @@
-//! Questions to a server, on a connection of their own, each batch waited for.
+//! Requests to a server on a connection of their own; each batch waits for its replies.
 
 use std::{
     io,
@@ -15,34 +15,34 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
-/// The longest answer of a server that did not let us in yet.
+/// The longest reply of a server before we are authenticated.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
-/// A connection on which questions are asked.
+/// A connection for such requests.
 pub struct Talk {
     line: Stream,
     target: Target,
     skipper: Skipper,
-    /// What came and was not taken yet begins here in `received`; and how far it was read.
+    /// Where unread data begins in `received`, and how far it was parsed.
     begins: usize,
     read: usize,
     received: Vec<u8>,
-    /// The longest answer that is kept.
+    /// The longest reply that is kept.
     longest: usize,
 }
 
-/// Why there is no connection, in the system's words.
+/// Why there is no connection, with the system's message.
 #[derive(Debug)]
 pub enum NoTalk {
-    /// It could not be had.
+    /// It could not be opened.
     Connect(io::Error),
-    /// TLS did not come about on it.
+    /// TLS failed on it.
     Tls(io::Error),
 }
 
-/// Connects to `target`, and becomes who it says we are.
+/// Connects to `target`, and authenticates as it says.
 ///
-/// Blocks for `timeout` at most.
+/// Blocks for at most `timeout`.
 ///
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
@@ -51,16 +51,16 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 }
 
 impl Talk {
-    /// The same, which takes no reply that is longer than so many bytes, or that a decoder [cannot bear](Skipper::bounded).
+    /// The same; refuses replies of more than this many bytes, or that a decoder [cannot handle](Skipper::bounded).
     #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Connects to `target` until `deadline`, and says nothing.
+    /// Connects to `target` until `deadline`, and sends nothing.
     ///
     /// # Errors
-    /// When it cannot be reached, or does not speak TLS where that is asked for.
+    /// When it cannot be reached, or does not speak TLS as requested.
     pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
         let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
@@ -77,10 +77,10 @@ impl Talk {
         Self { line, target: target.clone(), skipper, begins: 0, read: 0, received: Vec::new(), longest }
     }
 
-    /// Sends `questions`, and hands the bytes of each of so many `replies`, and what it is, to `take`.
+    /// Sends `questions`, and passes the bytes and kind of each of this many `replies` to `take`.
     ///
     /// # Errors
-    /// When the connection breaks, something else than replies comes, or not all are there after `limit`.
+    /// When the connection breaks, when something other than replies arrives, or when they are incomplete after `limit`.
     pub fn ask(
         &mut self,
         questions: &[u8],
@@ -90,7 +90,7 @@ impl Talk {
     ) -> Result<(), ReachError> {
         let deadline = Instant::now() + limit;
         self.forget();
-        // A server that turns clients away says why and hangs up: that is worth more than a write that fails.
+        // A server that rejects clients says why and disconnects: its message is better than a failed write.
         let mut unsaid = self.line.say(questions, deadline).err();
         let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
         while heard < replies {
@@ -127,13 +127,13 @@ impl Talk {
         Ok(())
     }
 
-    /// Drops what was taken.
+    /// Drops data that was processed.
     fn forget(&mut self) {
         self.read -= self.begins;
         self.received.drain(..std::mem::take(&mut self.begins));
     }
 
-    /// Whether more came than was asked for.
+    /// Whether more data came than was requested.
     pub fn has_more(&self) -> bool {
         self.begins < self.received.len()
     }

@@ -1,4 +1,4 @@
-//! One stream to a server: TCP, TLS on it, or a unix socket. It never waits by itself.
+//! A stream to a server: TCP, TLS over TCP, or a unix socket. It never blocks.
 //!
 //! ```text
 //! load            the poll loop of a worker ─┐
@@ -23,18 +23,17 @@ use super::{Endpoint, Tls, TlsStream};
 /// A non-blocking stream to a server.
 #[derive(Debug)]
 pub enum Transport {
-    /// The bytes as they are.
+    /// Plain bytes.
     Plain(Socket),
     /// Encrypted.
     Tls(Box<TlsStream<Socket>>),
 }
 
 impl Transport {
-    /// Begins to connect. The socket gets writable when the attempt has ended;
-    /// [`is_connected`](Self::is_connected) says how.
+    /// Begins to connect. The socket becomes writable when the attempt has ended; [`is_connected`](Self::is_connected) has the result.
     ///
     /// # Errors
-    /// When the system refuses at once; a unix socket whose backlog is full `WouldBlock`.
+    /// When the system refuses at once; `WouldBlock` for a unix socket whose backlog is full.
     pub fn connect(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         let (socket, address) = match endpoint {
             Endpoint::Tcp(address) => {
@@ -55,7 +54,7 @@ impl Transport {
         })
     }
 
-    /// The socket below.
+    /// The underlying socket.
     pub fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
@@ -66,7 +65,7 @@ impl Transport {
     /// Whether the socket is connected.
     ///
     /// # Errors
-    /// Why it could not be.
+    /// Why the attempt failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let socket = self.socket();
         if let Some(error) = socket.take_error()? {
@@ -79,7 +78,7 @@ impl Transport {
         }
     }
 
-    /// Once the socket is connected: goes on with the handshake, if there is one. Whether bytes may follow.
+    /// Once the socket is connected: continues the handshake, if there is one. Returns whether data may follow.
     ///
     /// # Errors
     /// As [`TlsStream::shake_hands`].
@@ -90,18 +89,18 @@ impl Transport {
         }
     }
 
-    /// Whether a read brings something though the socket is not readable.
+    /// Whether a read returns data though the socket is not readable.
     pub fn has_more(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_more())
     }
 
-    /// Whether bytes that it took wait for the socket to take them, besides those that it did not take.
+    /// Whether accepted bytes wait for the socket, besides those that were not accepted.
     #[inline]
     pub fn wants_write(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.wants_write())
     }
 
-    /// Waits until the socket is ready for one of `interests`; what it is ready for, nothing when the time is up.
+    /// Waits until the socket is ready for one of `interests`; returns what it is ready for, nothing after the timeout.
     pub fn wait(&self, interests: PollFlags, timeout: Duration) -> PollFlags {
         let mut polled = [PollFd::new(self, interests)];
         wait_for(&mut polled, timeout);
@@ -109,19 +108,19 @@ impl Transport {
     }
 }
 
-/// Waits for `timeout` where there is nothing else to wait for.
+/// Waits for `timeout` if there is nothing else to wait for.
 pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Polls: each of `polled` knows afterwards what it is ready for. The timeout has the resolution of nanoseconds where the system has `ppoll` (Linux and the BSDs); on macOS it is
-/// rounded up to whole milliseconds.
+/// Polls: sets for each of `polled` what it is ready for. The timeout has a resolution of nanoseconds on systems with `ppoll` (Linux
+/// and the BSDs); on macOS it is rounded up to whole milliseconds.
 pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
-    // It fails by a signal or for lack of memory: nothing is ready then, and the caller comes back.
+    // It fails because of a signal or for lack of memory: then nothing is ready, and the caller tries again.
     let _ = poll(polled, Some(&timeout));
 }
 

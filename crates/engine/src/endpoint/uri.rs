@@ -1,4 +1,4 @@
-//! Targets written as a URI.
+//! Targets as URIs.
 //!
 //! ```text
 //! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets
@@ -7,8 +7,8 @@
 //! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
 //!                                                     memcached+unix:///path
 //! ```
-//! As in redis-cli, what stands before `@` without a colon is the password. Parts are percent-decoded. Passwords
-//! with an unescaped `/` or `@` end up in other parts, so no error repeats any part of the text but the scheme.
+//! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. Passwords with an unescaped `/` or
+//! `@` are parsed wrongly, so errors repeat no part of the text except the scheme.
 
 use std::path::PathBuf;
 
@@ -17,25 +17,25 @@ use thiserror::Error;
 use super::{Address, Credentials, DEFAULT_HOST, Password, Target};
 use crate::protocol::Dialect;
 
-/// Why a text is no URI of a target.
+/// Why a text is not a URI of a target.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UriError {
     /// No `scheme://`.
     #[error("the URI has no scheme; write redis://host:port or unix:///path")]
     NoScheme,
-    /// A scheme that is not ours.
+    /// An unknown scheme.
     #[error("a URI of a target begins with {known}, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
     Scheme(String),
-    /// Brackets that do not hold an IPv6 address, or something between them and the port.
+    /// Brackets without an IPv6 address, or something between them and the port.
     #[error("the host in the URI is not well-formed; an IPv6 address stands in brackets, redis://[::1]:6379")]
     Host,
-    /// A port that is none.
+    /// An invalid port.
     #[error("the port in the URI must be a number from 1 to 65535")]
     Port,
-    /// A database that is none.
+    /// An invalid database.
     #[error("the database in the URI must be a whole number, as in redis://host:6379/2")]
     Db,
-    /// A database of a server that has none.
+    /// A database, for a server without databases.
     #[error("memcached has no databases; leave the number out")]
     NoDb,
     /// A unix socket without a path.
@@ -44,29 +44,29 @@ pub enum UriError {
     /// A query other than `db=N` of a unix socket.
     #[error("the URI has a query or fragment that is not understood; only ?db=N of a unix socket is")]
     Query,
-    /// A percent sign that is not followed by two hexadecimal digits, or bytes that are no UTF-8.
+    /// A percent sign without two hexadecimal digits, or bytes that are not UTF-8.
     #[error("the URI has a broken percent-encoding; a literal % is written %25")]
     Encoding,
 }
 
-/// What a URI says.
+/// The content of a URI.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ParsedUri {
-    /// The target, still without TLS: with whose certificates is not part of a URI.
+    /// The target, still without TLS, because a URI has no certificates.
     pub target: Target,
-    /// Whether TLS is to be spoken with it.
+    /// Whether to use TLS.
     pub tls: bool,
 }
 
-/// Reads a target from a URI. Its RESP version stays 2: that is not part of a URI.
+/// Parses a URI. The RESP version is 2, since a URI cannot choose it.
 ///
 /// # Errors
-/// When the text is not of one of the forms above.
+/// When the text does not have one of the forms above.
 pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
     if let Some((dialect, tls)) = Dialect::of_scheme(&lower) {
-        // Where there are no databases a path alone is a socket's.
+        // Without databases, a path alone is that of a socket.
         let is_socket = !dialect.has_databases() && !tls && (rest.starts_with('/') || rest.contains("@/"));
         let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
         return of_dialect(found, dialect).map(|target| ParsedUri { target, tls });
@@ -77,7 +77,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
         (_, Some(Some((dialect, false)))) => {
             of_dialect(unix(rest)?, dialect).map(|target| ParsedUri { target, tls: false })
         }
-        // Something else before "://" may be a password gone astray: repeat only what can be a scheme.
+        // The text before "://" may be a misplaced password: repeat it only if it can be a scheme.
         (other, _) if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
             Err(UriError::Scheme(scheme.to_owned()))
         }
@@ -131,7 +131,7 @@ fn unix(rest: &str) -> Result<Target, UriError> {
     })
 }
 
-/// Splits `[user-info@]host`. The last `@` counts, so that a password may hold one.
+/// Splits `[user-info@]host` at the last `@`, so that a password may contain one.
 fn split_user_info(authority: &str) -> (Option<&str>, &str) {
     authority.rsplit_once('@').map_or((None, authority), |(user_info, host)| (Some(user_info), host))
 }
@@ -142,7 +142,7 @@ fn credentials(user_info: &str) -> Result<Credentials, UriError> {
     Ok(Credentials { user, password: Password::new(decoded(password)?) })
 }
 
-/// Reads `host`, `host:port`, `[v6]` and `[v6]:port`. What is left out is the default.
+/// Parses `host`, `host:port`, `[v6]` and `[v6]:port`, with defaults for missing parts.
 fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError> {
     let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
         let (host, after) = bracketed.split_once(']').ok_or(UriError::Host)?;
@@ -161,7 +161,7 @@ fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError>
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
-/// Digits only: `parse` alone would take a `+` too.
+/// Only digits: `parse` alone would accept a `+`.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

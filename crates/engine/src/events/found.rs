@@ -1,4 +1,4 @@
-//! What experiments report on the way, and what they found. Pure.
+//! The reports and results of experiments. Pure.
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The setting of a knob that an experiment looked for.
+/// The result of a search: a setting of a knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The knob.
     pub knob: String,
     /// Its setting.
     pub value: u64,
-    /// The limit holds here.
+    /// The highest value that keeps the limit.
     pub lower: u64,
-    /// It does not hold here; `None` where no such setting was seen.
+    /// The lowest value that does not; `None` if there is none.
     pub upper: Option<u64>,
     /// The limit, `p99<1ms`.
     pub limit: String,
 }
 
 impl fmt::Display for Found {
-    /// `p99<1ms holds up to rate 9 410, not for 9 600`.
+    /// `p99<1ms is kept up to rate 9 410, not at 9 600`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let upper = self.upper.map(|upper| format!("not for {}", units::grouped(upper)));
+        let upper = self.upper.map(|upper| format!("not at {}", units::grouped(upper)));
         let value = units::grouped(self.value);
-        write!(f, "{} holds up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
+        write!(f, "{} is kept up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
     }
 }
 
-/// What a sweep measured at a value of its knob.
+/// The measurement of a sweep at a value of its knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptStep {
     /// The knob.
     pub knob: String,
-    /// Its value: a plain number, of bytes where it is a size.
+    /// Its value: a plain number, in bytes for sizes.
     pub value: u64,
-    /// Both in words, `value size 4.00 KiB`.
+    /// Both as text, `value size 4.00 KiB`.
     pub setting: String,
     /// How long it was measured, in seconds.
     pub length_s: f64,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The percentiles of the response time under a rate, else of the service time; `None` with too few requests.
+    /// The p50 of the response time under a rate, else of the service time; `None` with too few requests.
     pub p50_us: Option<f64>,
-    /// Likewise.
+    /// The same percentile at p99.
     pub p99_us: Option<f64>,
-    /// Likewise.
+    /// The same percentile at p99.9.
     pub p999_us: Option<f64>,
     /// Whether its figures had become steady before its time was over.
     pub is_steady: bool,
@@ -73,22 +73,22 @@ impl fmt::Display for SweptStep {
 pub struct Best {
     /// The knob.
     pub knob: String,
-    /// Its value: a plain number, of bytes where it is a size.
+    /// Its value: a plain number, in bytes for sizes.
     pub value: u64,
-    /// Both in words, `value size 4.00 KiB`.
+    /// Both as text, `value size 4.00 KiB`.
     pub setting: String,
     /// Good replies per second.
     pub ops_per_s: f64,
     /// The p99 of the response time under a rate, else of the service time; `None` with too few requests.
     pub p99_us: Option<f64>,
-    /// The limit, `p99<1ms`.
+    /// The limit, such as `p99<1ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// So many steps were measured.
+    /// How many steps were measured.
     pub steps: u32,
-    /// So many there were to be.
+    /// How many steps were planned.
     pub of: u32,
-    /// Where throughput turns, after a model; `None` where the steps do not show it.
+    /// The knee by a model; `None` if the steps do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<KneeAt>,
 }

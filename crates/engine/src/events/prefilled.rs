@@ -1,4 +1,4 @@
-//! What a prefill came to.
+//! The result of a prefill.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{self, counted, grouped};
 
-/// How the making of keys ended.
+/// How a prefill ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prefilled {
-    /// Requests that were to be answered.
+    /// The number of its requests.
     pub requests: u64,
-    /// Those that were, without an error.
+    /// The requests answered without an error.
     pub answered: u64,
     /// How long it took.
     pub length_s: f64,
-    /// Errors by kind; what was lost with its connection was asked for again.
+    /// Errors by kind; requests lost with a connection were sent again.
     pub errors: BTreeMap<String, u64>,
-    /// Keys that were looked for on the server.
+    /// The number of keys that were checked on the server.
     pub looked_for: u64,
-    /// Those that are there.
+    /// How many of them exist.
     pub there: u64,
-    /// Why none were looked for.
+    /// Why none were checked.
     pub unseen: Option<String>,
 }
 
 impl Prefilled {
-    /// Whether every request was answered, and every key is there that was looked for.
+    /// Whether every request was answered, and every checked key exists.
     pub fn is_whole(&self) -> bool {
         self.answered == self.requests && self.there == self.looked_for
     }
 }
 
 impl fmt::Display for Prefilled {
-    /// `1 000 000 requests answered in 8.2 s, 122 k/s; all 100 000 keys that were looked for are there`.
+    /// `1 000 000 requests answered in 8.2 s, 122 k/s; all 100 000 keys that were checked exist`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { requests, answered, length_s, looked_for, there, .. } = *self;
         if answered < requests {
@@ -49,9 +49,9 @@ impl fmt::Display for Prefilled {
         }
         let keys = counted(looked_for, "key");
         match &self.unseen {
-            Some(cause) => write!(f, "; the keys were not looked for: {cause}"),
-            None if there == looked_for => write!(f, "; all {keys} that were looked for are there"),
-            None => write!(f, "; of {keys} that were looked for only {} are there", grouped(there)),
+            Some(cause) => write!(f, "; the keys were not checked: {cause}"),
+            None if there == looked_for => write!(f, "; all {keys} that were checked exist"),
+            None => write!(f, "; of {keys} that were checked only {} exist", grouped(there)),
         }
     }
 }
@@ -70,15 +70,13 @@ mod tests {
             there: 20_000,
             ..Prefilled::default()
         };
-        let said =
-            "20 000 requests answered in 2.0 s, 10.0 k/s; all 20 000 keys that were looked for are there";
+        let said = "20 000 requests answered in 2.0 s, 10.0 k/s; all 20 000 keys that were checked exist";
         assert_eq!((whole.to_string().as_str(), whole.is_whole()), (said, true));
         let errors = [("OOM".to_owned(), 37)].into();
         let some = Prefilled { answered: 19_963, there: 19_963, errors, ..whole };
-        let said = "only 19 963 of 20 000 requests answered in 2.0 s, 9.98 k/s; errors: OOM 37; of 20 000 keys that \
-                    were looked for only 19 963 are there";
+        let said = "only 19 963 of 20 000 requests answered in 2.0 s, 9.98 k/s; errors: OOM 37; of 20 000 keys that were checked only 19 963 exist";
         assert_eq!((some.to_string().as_str(), some.is_whole()), (said, false));
         let unseen = Prefilled { unseen: Some("not permitted".to_owned()), ..Prefilled::default() };
-        assert!(unseen.to_string().ends_with("; the keys were not looked for: not permitted"));
+        assert!(unseen.to_string().ends_with("; the keys were not checked: not permitted"));
     }
 }

@@ -1,46 +1,46 @@
-//! What can be said of a gauge.
+//! The description of a gauge.
 
 /// What a gauge is.
 #[derive(Debug, PartialEq)]
 pub struct About {
     /// Its name in files and exports.
     pub name: &'static str,
-    /// The panel that it stands in.
+    /// Its panel.
     pub group: Group,
-    /// Its name within that panel; empty where it is shown as a part of something else.
+    /// Its name in that panel; empty if it is shown as a part of another one.
     pub label: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// How it comes of what its source says.
+    /// How its value follows from its source.
     pub kind: Kind,
-    /// Where it comes from.
+    /// Its source.
     pub source: GaugeSource,
-    /// A chart of it begins at 0 and reaches at least up to here.
+    /// Its chart begins at 0 and reaches at least this value.
     pub top: f64,
-    /// When it wants attention.
+    /// When it needs attention.
     pub alarm: Alarm,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub help: &'static str,
 }
 
-/// What belongs together on screen.
+/// The panels of gauges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// What the server does.
     Work,
-    /// What it holds in memory.
+    /// Memory.
     Memory,
-    /// Who is connected.
+    /// Clients.
     Clients,
-    /// What becomes of its keys.
+    /// Keys.
     Keys,
-    /// How it saves its data.
+    /// Persistence.
     Saving,
-    /// Its place among master and replicas.
+    /// Replication.
     Replicas,
 }
 
-/// What a gauge counts.
+/// The unit of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Things.
@@ -53,52 +53,52 @@ pub enum Unit {
     Limit,
     /// A share of one, shown in percent.
     Ratio,
-    /// So many times as much.
+    /// A factor.
     Times,
-    /// Seconds, shown as a clock does.
+    /// Seconds, shown as hours, minutes and seconds.
     Seconds,
     /// Seconds since something happened.
     Ago,
     /// Microseconds.
     Micros,
-    /// 0 or 1, in these words.
+    /// 0 or 1, with these words.
     Flag(&'static str, &'static str),
 }
 
-/// How a gauge comes of what its source says.
+/// How the value of a gauge follows from its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// As it is.
+    /// Unchanged.
     Level,
-    /// What was added since the previous sample; shown per second.
+    /// The increase since the previous sample; shown per second.
     Added,
-    /// Seconds that were added, per second that passed.
+    /// The increase in seconds, per second that passed.
     Share,
 }
 
-/// Where a gauge comes from.
+/// The source of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeSource {
-    /// A number in INFO; negative ones mean that there is none.
+    /// A number in INFO; a negative one means none.
     Info(&'static str),
-    /// The same, or of a memcached a number in `stats`.
+    /// The same; for memcached, a number in `stats`.
     InfoOrStat(&'static str, &'static str),
-    /// A number in `stats`, of a memcached only.
+    /// A number in memcached's `stats`.
     Stat(&'static str),
     /// Whether a field of INFO is this word.
     InfoWord(&'static str, &'static str),
-    /// Its own way to read it.
+    /// Read in its own way.
     Own,
 }
 
-/// When a gauge wants attention.
+/// When a gauge needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alarm {
     /// Never by itself.
     Never,
-    /// When it is more than nothing.
+    /// When it is not zero.
     Some,
-    /// When it is nothing: a flag that should be set.
+    /// When it is zero: a flag that should be set.
     Zero,
 }
 

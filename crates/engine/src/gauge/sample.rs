@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// A sample of all gauges: a number each, or nothing where there is none.
+/// A sample of all gauges: a number or nothing for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauges([Option<f64>; GAUGES.len()]);
 
@@ -34,12 +34,12 @@ impl<const N: usize> From<[(Gauge, f64); N]> for Gauges {
 }
 
 impl Gauges {
-    /// Puts a value down.
+    /// Sets a value.
     pub fn set(&mut self, gauge: Gauge, value: Option<f64>) {
         self.0[gauge as usize] = value.filter(|value| value.is_finite());
     }
 
-    /// A value that counts something, as a whole number.
+    /// The value of a count, as a whole number.
     pub fn whole(&self, gauge: Gauge) -> Option<u64> {
         self[gauge].map(|value| value as u64)
     }
@@ -49,12 +49,12 @@ impl Gauges {
         self[gauge].map(|value| value != 0.0)
     }
 
-    /// Those that there are.
+    /// The gauges that have a value.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
         GAUGES.iter().zip(&self.0).filter_map(|(gauge, value)| Some((*gauge, (*value)?)))
     }
 
-    /// Takes of each the higher one of both.
+    /// Keeps the higher value of both for each gauge.
     pub fn raise(&mut self, other: &Self) {
         for (mine, other) in self.0.iter_mut().zip(&other.0) {
             *mine = match (*mine, *other) {
@@ -64,7 +64,7 @@ impl Gauges {
         }
     }
 
-    /// What follows from the others.
+    /// Values derived from others.
     pub fn derive(&mut self) {
         if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
             self.set(Gauge::HitRate, Some(hits / (hits + misses)));
@@ -73,9 +73,9 @@ impl Gauges {
 }
 
 impl Serialize for Gauges {
-    /// `{"cpu":0.97,"clients":52,…}`, without those that there are not.
+    /// `{"cpu":0.97,"clients":52,…}`, without gauges that have no value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// From here on not every whole number is one of 64 bits with a fraction.
+        /// From here on, floating-point numbers no longer represent every whole number.
         const LARGEST: f64 = 9_007_199_254_740_992.0;
         let mut map = serializer.serialize_map(None)?;
         for (gauge, value) in self.iter() {
@@ -92,7 +92,7 @@ impl Serialize for Gauges {
 }
 
 impl<'de> Deserialize<'de> for Gauges {
-    /// What it knows of a map.
+    /// The content of a map.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let map = Map::deserialize(deserializer)?;
         let mut gauges = Self::default();

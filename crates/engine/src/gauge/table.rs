@@ -142,7 +142,7 @@ impl Gauge {
         &ABOUT[self as usize]
     }
 
-    /// Its name on screen where its panel is not named.
+    /// Its name on screen, outside of its panel.
     pub fn alone(self) -> &'static str {
         match self {
             Self::UsedMemory | Self::Clients | Self::Keys => self.about().group.name(),
@@ -152,7 +152,7 @@ impl Gauge {
 
     /// `value` with its unit: `13.6 MiB`, `97 %`, `none`.
     pub fn written(self, value: f64) -> String {
-        // Whole units of what cannot be more than 64 bits hold.
+        // Whole values fit into 64 bits.
         let whole = value as u64;
         match self.about().unit {
             Count => units::count(value),

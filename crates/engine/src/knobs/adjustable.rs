@@ -1,4 +1,4 @@
-//! What can be set by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
+//! Settings by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
 
 use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
 use crate::{
@@ -9,23 +9,23 @@ use crate::{
 /// The word for connections that are kept.
 const NEVER: &str = "never";
 
-/// Something that can be set by a word and a value.
+/// Something that is set by a word and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adjustable {
     /// A knob of the panel.
     Knob(Knob),
-    /// How often an operation is asked for, by its name.
+    /// The weight of an operation, by its name.
     Weight,
-    /// What becomes of requests that cannot be sent in time.
+    /// What happens to requests that cannot be sent in time.
     Backlog,
-    /// After how many requests a client makes a new connection.
+    /// After how many requests a client opens a new connection.
     Reconnect,
-    /// Which commands, by a preset of `--workload`; a file is read elsewhere.
+    /// The workload, by a preset of `--workload`; files are read elsewhere.
     Workload,
 }
 
 impl Adjustable {
-    /// Those beside the panel that have a field of the knobs to themselves.
+    /// The settings besides the panel's knobs that have their own field.
     pub const ALONE: [Self; 2] = [Self::Backlog, Self::Reconnect];
 
     /// All of them: the knobs in the order of the panel, then the others.
@@ -34,7 +34,7 @@ impl Adjustable {
         knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
-    /// The setting that a query begins with, by its word or the beginning of one, and the value after it.
+    /// The setting at the beginning of a query, by its word or a prefix of it, and the value after it.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: &Self| query.strip_prefix(setting.word()).filter(|rest| rest.starts_with(' '));
@@ -57,7 +57,7 @@ impl Adjustable {
         }
     }
 
-    /// Whether it changes anything in `knobs`: a closed loop has nothing due, so that nothing waits or is shed.
+    /// Whether it has an effect in `knobs`: in a closed loop, nothing is due, so nothing waits or is shed.
     pub fn applies(self, knobs: &Knobs) -> bool {
         self != Self::Backlog || knobs.rate.is_some()
     }
@@ -85,7 +85,7 @@ impl Adjustable {
         }
     }
 
-    /// What else may be typed.
+    /// The other values that can be typed.
     pub fn range(self) -> &'static str {
         match self {
             Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys) => "a count: 250, 20k, 1.5M",
@@ -97,18 +97,18 @@ impl Adjustable {
                 "one of its names, with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }
             Self::Knob(Knob::Exponent) => "a number above 0, up to 10",
-            Self::Knob(Knob::Weight(_)) => "a number, 0 for not at all",
-            Self::Weight => "an operation and a number, 0 for not at all: GET 5",
+            Self::Knob(Knob::Weight(_)) => "a number; 0 switches it off",
+            Self::Weight => "an operation and a number: GET 5; 0 switches it off",
             Self::Backlog => "queue or shed",
-            Self::Reconnect => "after so many requests of a client, or never",
+            Self::Reconnect => "a number of requests of a client, or never",
             Self::Workload => "one of its names",
         }
     }
 
-    /// `knobs` with this set to what was typed.
+    /// `knobs` with the typed value.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When it is invalid.
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
@@ -126,7 +126,7 @@ impl Adjustable {
     }
 }
 
-/// `knobs` with the weight that `GET 5` says.
+/// `knobs` with the weight in `GET 5`.
 fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
@@ -143,10 +143,10 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
 }
 
 impl Knobs {
-    /// The same asking what was chosen, under the load that this suggests.
+    /// The knobs with the chosen workload, and the load that it suggests.
     ///
     /// # Errors
-    /// Names the first knob that is out of its range.
+    /// Names the first knob that is out of range.
     pub fn asking(&self, Chosen { workload, load }: &Chosen) -> Result<Self, KnobError> {
         let knobs = Self {
             workload: workload.clone(),
@@ -188,8 +188,8 @@ mod tests {
             assert_eq!(set(text), Ok("GET:SET 5:1".to_owned()), "{text}");
         }
         for (text, error) in [
-            ("INCR 5", "'INCR 5' is no weight of an operation; write for example weight GET 5"),
-            ("GET", "'GET' is no weight of an operation; write for example weight GET 5"),
+            ("INCR 5", "'INCR 5' is not an operation and its weight; write for example weight GET 5"),
+            ("GET", "'GET' is not an operation and its weight; write for example weight GET 5"),
             ("GET x", "'x' is not a count such as 50, 100k or 1.5M"),
         ] {
             assert_eq!(set(text).unwrap_err().to_string(), error);

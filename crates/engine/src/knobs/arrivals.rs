@@ -1,39 +1,38 @@
-//! How requests of an open loop come due, and what becomes of those that cannot be sent in time.
+//! When requests of an open loop are due, and what happens to those that cannot be sent in time.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The spacing of the moments at which requests are due.
+/// The distribution of the times at which requests are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// All gaps alike.
+    /// At equal intervals.
     #[default]
     Constant,
-    /// Gaps drawn from the exponential distribution, as if many people asked without knowing of each other.
+    /// At random intervals with an exponential distribution, as from many independent users.
     Poisson,
 }
 
-/// What becomes of requests that are due while every connection waits for replies.
+/// What happens to requests that are due while every connection waits for replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backlog {
-    /// They are sent as soon as a connection is free, and their response time says how late that was.
+    /// They are sent as soon as a connection is free; their response time includes the delay.
     #[default]
     Queue,
-    /// Those that are more than [`SHED_AFTER_NS`] late are not sent, and counted as shed.
+    /// Those that are more than [`SHED_AFTER_NS`] late are dropped, and counted as shed.
     Shed,
 }
 
-/// How late a request may be sent under [`Backlog::Shed`]: 10 ms. Longer than our own wake-ups take, shorter than
-/// what anybody calls a stall.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. Longer than our own wake-ups take, shorter than a stall.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// A word that names neither.
+/// A word that is neither choice.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("'{given}' is neither {one} nor {other}")]
+#[error("'{given}' must be {one} or {other}")]
 pub struct ParseChoiceError {
     given: String,
     one: &'static str,

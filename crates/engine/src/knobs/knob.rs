@@ -1,4 +1,4 @@
-//! One knob: its name, how its value is written, how it turns and what may be typed into it.
+//! A knob: its name, the format of its value, its steps and what can be typed.
 
 use thiserror::Error;
 
@@ -14,16 +14,16 @@ use crate::{
     workload::{MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
 };
 
-/// A setting that a person can turn.
+/// A setting that a person can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knob {
     /// Connections.
     Clients,
     /// Requests in flight on each.
     Pipeline,
-    /// Requests per second that are due; at its top the loop is closed.
+    /// Requests per second that are due; above the highest, the loop is closed.
     Rate,
-    /// How they come due.
+    /// The distribution of the times at which they are due.
     Arrivals,
     /// Share of GET among GET and SET.
     Reads,
@@ -31,58 +31,56 @@ pub enum Knob {
     ValueSize,
     /// Keys to choose from.
     Keys,
-    /// How often each key is drawn.
+    /// How keys are drawn.
     Distribution,
-    /// How steep that is, where it has an exponent.
+    /// The exponent of that distribution, if it has one.
     Exponent,
-    /// How often an operation is asked for, by its place in the workload.
+    /// The weight of an operation, by its place in the workload.
     Weight(u16),
 }
 
-/// Why a knob stays where it is.
+/// Why a knob cannot be changed.
 #[derive(Debug, Error, PartialEq)]
 pub enum TurnError {
-    /// Turned against its stop.
+    /// It is at its limit.
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
     /// The workload has neither GET nor SET.
-    #[error("this workload has neither GET nor SET, so there is no share of reads to turn")]
+    #[error("this workload lacks GET or SET, so it has no share of reads; change its weights")]
     NoReads,
-    /// Every value has a size that the workload says.
-    #[error("the values of this workload have sizes of its own, so there is no value size to turn")]
+    /// All values have sizes set by the workload.
+    #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
     OwnSizes,
-    /// Every set of keys has a number that the workload says.
-    #[error("the keys of this workload have a number of its own, so there is no number to turn")]
+    /// All sets of keys have numbers set by the workload.
+    #[error("this workload sets the number of its keys itself, so there is no number to change")]
     OwnKeys,
-    /// Sets of keys are drawn in different ways.
-    #[error(
-        "the keys of this workload are drawn in several ways; type one for all of them, such as zipfian 1.1"
-    )]
+    /// Sets of keys have different distributions.
+    #[error("this workload has several distributions of keys; type one for all of them, such as zipfian 1.1")]
     Several,
-    /// No set of keys, or no two alike, have an exponent.
+    /// No set of keys has an exponent, or they have different ones.
     #[error(
         "the keys of this workload have no exponent in common; choose a distribution that has one first, such as zipfian 0.99"
     )]
     NoExponent,
-    /// Nothing would be asked any more.
-    #[error("{0} is the only operation left with a weight; give another one a weight first")]
+    /// No operation would be left.
+    #[error("{0} is the only operation with a weight; first give a weight to another one")]
     LastOperation(String),
-    /// There is no such operation.
-    #[error("'{0}' is no weight of an operation; write for example {1} 5")]
+    /// An unknown operation.
+    #[error("'{0}' is not an operation and its weight; write for example {1} 5")]
     NoOperation(String, String),
-    /// The text is no number.
+    /// The text is not a number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
-    /// Without a rate nothing is due.
-    #[error("the loop is closed: give the rate a value first, then requests come due")]
+    /// Without a rate there are no due times.
+    #[error("the loop is closed: first set a rate, then requests have due times")]
     Closed,
-    /// The text names no choice.
+    /// The text is not one of the choices.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
-    /// The text is no distribution, or names no workload.
+    /// The text is not a distribution, or names no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The text is no quantity.
+    /// The text is not a quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
     /// The number is outside the range.
@@ -92,7 +90,7 @@ pub enum TurnError {
     #[error("{0} cannot be as high as {1}")]
     TooLarge(&'static str, u64),
     /// A share above the whole.
-    #[error("reads must lie between 0 and 100 percent, not {0}")]
+    #[error("reads must be between 0 and 100 percent, not {0}")]
     Share(u64),
 }
 
@@ -110,8 +108,8 @@ impl Knob {
         Self::Exponent,
     ];
 
-    /// The knobs that there are with these settings, in the order of the panel: of GET and SET the share of reads, of more
-    /// operations, or others, the weight of each.
+    /// The available knobs with these settings, in the order of the panel: the share of reads for GET and SET; the weight of each
+    /// operation for others, or more.
     pub fn of(knobs: &Knobs) -> Vec<Self> {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {
@@ -126,13 +124,13 @@ impl Knob {
         Self::ALL.into_iter().filter(is_there).chain(weights).collect()
     }
 
-    /// The operation that it is the weight of.
+    /// The operation whose weight it is.
     fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
     }
 
-    /// What it is called beside others: its name, or the operation that it is the weight of.
+    /// Its name among others: its own, or that of the operation whose weight it is.
     pub fn called(self, knobs: &Knobs) -> &str {
         self.operation(knobs).map_or(self.name(), |operation| &operation.name)
     }
@@ -153,7 +151,7 @@ impl Knob {
         }
     }
 
-    /// Whether its values are whole numbers whatever the workload, so that a curve can lie over them.
+    /// Whether its values are always whole numbers, so that a curve can be drawn over it.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
@@ -188,11 +186,11 @@ impl Knob {
         }
     }
 
-    /// `knobs` with this one turned a step. `ops_per_s` is what the load reaches now: a rate that was "max"
-    /// comes down to just below it, where turning first makes a difference.
+    /// `knobs` with this one changed by a step. `ops_per_s` is the present throughput: a rate that was "max" becomes slightly lower,
+    /// where the first step makes a difference.
     ///
     /// # Errors
-    /// When it is at its end, when there is nothing to turn, or when it does not go with the others.
+    /// When it is at its limit, when there is nothing to change, or when it contradicts others.
     pub fn turned(
         self,
         knobs: &Knobs,
@@ -241,11 +239,11 @@ impl Knob {
         Ok(turned.checked()?)
     }
 
-    /// `knobs` with this one set to what was typed: a count or size with an optional suffix, a percentage, `max` for a rate,
-    /// a distribution with its parameters.
+    /// `knobs` with the typed value: a count or size with an optional suffix, a percentage, `max` for a rate, a distribution with its
+    /// parameters.
     ///
     /// # Errors
-    /// When the text is no such quantity or lies outside the range; the message says which.
+    /// When the text is invalid or out of range; the message says which.
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
         let mut typed = knobs.clone();
         let text = text.trim();
@@ -289,7 +287,7 @@ impl Knob {
         Ok(typed.checked()?)
     }
 
-    /// `knobs` with the operation at `place` having this weight.
+    /// `knobs` with this weight for the operation at `place`.
     fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, TurnError> {
         if weight == 0 && knobs.workload.asks_alone(place) {
             return Err(TurnError::LastOperation(self.called(knobs).to_owned()));

@@ -1,10 +1,10 @@
-//! What a person can turn: the knobs with their names, steps, limits and words, and named settings of all of them.
+//! The knobs that a person can change: names, steps, limits, texts, and presets.
 //!
 //! ```text
-//!  clients, pipeline, rate, ... ──► Knobs, one value of each ──checked──► what the engine runs by
-//!   ▲ turned a step, or typed
+//!  clients, pipeline, rate, ... ──► Knobs, one value of each ──checked──► the engine's setting
+//!   ▲ changed by a step, or typed
 //! ```
-//! Knows nothing of how the engine obeys them.
+//! This room does not know how the engine uses them.
 
 mod adjustable;
 mod arrivals;

@@ -1,19 +1,19 @@
-//! Named settings of all knobs, as the field uses them.
+//! Presets: named settings of all knobs, as they are common in practice.
 
 use super::{Arrivals, Knobs};
 use crate::workload::Workload;
 
-/// A named setting of all knobs but the switch of the load.
+/// A named setting of all knobs, except the switch of the load.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it is like, in a few words.
+    /// A short description.
     pub like: &'static str,
     knobs: fn() -> Knobs,
 }
 
-/// What the presets are written as a difference to: a cache that is read ten times for each write.
+/// The base of all presets: a cache with ten reads for each write.
 fn cache() -> Knobs {
     Knobs { workload: Workload::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::default() }
 }
@@ -29,28 +29,28 @@ macro_rules! presets {
 presets! {
     "cache" "ten reads for each write of a small value"
         {}
-    "mixed" "as many writes as reads"
+    "mixed" "one write for each read"
         { workload: Workload::ratio(1, 1) }
     "write-heavy" "ingest: nine writes for each read"
         { workload: Workload::ratio(9, 1), value_size: 1024 }
-    "read-only" "GET alone, of what is there already"
+    "read-only" "only GET, of existing keys"
         { workload: Workload::ratio(0, 1) }
     "big-values" "pages and documents of 4 KiB"
         { value_size: 4096 }
     "sessions" "a web site's sessions: many clients, a write for every four reads, Poisson arrivals"
         { clients: 200, rate: Some(5000), arrivals: Arrivals::Poisson, workload: Workload::ratio(1, 4), value_size: 1024 }
-    "gentle" "an open loop of 1000 requests a second that a production server bears"
+    "gentle" "an open loop of 1000 requests a second, safe for a production server"
         { clients: 10, rate: Some(1000), arrivals: Arrivals::Poisson }
     "benchmark" "what redis-benchmark does by default: SETs of three bytes"
         { workload: Workload::ratio(1, 0), value_size: 3, keyspace: 1 }
     "pipeline-16" "sixteen requests in flight on each connection"
         { pipeline: 16 }
-    "saturate" "as much as the server can: many clients, deep pipelines, tiny values"
+    "saturate" "the most throughput: many clients, deep pipelines, tiny values"
         { clients: 200, pipeline: 32, value_size: 32 }
 }
 
 impl Preset {
-    /// `knobs` with everything but the switch of the load as this preset has it.
+    /// `knobs` with everything of this preset, except the switch of the load.
     pub fn of(&self, knobs: &Knobs) -> Knobs {
         Knobs { load: knobs.load, ..(self.knobs)() }
     }

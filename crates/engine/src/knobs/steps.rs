@@ -1,13 +1,13 @@
-//! The steps that knobs turn by.
+//! The steps of knobs.
 
 use crate::workload::Distribution;
 
-/// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
+/// The highest rate reached by steps; above it is "max". Higher rates can be typed.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
-/// How far one step turns the share of reads, in percent.
+/// The step of the share of reads, in percent.
 const READS_STEP: u32 = 5;
 
-/// Which way a knob turns.
+/// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Less.
@@ -17,7 +17,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other one.
+    /// The opposite direction.
     pub fn reversed(self) -> Self {
         match self {
             Self::Down => Self::Up,
@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-/// The next of 1, 2, 5, 10, 20, 50, … beyond `n`.
+/// The next of 1, 2, 5, 10, 20, 50, … after `n`.
 pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
     let mut decade = 1_u64;
     while decade <= n / 10 {
@@ -45,7 +45,7 @@ pub(super) fn stepped(n: u32, direction: Direction, highest: u32) -> u32 {
     u32::try_from(step_125(n.into(), direction)).unwrap_or(highest).min(highest)
 }
 
-/// The next power of two beyond `n`.
+/// The next power of two after `n`.
 pub(super) fn doubled(n: u32, direction: Direction, highest: u32) -> u32 {
     let power = n.checked_ilog2().map_or(1, |log| 1 << log);
     match direction {
@@ -67,7 +67,7 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
 }
 
-/// The next multiple of the step beyond `percent`.
+/// The next multiple of the step after `percent`.
 pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     let steps = percent / f64::from(READS_STEP);
     let next = match direction {
@@ -77,7 +77,7 @@ pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     (next.max(0.0) as u32 * READS_STEP).min(100)
 }
 
-/// The next of the weights 0, 1, 2, 5, 10, … beyond `n`.
+/// The next of the weights 0, 1, 2, 5, 10, … after `n`.
 pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     match (n, direction) {
         (0, Direction::Up) => 1,
@@ -86,23 +86,23 @@ pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     }
 }
 
-/// The next tenth beyond `exponent`, a tenth at the least.
+/// The next tenth after `exponent`, at least a tenth.
 pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64) -> f64 {
     let tenths = exponent * 10.0;
     let next = match direction {
         Direction::Up => (tenths + 1e-9).floor() + 1.0,
         Direction::Down => (tenths - 1e-9).ceil() - 1.0,
     };
-    // What was typed below a tenth is the lowest already.
+    // A typed value below a tenth is the lowest already.
     (next / 10.0).clamp(exponent.min(0.1), highest)
 }
 
-/// The distributions that turning goes through: the usual first. The others are typed.
+/// The distributions reached by steps, the usual one first. The others can be typed.
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
-/// The next of those that are turned through, with the exponent of this; itself at the end. From one that is only typed it
-/// goes to the first of them.
+/// The next distribution by steps, with the same exponent; unchanged at the end. From one that can only be typed it goes to the
+/// first.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });

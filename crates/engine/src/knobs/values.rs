@@ -1,4 +1,4 @@
-//! What a person can change while the load runs.
+//! The knobs: the settings that a person can change while the load runs.
 
 use std::{fmt, sync::Arc};
 
@@ -11,43 +11,42 @@ use crate::{
     workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
 };
 
-/// The most connections that one process is asked to hold.
+/// The most connections of one process.
 pub const MAX_CLIENTS: u32 = 10_000;
 /// The deepest pipeline.
 pub const MAX_PIPELINE: u32 = 10_000;
-/// The most keys: what twelve digits can name, less one.
+/// The most keys: those with twelve digits, less one.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
-/// The settings of the load at one moment. Two segments of a session differ in them.
+/// The settings of the load at one moment. Consecutive segments of a session differ in them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knobs {
     /// Whether requests are sent.
     pub load: bool,
-    /// Connections that carry load, 1 to [`MAX_CLIENTS`].
+    /// Connections that send requests, 1 to [`MAX_CLIENTS`].
     pub clients: u32,
-    /// Requests that a client writes before it waits for the replies, 1 to [`MAX_PIPELINE`].
+    /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// Requests per second over all clients that are due whatever the server does: an open loop. `None` is a closed
-    /// loop, as fast as the server answers.
+    /// Open loop: requests per second over all clients, due on a schedule that does not wait for replies. `None` is a closed loop: a
+    /// client sends again when its replies are there.
     pub rate: Option<u32>,
-    /// How requests come due in an open loop.
+    /// The distribution of the times at which requests are due, in an open loop.
     pub arrivals: Arrivals,
-    /// What becomes of those that cannot be sent in time.
+    /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
-    /// Answered requests after which a client closes its connection and makes a new one; it finishes its batch first.
-    /// `None` keeps connections.
+    /// The number of replies after which a client opens a new connection; it finishes its pipeline first. `None` keeps connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
-    /// What is asked, how often. Clones of the knobs share it.
+    /// The operations and their weights. Clones of the knobs share it.
     pub workload: Arc<Workload>,
-    /// Bytes of a value where the workload does not say, 1 to [`MAX_VALUE_SIZE`].
+    /// Size of a value in bytes, if the workload has none of its own, 1 to [`MAX_VALUE_SIZE`].
     pub value_size: u32,
-    /// Keys that the workload chooses from, 1 to [`MAX_KEYSPACE`].
+    /// Number of keys from which the workload chooses, 1 to [`MAX_KEYSPACE`].
     pub keyspace: u64,
 }
 
 impl Default for Knobs {
-    /// Those that nobody has turned.
+    /// The defaults.
     fn default() -> Self {
         Self {
             load: false,
@@ -59,7 +58,7 @@ impl Default for Knobs {
             reconnect: None,
             workload: workload::usual(),
             value_size: 32,
-            // So few that SETs fill it within moments: the hit rate is steady when a person looks.
+            // So few that SETs write all of them soon: then the hit rate is steady.
             keyspace: 10_000,
         }
     }
@@ -68,20 +67,20 @@ impl Default for Knobs {
 /// The most bytes of values in one batch: 256 MiB.
 pub const MAX_BATCH: u64 = 256 << 20;
 
-/// Settings that cannot be.
+/// Invalid settings.
 #[derive(Debug, Error, PartialEq)]
 pub enum KnobError {
-    /// One lies outside its range.
-    #[error("{name} must lie between 1 and {highest}, not {given}")]
+    /// A knob is outside its range.
+    #[error("{name} must be between 1 and {highest}, not {given}")]
     Range {
-        /// Which.
+        /// The knob.
         name: &'static str,
         /// The end of its range.
         highest: u64,
-        /// What was given.
+        /// The given value.
         given: u64,
     },
-    /// Pipeline and value size together ask for too much memory.
+    /// Pipeline and value size together need too much memory.
     #[error(
         "{pipeline} operations with up to {} of values each are more than the {} of a batch; lower the pipeline or the \
          value size",
@@ -100,10 +99,10 @@ pub enum KnobError {
 }
 
 impl Knobs {
-    /// The knobs, if each lies in its range.
+    /// The knobs, if each is in its range.
     ///
     /// # Errors
-    /// Names the first that does not, and its range; or the two that do not go together.
+    /// Names the first knob out of range, with the range; or two knobs that contradict each other.
     pub fn checked(self) -> Result<Self, KnobError> {
         let in_range = |name, given: u64, highest: u64| {
             if (1..=highest).contains(&given) {
@@ -130,7 +129,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// The rate and what differs from the usual open loop: `max`, `5000/s`, `5000/s poisson shed`.
+    /// The rate and the differences from a plain open loop: `max`, `5000/s`, `5000/s poisson shed`.
     pub fn pace(&self) -> String {
         let Some(rate) = self.rate else {
             return "max".to_owned();
@@ -147,7 +146,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// How many keys, and how they are drawn where that is not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
+    /// The number of keys, and how they are drawn if not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
@@ -155,8 +154,8 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; where connections are
-    /// not kept, also `reconnect 100`.
+    /// `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; if connections are not kept,
+    /// also `reconnect 100`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
@@ -183,10 +182,10 @@ mod tests {
     fn a_knob_outside_its_range_is_named_with_the_range() {
         assert_eq!(Knobs::default().checked(), Ok(Knobs::default()));
         let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
-        assert_eq!(error.to_string(), "clients must lie between 1 and 10000, not 0");
+        assert_eq!(error.to_string(), "clients must be between 1 and 10000, not 0");
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
         let error = Knobs { reconnect: Some(0), ..Knobs::default() }.checked().unwrap_err();
-        assert_eq!(error.to_string(), "reconnect must lie between 1 and 4294967295, not 0");
+        assert_eq!(error.to_string(), "reconnect must be between 1 and 4294967295, not 0");
     }
 
     #[test]

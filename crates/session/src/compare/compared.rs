@@ -1,4 +1,4 @@
-//! The figures of runs of two sides, how far apart they are, and whether that is more than noise.
+//! The figures of runs of two sides, their differences, and whether these are more than noise.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     stats::{Reason, Verdict, repeats, seconds},
 };
 
-/// What is compared of all operations together; the levels are those of the response time under a rate.
+/// The figures of all operations together; percentiles are those of the response time under a rate.
 const CLOSED: [Figure; 7] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -31,24 +31,24 @@ const OPEN: [Figure; 7] = [
     figures::RESPONSE_MAX,
     figures::ERRORS,
 ];
-/// And of each operation.
+/// The figures of each operation.
 const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
 
 /// Runs of two sides, compared.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// Figure by figure: first all operations together, then each.
+    /// The differences: first of all operations together, then of each.
     pub table: Table,
-    /// What the sides differ in that a comparison takes for equal, each in words; none where they may be compared.
+    /// The settings in which the sides differ although a comparison needs them equal; empty if they can be compared.
     pub misfits: Vec<String>,
-    /// Whether all runs of one side came before all of the other: what the machine did meanwhile is in each difference.
+    /// Whether all runs of one side came before all of the other: then drift of the machine is in each difference.
     pub is_sequential: bool,
     is_one_run_each: bool,
     is_one_session: bool,
 }
 
 impl Compared {
-    /// Compares `new` with `base`; neither is empty.
+    /// Compares `new` with `base`; both have at least one run.
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
         let all = if is_open { OPEN } else { CLOSED };
@@ -68,10 +68,10 @@ impl Compared {
         }
     }
 
-    /// What is to be known of it.
+    /// The notes about the comparison.
     pub fn notes(&self) -> Vec<String> {
-        let misfits =
-            (!self.misfits.is_empty()).then(|| format!("not of one kind: {}", self.misfits.join("; ")));
+        let misfits = (!self.misfits.is_empty())
+            .then(|| format!("different kinds of runs: {}", self.misfits.join("; ")));
         let repeated = match (self.is_one_run_each, self.is_one_session) {
             (true, true) => None,
             (true, false) => {
@@ -104,23 +104,23 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     if let ([base], [new]) = (base, new) {
         return if operation.is_some() { measured } else { by_seconds(measured, base, new) };
     }
-    // The longest of a run is one value, and no level of its distribution.
+    // The maximum of a run is a single value, not a percentile.
     if [figures::ERRORS, figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
         return measured;
     }
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
 }
 
-/// One run with another, second by second, where their seconds are known by this figure.
+/// One run against another, by their seconds if the figure is known by the second.
 fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     let stretches = stretches(&base.segment, &new.segment, measured.figure);
-    // Without a value the noise is unknown.
+    // Without values by the second, the noise is unknown.
     match stretches.filter(|all| all.iter().all(|stretch| !stretch.values.is_empty())) {
         None => measured,
         Some([base_seconds, new_seconds]) => {
             let mut comparison = seconds::compare(base_seconds, new_seconds, better(measured.figure));
             let is_one = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
-            // What the machine did in between may be all of it.
+            // Drift of the machine between them may be the cause.
             if is_one && base.session != new.session {
                 comparison.verdict = Verdict::NotClear(Reason::Drift);
             }
@@ -129,7 +129,7 @@ fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     }
 }
 
-/// Of each run that has it.
+/// The value of each run that has one.
 fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
     let of = |run: &Run| {
         let row = run.row();

@@ -1,4 +1,4 @@
-//! What must not be: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
+//! Conditions that must not be met: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
 
 use std::{fmt, str::FromStr};
 
@@ -14,14 +14,14 @@ use crate::{
 /// A condition on a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// As it was given.
+    /// The condition as written.
     text: String,
     what: What,
     is_above: bool,
     bound: Bound,
 }
 
-/// What a condition is on.
+/// The figure of a condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
     /// Of the response time under a rate, else of the service time.
@@ -34,41 +34,43 @@ enum What {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bound {
-    /// How much more than the base, as a share of it.
+    /// A change, as a share of the base.
     Change(f64),
-    /// The value itself, in the figure's own unit.
+    /// A value, in the figure's own unit.
     Value(f64),
 }
 
-/// Why a text is no condition.
+/// Why a text is not a condition.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
-    /// It has another form.
-    #[error("'{0}' is no condition such as 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'")]
+    /// Its form is wrong.
+    #[error(
+        "'{0}' is not a condition; write for example 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'"
+    )]
     Form(String),
-    /// There is no such figure.
-    #[error("'{0}' is no figure: there are {names}, and those of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
+    /// The figure is unknown.
+    #[error("'{0}' is not a figure; give one of {names}, or of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
     Figure(String),
-    /// What it is compared with does not fit.
-    #[error("'{bound}' is nothing that {figure} can be: it is {expected}")]
+    /// The bound does not fit the figure.
+    #[error("'{bound}' cannot be compared with {figure}; give {expected}")]
     Bound {
-        /// What was given.
+        /// The bound as written.
         bound: String,
         /// The figure.
         figure: String,
-        /// What it can be.
+        /// What is expected.
         expected: &'static str,
     },
 }
 
-/// A condition that is met, or of which nobody knows.
+/// A condition that is met, or may be met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossed {
-    /// The condition as it was given.
+    /// The condition as written.
     pub condition: String,
-    /// What was measured, in words.
+    /// The measured value, as text.
     pub measured: String,
-    /// Whether it is: it is not where that may be noise alone, or was not measured.
+    /// Whether it is certainly met: not if it may be noise, or was not measured.
     pub is_sure: bool,
 }
 
@@ -82,7 +84,7 @@ const fn level(service: Figure, response: Figure) -> What {
     What::Level { service, response }
 }
 
-/// Short names.
+/// Short names of figures.
 const SHORT: [(&str, What); 11] = [
     ("ops", What::Figure(figures::OPS_PER_S)),
     ("errors", What::Figure(figures::ERRORS)),
@@ -139,7 +141,7 @@ impl What {
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
-            // Of nothing no change is a share.
+            // A change from zero is no share.
             Unit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
             _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
         }
@@ -147,7 +149,7 @@ impl What {
 }
 
 impl Condition {
-    /// Whether it needs something to be compared with.
+    /// Whether it is about a change, which needs a base.
     pub fn is_relative(&self) -> bool {
         matches!(self.bound, Bound::Change(_))
     }
@@ -166,7 +168,7 @@ impl Condition {
         }
     }
 
-    /// Whether the new side of a comparison meets it. A difference that is none meets no condition on a change.
+    /// Whether the new side of a comparison meets it. 'No difference' meets no condition about a change.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<Crossed> {
         let Bound::Change(_) = self.bound else {
             return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));
@@ -193,7 +195,7 @@ impl Condition {
     }
 
     fn unmeasured(&self, figure: &Figure) -> Crossed {
-        let text = format!("{} was not measured, or too little of it was", figure.heading);
+        let text = format!("{} was not measured, or has too few samples", figure.heading);
         self.crossed(text, false)
     }
 }

@@ -1,4 +1,4 @@
-//! How far apart two values of a figure are.
+//! The difference of two values of a figure.
 
 use crate::{
     session::{
@@ -9,27 +9,27 @@ use crate::{
     units,
 };
 
-/// A figure of two sides.
+/// A figure of two sides, and their difference.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// The operation; nothing of all together.
+    /// The operation; empty for all together.
     pub operation: Option<String>,
-    /// What is compared.
+    /// The figure.
     pub figure: Figure,
-    /// Its value on the first side and on the second: of several runs the mean, for latencies and rates the geometric one.
+    /// Its value on both sides; for several runs the mean, for latencies and rates the geometric mean.
     pub values: [Option<f64>; 2],
-    /// How much more the second side is, as a share of the first.
+    /// The change from the first to the second side, as a share of the first.
     pub change: Option<f64>,
-    /// Between which shares that lies.
+    /// The interval of the change.
     pub interval: Option<(f64, f64)>,
-    /// What it comes to; `None` where it is unknown how much the figure varies by itself.
+    /// The verdict; `None` if the figure's noise is unknown.
     pub verdict: Option<Verdict>,
 }
 
-/// A figure of single seconds.
+/// The value of a figure in single seconds.
 type Measure = fn(&Seconds) -> &PerSecond;
 
-/// What single seconds of a segment are known by.
+/// The figures that are known by the second in a segment.
 const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::OPS_PER_S, Seconds::ops_per_s),
     (figures::SERVICE_P50, Seconds::service_p50_ns),
@@ -37,7 +37,7 @@ const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::RESPONSE_P99, Seconds::response_p99_ns),
 ];
 
-/// Which way a figure is better.
+/// Whether higher or lower values are better.
 pub(super) fn better(figure: Figure) -> Better {
     if figure == figures::OPS_PER_S { Better::Higher } else { Better::Lower }
 }
@@ -57,13 +57,13 @@ impl Difference {
         }
     }
 
-    /// The same, judged by a model.
+    /// The same, with the verdict of a model.
     pub(super) fn judged(self, comparison: &Comparison) -> Self {
         Self { interval: comparison.interval, verdict: Some(comparison.verdict), ..self }
     }
 
-    /// One of pairs: `differences` are those of the logarithms in each, the values those of all pairs; `is_last` is whether no
-    /// more pairs come.
+    /// The difference of pairs: `differences` are those of the logarithms in each pair, the values those of all pairs; `is_last` is
+    /// whether no more pairs come.
     pub fn of_pairs(
         operation: Option<&str>,
         figure: Figure,
@@ -75,7 +75,7 @@ impl Difference {
         Self { change: comparison.change, ..Self::unjudged(operation, figure, values).judged(&comparison) }
     }
 
-    /// One of two segments of a session at the moment `now_s`, second by second where their seconds are known by this figure.
+    /// The difference of two segments of a session at `now_s`, by their seconds if this figure is known by the second.
     pub fn of_segments(baseline: &SegmentTotal, other: &SegmentTotal, figure: Figure, now_s: f64) -> Self {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
         let unjudged = Self::unjudged(None, figure, values);
@@ -85,7 +85,7 @@ impl Difference {
         }
     }
 
-    /// What it is called: `ops/s`, `p99`, `GET p99`.
+    /// Its name: `ops/s`, `p99`, `GET p99`.
     pub fn name(&self) -> String {
         let heading = self.figure.heading;
         self.operation
@@ -93,7 +93,7 @@ impl Difference {
             .map_or_else(|| heading.to_owned(), |operation| format!("{operation} {heading}"))
     }
 
-    /// A value as a person reads it, that of the first side or that of the second.
+    /// A value as text, of the first or the second side.
     pub fn written(&self, side: usize) -> String {
         let write = |value: f64| match self.figure.unit {
             Unit::Latency => units::latency(value as u64),
@@ -102,7 +102,7 @@ impl Difference {
         self.values[side].map_or_else(|| "-".to_owned(), write)
     }
 
-    /// How much more the second side is, with its interval: `+12 % (+9.0 % to +15 %)`.
+    /// The change with its interval: `+12 % (+9.0 % to +15 %)`.
     pub fn difference(&self) -> String {
         match (self.change, self.range()) {
             (Some(change), Some(range)) => format!("{} ({range})", units::change(change)),
@@ -111,13 +111,13 @@ impl Difference {
         }
     }
 
-    /// The interval alone: `+9.0 % to +15 %`.
+    /// Only the interval: `+9.0 % to +15 %`.
     pub fn range(&self) -> Option<String> {
         let (low, high) = self.interval?;
         Some(format!("{} to {}", units::change(low), units::change(high)))
     }
 
-    /// What it comes to, with the reason: `better: more than noise`; nothing where it is not judged.
+    /// The verdict with its reason: `better: more than noise`; empty if there is none.
     pub fn words(&self) -> String {
         self.verdict.map_or_else(String::new, |verdict| match verdict {
             Verdict::Same { .. } => format!("{} {}", verdict.word(), verdict.reason()),
@@ -125,13 +125,13 @@ impl Difference {
         })
     }
 
-    /// Whether more pairs, runs or seconds may show that there is none.
+    /// Whether more pairs, runs or seconds may show that there is no difference.
     pub(super) fn may_be_noise(&self) -> bool {
         matches!(self.verdict, Some(Verdict::NotClear(reason)) if reason != Reason::Drift)
     }
 }
 
-/// The seconds of two segments by this figure, where they are known by it.
+/// The seconds of two segments in this figure, if it is known by the second.
 pub(super) fn stretches<'a>(
     baseline: &'a SegmentTotal,
     other: &'a SegmentTotal,

@@ -1,9 +1,9 @@
-//! Why two runs are not of one kind.
+//! Why two runs cannot be compared.
 
 use super::Run;
 use crate::knobs::{Adjustable, Knobs};
 
-/// What runs of `base` and `new` differ in that a comparison takes for equal, each in words; none where they may be compared.
+/// The settings in which runs of `base` and `new` differ, although a comparison needs them equal; empty if they can be compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
     let mut misfits = Vec::new();
@@ -30,17 +30,17 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
     ];
-    // The rate has the backlog beside it.
+    // The rate includes the backlog policy.
     let alone = Adjustable::ALONE.into_iter().filter(|setting| *setting != Adjustable::Backlog);
     let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
     let mut misfits: Vec<_> = named.into_iter().chain(alone).flatten().collect();
     if misfits.is_empty() && a.workload != b.workload {
-        misfits.push("workload: operations of the same names that ask for different things".to_owned());
+        misfits.push("workload: operations with the same names but different commands".to_owned());
     }
     misfits
 }
 
-/// What kind of server a run went to; its version may be what the comparison is about.
+/// The kind of server of a run; its version may be the reason for the comparison.
 fn kind(run: &Run) -> String {
     let target = &run.session.target;
     let name = target.server.split_whitespace().next().unwrap_or("unknown");

@@ -1,10 +1,10 @@
-//! Is B better? Two values of a figure, how far apart they are, and whether that is *better*, *worse*, *no difference* or *not
-//! clear*, with the reason. For settings and targets in alternation, for recordings, and for segments on the screen. Pure.
+//! Is B better? Two values of a figure, their difference, and whether it is *better*, *worse*, *no difference* or *not clear*,
+//! with the reason. For settings and targets in alternation, for recordings, and for segments on the screen. Pure.
 //!
 //! ```text
 //! pairs ────────────────────────────────────────┐
 //! recordings ─► runs of one setting each ───────┼─► stats: the model ─► Difference ─► table: text, Markdown, records
-//! segments ─────────────────────────────────────┘                          └─► condition: what must not be
+//! segments ─────────────────────────────────────┘                          └─► condition of --fail-if
 //! ```
 
 mod compared;

@@ -1,4 +1,4 @@
-//! One run: what a recording holds of one setting.
+//! A run: the measurements of one setting in a recording.
 
 use thiserror::Error;
 
@@ -7,52 +7,52 @@ use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTota
 /// One setting under load, of one recording.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it is called: its file, and the segment where that was named.
+    /// Its name: the file, and the segment if one was named.
     pub name: String,
-    /// Who was measured, by whom.
+    /// The session: server and tool.
     pub session: SessionStart,
-    /// What was measured.
+    /// The measurements.
     pub segment: SegmentTotal,
 }
 
-/// Why a recording is no run.
+/// Why a recording is not a run.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum RunError {
-    /// Nothing was asked in it.
+    /// It has no load.
     #[error("{0} has no segment under load")]
     NoLoad(String),
-    /// Which of its settings is meant is not clear.
+    /// It has several settings, and none was named.
     #[error("{name} has {count} segments under load ({listed}); name one: {name}#{first}")]
     Several {
         /// The recording.
         name: String,
         /// How many.
         count: usize,
-        /// The first of them, in words.
+        /// The first of them, as text.
         listed: String,
         /// The number of the first.
         first: u32,
     },
-    /// There is no such segment.
+    /// The named segment does not exist.
     #[error("{name} has no segment {segment} under load; it has {listed}")]
     NoSegment {
         /// The recording.
         name: String,
-        /// What was asked for.
+        /// The requested segment.
         segment: u32,
-        /// What there is.
+        /// The existing segments, as text.
         listed: String,
     },
-    /// It does not say who was measured.
+    /// It lacks the record of its session.
     #[error("{0} does not begin with a session")]
     NoSession(String),
 }
 
-/// So many segments are named.
+/// This many segments are listed.
 const LISTED: usize = 4;
 
 impl Run {
-    /// The run of a recording that was read whole; `segment` is which of several is meant.
+    /// The run in a recording that was read completely; `segment` chooses one of several.
     ///
     /// # Errors
     /// When there is none, or more than one and none is named.
@@ -93,12 +93,12 @@ impl Run {
         Row::of_segment(&self.segment, self.segment.start.t_s)
     }
 
-    /// Whether requests were due in it whatever the server did.
+    /// Whether its loop was open.
     pub fn is_open(&self) -> bool {
         self.segment.start.knobs.rate.is_some()
     }
 
-    /// When it began, in a form that sorts as time does: RFC 3339 in UTC, then seconds of the session.
+    /// When it began, in a sortable form: RFC 3339 in UTC, then seconds of the session.
     pub(super) fn began(&self) -> (&str, f64) {
         (&self.session.started, self.segment.start.t_s)
     }

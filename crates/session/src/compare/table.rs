@@ -1,4 +1,4 @@
-//! Differences below each other: as text, in Markdown, as records.
+//! Differences as a table: as text, in Markdown, as records.
 //!
 //! ```text
 //!          A       B  B against A
@@ -11,12 +11,12 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::Difference;
 use crate::{session::figures::Unit, stats::Verdict, untrusted};
 
-/// How both sides are called.
+/// The names of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sides {
     /// A and B: settings or targets in alternation.
     Ab,
-    /// The base and what is new.
+    /// The base and the new side.
     BaseNew,
 }
 
@@ -28,7 +28,7 @@ impl Sides {
         }
     }
 
-    /// What they are called in records.
+    /// Their names in records.
     fn keys(self) -> [&'static str; 2] {
         match self {
             Self::Ab => ["a", "b"],
@@ -37,17 +37,17 @@ impl Sides {
     }
 }
 
-/// Differences of two sides.
+/// The differences of two sides.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// How the sides are called.
+    /// The names of the sides.
     pub sides: Sides,
     /// The rows: first all operations together, then each.
     pub rows: Vec<Difference>,
 }
 
 impl Difference {
-    /// Its row: what it is called, both values, how far apart they are, what that comes to.
+    /// A row: name, both values, change, verdict.
     pub fn cells(&self) -> [String; 5] {
         [untrusted::text(&self.name()), self.written(0), self.written(1), self.difference(), self.words()]
     }
@@ -60,7 +60,7 @@ impl Table {
         [String::new(), first.to_owned(), second.to_owned(), against, String::new()]
     }
 
-    /// Lines with their columns below each other.
+    /// Lines with aligned columns.
     pub fn text(&self) -> String {
         let cells: Vec<_> =
             [self.heading()].into_iter().chain(self.rows.iter().map(Difference::cells)).collect();
@@ -82,7 +82,7 @@ impl Table {
             format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).join(" | "))
         };
         let rows: String = self.rows.iter().map(|row| line(row.cells())).collect();
-        // Nothing stands between the bars of an empty cell.
+        // An empty cell has nothing between its bars.
         format!("{}|---|--:|--:|---|---|\n{rows}", line(self.heading()).replace("|  |", "| |"))
     }
 }
@@ -102,7 +102,7 @@ struct Record<'a> {
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Difference { operation, figure, values, change, interval, verdict } = self.row;
-        // As exports write it: latencies in µs.
+        // As in exports: latencies in µs.
         let (scale, unit) = if figure.unit == Unit::Latency { (1e-3, "us") } else { (1.0, figure.heading) };
         let (low, high) = interval.unzip();
         let mut record = serializer.serialize_struct("row", 10)?;

@@ -1,4 +1,4 @@
-//! Runs that are made, compared.
+//! Comparisons of made-up runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     workload::Workload,
 };
 
-/// A recording of a server, that began at this hour, whose seconds have so many replies and such service times.
+/// A recording of a server that began at this hour, whose seconds have these replies and service times.
 fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
     let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
     let mut session = SessionStart::now(target);
@@ -67,8 +67,8 @@ fn repeats_distinguish_a_difference_from_noise() {
     assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
-/// Three runs each in alternation of a setting and of one whose service times are `more` longer and whose throughput is
-/// `more` less; runs of one setting deviate by 2 % as a whole, their seconds by 1 %. How often a figure is judged so.
+/// Three runs each, in alternation, of a setting and of one with service times `more` longer and throughput `more` less. Runs of
+/// one setting deviate by 2 % as a whole, their seconds by 1 %. Returns how often a figure has each verdict.
 fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
     let knobs = Knobs::default();
     let mut counts = BTreeMap::new();
@@ -215,7 +215,7 @@ fn operations_of_the_same_names_may_ask_for_different_things() {
     };
     let (one, two) = (asks("LRANGE {key} 0 9"), asks("LRANGE {key} 0 99"));
     assert_eq!(misfits(&one, &one), [""; 0]);
-    assert_eq!(misfits(&one, &two), ["workload: operations of the same names that ask for different things"]);
+    assert_eq!(misfits(&one, &two), ["workload: operations with the same names but different commands"]);
 }
 
 #[test]
@@ -278,27 +278,27 @@ fn a_change_that_may_be_noise_says_so_and_none_is_none() {
     assert_eq!(met("p99 > 0%", &same.0, &same.1), None);
 }
 
-/// A gate that lets through what nobody measured is none.
+/// A gate must not pass for lack of a measurement.
 #[test]
 fn what_was_not_measured_is_not_sure() {
     let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);
     let few = [Run::of("few", &few, None).unwrap()];
     for text in ["p99.99 > 1ms", "p99.99 > +10%", "response_p50_us > 1ms"] {
         let (text, is_sure) = met(text, &few, &few).unwrap();
-        assert!(text.ends_with(" was not measured, or too little of it was") && !is_sure, "{text}");
+        assert!(text.ends_with(" was not measured, or has too few samples") && !is_sure, "{text}");
     }
 }
 
 #[test]
 fn what_is_no_condition_is_refused_with_what_is() {
     for (text, expected) in [
-        ("p99", "'p99' is no condition such as 'p99 > +10%'"),
-        ("> 5", "'> 5' is no condition"),
-        ("p98 > 1ms", "'p98' is no figure: there are ops, errors, misses, mean, p50,"),
-        ("p99 > 5", "'5' is nothing that p99 can be: it is a duration such as 2ms, or a change such as +10%"),
-        ("errors > 1ms", "'1ms' is nothing that errors can be: it is a number"),
-        ("errors > +10%", "'+10%' is nothing that errors can be: it is a number"),
-        ("ops < x%", "'x%' is nothing that ops can be: it is a change such as +10%"),
+        ("p99", "'p99' is not a condition; write for example 'p99 > +10%'"),
+        ("> 5", "'> 5' is not a condition"),
+        ("p98 > 1ms", "'p98' is not a figure; give one of ops, errors, misses, mean, p50,"),
+        ("p99 > 5", "'5' cannot be compared with p99; give a duration such as 2ms, or a change such as +10%"),
+        ("errors > 1ms", "'1ms' cannot be compared with errors; give a number"),
+        ("errors > +10%", "'+10%' cannot be compared with errors; give a number"),
+        ("ops < x%", "'x%' cannot be compared with ops; give a change such as +10%"),
     ] {
         let error = text.parse::<Condition>().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");

@@ -1,10 +1,10 @@
-//! Why a request took long, as far as the session knows: the event that lies nearest to it and lasted long enough.
+//! The cause of a long request, as far as it is known: the event that is nearest to it and lasted long enough.
 //!
 //! ```text
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
-//!  602 ms, near: a fork held the server for 412 µs      too short by far to be the cause
+//!  602 ms, near: a fork held the server for 412 µs      much too short to be the cause
 //! ```
-//! What the server reports is as late as a poll, and no poll is answered while it stands still.
+//! The server's reports are as late as a poll, and no poll is answered while it hangs.
 
 use std::fmt;
 
@@ -24,44 +24,44 @@ pub struct Delay {
     pub t_s: f64,
     /// How long it took, in nanoseconds.
     pub ns: u64,
-    /// The median under the same knobs, in nanoseconds, where that is known.
+    /// The median under the same knobs, in nanoseconds, if it is known.
     pub usual_ns: Option<u64>,
 }
 
-/// The likeliest cause of a delay.
+/// The most probable cause of a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Whether it is long enough to be the cause; else it was near, and no more.
+    /// Whether it is long enough to be the cause; otherwise it was only near.
     pub explains: bool,
-    /// What happened.
+    /// The event.
     pub what: String,
-    /// Who asked for it, where that is known.
+    /// The client, if it is known.
     pub client: Option<String>,
 }
 
-/// What took less than so many times the median needs no cause.
+/// A request that took less than this many times the median needs no cause.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// How far from the delay an event may lie, in seconds: a poll lies between them, and its answer.
+/// How far from the delay an event may be, in seconds: the time between two polls, and a reply.
 const NEAR_S: f64 = 2.0;
-/// What waited through an outage waited at least so long; what took less was over before.
+/// A request that waited through an outage took at least this share of it; shorter ones were over before.
 const OUTAGE_NS: u64 = 100_000_000;
-/// A cause is at least this share of the delay: behind it wait the requests that came before.
+/// A cause lasted at least this share of the delay: earlier requests may have waited too.
 const LEAST_SHARE: f64 = 0.5;
 
-/// What an event has to do with delays.
+/// An event as a possible cause.
 struct Suspect {
     what: String,
     client: Option<String>,
-    /// How long it held the server up; `None` where that is unknown.
+    /// How long it blocked the server; `None` if unknown.
     held_ns: Option<f64>,
-    /// Whether it holds all up for as long as it lasts.
+    /// Whether it blocks all clients as long as it lasts.
     is_outage: bool,
-    /// Of two that are as near the lower one counts: how much it says.
+    /// Of two equally near ones the lower rank is preferred, because it says more.
     rank: u8,
 }
 
 impl Cause {
-    /// That of `delay` among `events`; none where it is nothing unusual, or nothing happened near it.
+    /// The cause of `delay` among `events`; `None` if the delay is not unusual, or nothing happened near it.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
             return None;
@@ -90,7 +90,7 @@ impl Cause {
 }
 
 impl fmt::Display for Cause {
-    /// To be written right behind the delay.
+    /// The text after the delay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", if self.explains { " ←" } else { ", near:" }, self.what)?;
         self.client.as_ref().map_or(Ok(()), |client| write!(f, " from {client}"))
@@ -98,14 +98,14 @@ impl fmt::Display for Cause {
 }
 
 impl Delay {
-    /// That of the longest service or response time of some stretch, in one of `segments`.
+    /// The cause of the longest service or response time of a stretch in one of `segments`.
     pub fn of(worst: Worst, segments: &Segments) -> Self {
         let segment = segments.holding_at(worst.t_s);
         let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));
         Self { t_s: worst.t_s, ns: worst.ns, usual_ns }
     }
 
-    /// How far a moment lies from it, in seconds; 0 while it lasted.
+    /// The distance of a moment from the event, in seconds; 0 while it lasted.
     fn away_s(&self, t_s: f64) -> f64 {
         let began_s = self.t_s - self.ns as f64 / 1e9;
         (began_s - t_s).max(t_s - self.t_s).max(0.0)
@@ -118,8 +118,8 @@ impl Delay {
         }
     }
 
-    /// The lower, the likelier: what explains it first, then what lies nearer by a poll, then what says more, then what
-    /// lasted more like it.
+    /// Lower is more probable: an event that explains the delay, then one that is nearer by a poll, then one that says more, then
+    /// one of a more similar length.
     fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
@@ -207,7 +207,7 @@ mod tests {
     fn of_those_of_one_poll_the_one_counts_that_lasted_most_like_it() {
         let events = [slow(23.5, 1200, "KEYS *"), slow(23.5, 610, "DEBUG sleep"), slow(23.5, 301, "EVAL")];
         assert!(words(delay(602), &events).contains("DEBUG sleep 610 ms"));
-        // The nearer one is meant where both are long enough.
+        // The nearer one is chosen if both are long enough.
         let events = [slow(21.0, 602, "KEYS *"), slow(23.2, 900, "EVAL")];
         assert!(words(delay(602), &events).contains("EVAL 900 ms"));
     }

@@ -1,6 +1,6 @@
-//! What shows that the load generator itself is the limit: five kinds of evidence.
+//! The evidence that the load generator itself is the limit, of five kinds.
 //!
-//! Measured with one worker, GET, and cores of their own for the server and for redyno:
+//! Measured with one worker, GET, and separate cores for the server and for redyno:
 //!
 //! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
 //! |---|---|---|---|
@@ -17,15 +17,15 @@ use crate::{
 /// A kind of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Clients wait for records of the dataset, which are read from its file.
+    /// Clients wait for the reader of the dataset's file.
     Reader,
-    /// A worker has hardly a moment left.
+    /// A worker is almost always busy.
     Cpu,
-    /// A worker has work, and no core to do it on.
+    /// A worker has work, but no core.
     RunDelay,
-    /// The slowest requests are slow because a worker has no core for them.
+    /// The slowest requests are slow because a worker had no core.
     Tail,
-    /// Replies are there long before they are read.
+    /// Replies wait long before they are read.
     ReadWait,
 }
 
@@ -33,35 +33,34 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evidence {
     pub(super) kind: Kind,
-    /// What the thresholds are for.
+    /// Its kind.
     share: f64,
-    /// What it is, with its figure.
+    /// The text, with its figure.
     pub(super) words: String,
 }
 
-/// From which percentile on requests are slow: the first that enough requests were measured for.
+/// The percentile from which on requests are slow: the first one with enough samples.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// The evidence of a stretch, the same before and after it is written to a recording: the kinds whose share reaches
-/// `threshold`, the strongest first.
+/// The evidence of a stretch, the same before and after it is written to a recording: the kinds whose share reaches `threshold`,
+/// the strongest first.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
     let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
 }
 
 impl Kind {
-    /// All, the strongest first.
+    /// All evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
-    /// From which share on it is evidence, and below which it is none any more. The distance between the two
-    /// keeps a figure that wavers about the first from being reported again and again.
+    /// The share from which on it is evidence, and the share below which it no longer is. Because they differ, a figure that varies
+    /// around the first is not reported again and again.
     ///
-    /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
-    /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
-    /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
-    ///   latency.
-    /// - The tail: when most of the slow requests waited for a core, the percentile describes this machine.
-    /// - Waiting to be read: half of the service time is as much as the server and the network have together.
+    /// - Reader: as for a core; the first record of a batch may be slightly late.
+    /// - CPU: a saturated worker reads 0.92 to 0.95, since it still enters the kernel to poll.
+    /// - Run-queue delay: waking up alone takes a twentieth; a fifth means that another process is busy, and affects every latency.
+    /// - The tail: if most of the slow requests waited for a core, the percentile describes this machine.
+    /// - Waiting to be read: half of the service time is as much as server and network together.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),
@@ -71,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The evidence of this kind; `None` where it was not measured, or too few requests were.
+    /// The evidence of this kind; `None` if it was not measured, or there were too few requests.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
@@ -100,7 +99,7 @@ impl Kind {
                 let unread_ns = client.readable_to_read.coarse().percentile(0.5)?;
                 let service_ns = stretch.service.percentile(0.5)?;
                 let (unread, service) = (units::latency(unread_ns), units::latency(service_ns));
-                let words = format!("replies lie unread for {unread}, their p50 is {service}");
+                let words = format!("replies wait {unread} to be read, of a p50 of {service}");
                 (unread_ns as f64 / service_ns.max(1) as f64, words)
             }
         };
@@ -108,7 +107,7 @@ impl Kind {
     }
 }
 
-/// The share of the slow requests that waited for a core for half of their time, of which there are those in `held`.
+/// The share of the slow requests that waited for a core during half of their time; those are in `held`.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -116,12 +115,15 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
         Some((name, all.percentile(percentile.quantile)?))
     };
     let (name, slow_ns) = SLOW_FROM.into_iter().find_map(slow_from)?;
-    // A recording holds those that waited in coarse cells. All are counted by the same, so that they are some of these, and
-    // as many live as read.
+    // A recording has those that waited in coarse cells. All are counted in the same cells, so that the ones that waited are a part
+    // of them, both live and when read.
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
     let share = from(held) / from(all).max(1.0);
     let slow = units::percent(share);
-    Some((share, format!("{name} is this machine's: {slow} of the slow requests waited for a core here")))
+    Some((
+        share,
+        format!("{name} is due to this machine: {slow} of the slow requests waited for a core here"),
+    ))
 }
 
 #[cfg(test)]
@@ -134,8 +136,8 @@ pub(super) mod tests {
         stats::fixture::repeated,
     };
 
-    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies lie
-    /// unread for so long.
+    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies wait this long to be
+    /// read.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
         let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
         let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
@@ -152,7 +154,7 @@ pub(super) mod tests {
         our_limit(stretch).unwrap_or_default()
     }
 
-    /// What is to be done about it on a machine with so many cores.
+    /// The advice on a machine with this many cores.
     fn advice(stretch: &Interval, cores: usize) -> String {
         let knobs = Knobs { load: true, ..Knobs::default() };
         of_segment(&Segment::new(0.0, 1, knobs), stretch, cores).remove(0).next
@@ -175,7 +177,7 @@ pub(super) mod tests {
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
 
-    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` of 6.8 ms, of which `held` waited for a core.
+    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` ones of 6.8 ms, of which `held` waited for a core.
     fn with_tail(slow: u64, held: u64) -> Interval {
         let mut response = repeated(300_000, 990);
         response.merge(&repeated(6_800_000, slow));

@@ -1,4 +1,4 @@
-//! That redyno itself is the limit. While the server is slow it is not, whatever its workers cost.
+//! Finding: redyno itself is the limit. While the server is slow it is not, whatever its workers cost.
 
 use super::{
     Finding,
@@ -11,19 +11,19 @@ use crate::session::{Interval, Record};
 
 /// The stretch that is judged, in seconds: long enough to even out a tick, short enough to follow a knob.
 const WINDOW_S: f64 = 2.0;
-/// No verdict on less than this, in seconds: a second without what its borders are late.
+/// There is no verdict on less than this, in seconds: a second, less the delays at its borders.
 const ENOUGH_S: f64 = 0.9;
 
-/// Watches whether the client is the limit now: in the last two seconds under load. After a change of the knobs the earlier
-/// verdict stands until the new setting has been measured for a second.
+/// Checks whether the client is the limit: in the last two seconds under load. After a change of the knobs, the earlier verdict
+/// stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// How many of the latest intervals count: those since the segment began and the server was slow.
+    /// The number of latest intervals that count: those since the segment began and the server was slow.
     counted: usize,
-    /// What the verdict that stands rests on.
+    /// The kind of evidence of the present verdict.
     resting: Vec<Kind>,
     probes: Probes,
-    /// The tick of the last interval, until it has been judged with the probes' figures of it.
+    /// The tick of the last interval, until it is judged with the probes' reports about it.
     unjudged: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl Rule for ClientLimit {
         }
         let is_known = self.is_known();
         if self.probes.is_slow() {
-            // The probes have not reported this time yet: the server may be fast again.
+            // The probes have not reported about this time yet: the server may be fast again.
             self.counted = usize::from(self.unjudged.is_some() && !is_known);
             self.unjudged = self.unjudged.filter(|_| !is_known);
             return self.clear();
@@ -74,20 +74,20 @@ impl ClientLimit {
     }
 
     fn push_interval(&mut self, interval: &Interval, now: &Now) -> Verdict {
-        // The probes are silent: nothing more comes of the one before.
+        // The probes are silent: the previous interval will get no report.
         let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
         self.counted += 1;
         before.unwrap_or(Verdict::AsBefore)
     }
 
-    /// Whether the last interval is to be judged: the probes have reported its time, or all but its last tick.
+    /// Whether the last interval can be judged: the probes have reported about its time, except at most its last tick.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// The verdict on what there is before the last `but` intervals, if that is enough.
+    /// The verdict on the intervals before the last `but`, if they are enough.
     fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);
@@ -106,11 +106,11 @@ impl ClientLimit {
     }
 }
 
-/// What this evidence of a stretch shows, on a machine with so many cores.
+/// The finding with this evidence, on a machine with this many cores.
 fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
     let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
     let next = match evidence.first()?.kind {
-        Kind::Reader => "read the dataset from a faster disk, and not packed",
+        Kind::Reader => "read the dataset from a faster disk, and uncompressed",
         Kind::RunDelay | Kind::Tail => "give it its own cores",
         Kind::Cpu | Kind::ReadWait if workers < cores => "give it more --threads",
         Kind::Cpu | Kind::ReadWait => "run it on another machine",
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(limit(&watch), None);
     }
 
-    /// Seconds as they are written: the load, the pings, the wake probe.
+    /// The records of a second: the load, the pings, the wake probe.
     fn second(t_s: u32, cpu: f64, waiting_ms: u64) -> [Record; 3] {
         let load = Interval {
             t_s: t_s.into(),
@@ -222,7 +222,7 @@ mod tests {
         [Record::Interval(Box::new(load)), ping(t_s, 1, waiting_ms), wake(t_s, 1)]
     }
 
-    /// Whether the client is called the limit after each record, and whether the server is called slow.
+    /// Whether the client is reported as the limit after each record, and whether the server is reported as slow.
     fn verdicts(seconds: impl IntoIterator<Item = [Record; 3]>) -> Vec<(bool, bool)> {
         let mut findings = Findings::default();
         findings.push(&segment(1, true));
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
 
-    /// Numbers that look like chance, the same in every run.
+    /// Numbers that look random, the same in every run.
     struct Chance(u64);
 
     impl Chance {
@@ -262,8 +262,8 @@ mod tests {
         }
     }
 
-    /// Twelve seconds in which a neighbour takes the core now and then: some requests take milliseconds, and most of these
-    /// waited for the core.
+    /// Twelve seconds in which another process uses the core now and then: some requests take milliseconds, and most of these waited
+    /// for the core.
     fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
         let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));
         for tick in 1..=48_u32 {
@@ -280,7 +280,7 @@ mod tests {
         records.into_iter().map(Arc::new).collect()
     }
 
-    /// What is said of these records after each interval, and of their segment as a whole.
+    /// The findings on these records after each interval, and on their segment as a whole.
     fn said(records: &[Arc<Record>]) -> Vec<String> {
         let (mut findings, mut timeline) = (Findings::default(), Timeline::default());
         let mut said = Vec::new();

@@ -1,14 +1,14 @@
-//! That a setting which is about to begin may harm the server or those who use it, and what could happen.
+//! Finding: a setting that is about to begin may harm the server or its users, and how.
 //!
-//! | setting | harms when |
+//! | setting | danger if |
 //! |---|---|
 //! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
-//! | more clients | the server does not take so many beside those it has |
+//! | more clients | the server's limit does not allow them beside its other clients |
 //! | the rate goes to max | others use the server as well |
-//! | a limit of memory is set, or what happens there | more is in use than the limit |
+//! | a limit of memory, or its policy, is set | more memory is in use than the limit |
 //!
-//! What may be written is the smaller of keys times their size and requests times what each writes, with what the server needs
-//! for each key.
+//! The data that may be written is the smaller of keys times their size and requests times what each writes, including the
+//! server's overhead for each key.
 
 use super::{Finding, Severity, rule::Rule};
 use crate::{
@@ -19,12 +19,12 @@ use crate::{
     workload::Footprint,
 };
 
-/// More than this much data is asked for, whatever the server says of its memory: 1 GiB.
+/// More data than this is asked about, whatever the server's memory is: 1 GiB.
 const MUCH: u64 = 1 << 30;
-/// What to do where it is too much.
-const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) write less";
+/// The advice if it is too much.
+const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) reduce the data";
 
-/// Looks at settings before they begin.
+/// Checks settings before they begin.
 #[derive(Debug, Clone)]
 pub(super) struct Danger;
 
@@ -46,7 +46,7 @@ impl Rule for Danger {
     }
 }
 
-/// What may be written: how much memory it takes, in bytes, and in words of what.
+/// The data that may be written: its memory in bytes, and its description.
 fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
@@ -79,12 +79,12 @@ fn too_much_data(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let data = format!("{what} may fill {} of the server's memory", units::bytes(bytes));
     match room.memory {
         Some(room) if bytes > room => Some(format!(
-            "{data}; {} are left below its maxmemory, so it will evict keys, others' too, or refuse writes",
+            "{data}; {} are left below its maxmemory, so it will evict keys, including those of others, or refuse writes",
             units::bytes(room)
         )),
-        _ if bytes > MUCH => {
-            Some(format!("{data}; a server without so much may swap or be killed, and those who use it wait"))
-        }
+        _ if bytes > MUCH => Some(format!(
+            "{data}; a server with less may swap or be killed, which also affects its other users"
+        )),
         _ => None,
     }
 }
@@ -113,7 +113,7 @@ fn full_speed(Change { from, to, room }: &Change<'_>) -> Option<String> {
     })
 }
 
-/// What setting the parameter `name` to `to` does at once to a server that said this, if it does harm.
+/// The immediate effect of setting the parameter `name` to `to` on a server with this status, if it does harm.
 pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let used = status.gauges.whole(Gauge::UsedMemory)?;
     let (limit, policy) = match name {
@@ -127,14 +127,14 @@ pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let what = match policy {
         None | Some("noeviction") => "writes will fail",
         Some(policy) if policy.starts_with("volatile") => {
-            "keys that expire will be evicted, others' too, and then writes will fail"
+            "keys with an expiry will be evicted, including those of others, and then writes will fail"
         }
-        Some(_) => "keys will be evicted, others' too",
+        Some(_) => "keys will be evicted, including those of others",
     };
     Some(format!("{} are used: {what}", units::bytes(used)))
 }
 
-/// Bytes as CONFIG SET reads them.
+/// Bytes, parsed as CONFIG SET does.
 fn memory(text: &str) -> Option<u64> {
     config_word(text).parse().ok()
 }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::{knobs::Knobs, session::running::Room, workload::Workload};
 
-    /// What is asked before `to` begins behind `from`, where any number of requests may be sent.
+    /// The danger of `to` after `from`, with any number of requests.
     fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         of_requests(None, from, to, room)
     }
@@ -204,7 +204,7 @@ mod tests {
         let off = Knobs { load: false, ..huge.clone() };
         let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
         let question = of(None, &huge).unwrap();
-        let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server without so much may";
+        let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server with less may";
         assert!(question.starts_with(expected) && question.ends_with(LESS), "{question}");
         assert_eq!(of(Some(1000), &huge), None);
         let question = of(Some(5000), &huge).unwrap();
@@ -281,7 +281,11 @@ mod tests {
         let harm = |name, to, policy, maxmemory| setting_harm(name, to, &status(policy, maxmemory));
         let limit = |to, policy| harm("maxmemory", to, policy, 0);
         assert_eq!(limit("64mb", "noeviction").as_deref(), Some("320 MiB are used: writes will fail"));
-        assert!(limit("1000", "allkeys-lru").unwrap().ends_with("keys will be evicted, others' too"));
+        assert!(
+            limit("1000", "allkeys-lru")
+                .unwrap()
+                .ends_with("keys will be evicted, including those of others")
+        );
         assert!(limit("64mb", "volatile-ttl").unwrap().contains("and then writes will fail"));
         assert_eq!(
             (limit("0", "noeviction"), limit("1gb", "noeviction"), limit("lots", "noeviction")),

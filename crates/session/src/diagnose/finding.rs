@@ -1,45 +1,45 @@
-//! One finding, and its words: the same ones on the screen, in lines and in what leaves a session.
+//! A finding and its text, which is the same on the screen, in lines and in exports.
 
-/// How bad it is.
+/// How severe it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The figures are not what they seem to be.
+    /// The figures are misleading.
     Warning,
-    /// What was asked for is not done.
+    /// The requested load is not reached.
     Bad,
-    /// Hardly anything is answered.
+    /// Almost nothing is answered.
     Standstill,
 }
 
 /// What is wrong, or limits the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The name of the rule that found it: `client limit`.
+    /// The name of its rule: `client limit`.
     pub rule: &'static str,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// Whether redyno or its machine is the reason, so that the figures are theirs and not the server's.
+    /// Whether redyno or its machine is the cause, so that the figures are not the server's.
     pub is_ours: bool,
-    /// Since when, in seconds of the session.
+    /// When it began, in seconds of the session.
     pub since_s: f64,
     /// In a word or two: `overloaded`.
     pub short: String,
     /// As a sentence: `the client is the limit`.
     pub long: String,
-    /// Its evidence, the strongest first; empty where the sentence contains it.
+    /// The evidence, the strongest first; empty if the sentence contains it.
     pub evidence: Vec<String>,
-    /// What to do about it, behind a colon where the reason stands before it. May be nothing.
+    /// The advice; with the reason before a colon, if there is one. May be empty.
     pub next: String,
-    /// The same at the screen of the run, where that is something else.
+    /// The advice on the screen of the session, if it is different.
     pub next_at_screen: Option<&'static str>,
 }
 
-/// `a: b`, or what there is of it.
+/// `a: b`, or the part that exists.
 fn of(what: &str, evidence: &[String]) -> String {
     if evidence.is_empty() { what.to_owned() } else { format!("{what}: {}", evidence.join(", ")) }
 }
 
-/// `a; b`, or what there is of it.
+/// `a; b`, or the part that exists.
 fn then(what: &str, next: &str) -> String {
     if next.is_empty() { what.to_owned() } else { format!("{what}; {next}") }
 }
@@ -67,7 +67,7 @@ impl Finding {
         then(&format!("{name}{why}"), &self.next)
     }
 
-    /// As many of its words as `width` has room for beside what to do about it; `at_screen` is where a person can do it.
+    /// As many of its words as fit into `width` beside the advice; `at_screen` is whether it is shown on the session's screen.
     pub fn sentence(&self, width: usize, at_screen: bool) -> String {
         let next = self.next_at_screen.filter(|_| at_screen).unwrap_or(&self.next);
         let first = &self.evidence[..self.evidence.len().min(1)];

@@ -1,4 +1,4 @@
-//! All rules over one stream of records: what stands now, and what a segment was as a whole.
+//! All rules over one stream of records: the present findings, and those of a segment as a whole.
 
 use super::{
     Finding, Severity,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
-/// Every rule, the most pressing first.
+/// All rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
     vec![
         Box::<Stall>::default(),
@@ -25,7 +25,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     ]
 }
 
-/// A fold over the records of one target that knows what is found now.
+/// A fold over the records of one target that has its present findings.
 #[derive(Debug, Clone)]
 pub struct Findings {
     now: Now,
@@ -46,17 +46,17 @@ impl Default for Findings {
 }
 
 impl Findings {
-    /// What stands now, the most pressing first.
+    /// The present findings, the most important first.
     pub fn now(&self) -> Vec<Finding> {
         explained(self.watches.iter().filter_map(|watch| watch.stands.clone()).collect())
     }
 
-    /// Every rule by its name, and whether it finds something now.
+    /// The name of every rule, and whether it has a finding now.
     pub fn by_rule(&self) -> impl Iterator<Item = (&'static str, bool)> {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
     }
 
-    /// Takes the next record. What has come to stand with it, and what has ceased to, each in a line.
+    /// Takes the next record. Returns a line for each finding that began or ended with it.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         self.now.push(record);
         let (now, watches) = (&self.now, self.watches.iter_mut());
@@ -74,7 +74,7 @@ impl Findings {
 }
 
 impl Watch {
-    /// The name of the rule and what is said at its end, where what it says has turned.
+    /// The name of the rule and the text at its end, if the finding changed.
     fn push(&mut self, record: &Record, now: &Now) -> Option<(&'static str, &'static str)> {
         let stood = self.stands.take();
         let has_stood = stood.is_some();
@@ -90,7 +90,7 @@ impl Watch {
     }
 }
 
-/// The same, where the first thing to do about what goes badly is what to do about redyno itself, if that is the reason.
+/// The same; if redyno itself is the cause, that advice comes first.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
@@ -104,8 +104,8 @@ fn of(whole: &Whole<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
-/// What is found of a segment as a whole, whose intervals are `total`, by a redyno on a machine with so many cores. Warm-ups
-/// and prefills are not judged.
+/// The findings of a segment as a whole, whose intervals are `total`, on a machine with this many cores for redyno. Warm-ups and
+/// prefills are not judged.
 pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
     if !is_judged(segment) {
         return Vec::new();
@@ -113,7 +113,7 @@ pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Find
     of(&Whole { segment: Some(segment), total, cores })
 }
 
-/// What is found of all segments of a session: as it is in the first in which it is so, with the numbers of all.
+/// The findings of all segments of a session: the text of the first segment with each, and the numbers of all.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     let cores = timeline.session().map_or(0, |session| session.host.cores);
     let mut found: Vec<(Finding, String)> = Vec::new();
@@ -129,12 +129,12 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     found
 }
 
-/// What may happen when this setting begins, and what to do instead, for a person who says yes or no.
+/// The danger of this setting before it begins, and what to do instead, for a person who decides.
 pub fn danger(change: &Change<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
-/// Why redyno itself limited what was measured here, if it did.
+/// Why redyno itself was the limit, if it was.
 pub fn our_limit(measured: &Interval) -> Option<String> {
     let found = of(&Whole { segment: None, total: measured, cores: 0 });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
@@ -148,7 +148,7 @@ mod tests {
         session::{Client, WorkerCost},
     };
 
-    /// Two seconds of a load that asks for 1 M/s, of a client that uses `cpu` of a core.
+    /// Two seconds of a load with a rate of 1 M/s, and a client that uses `cpu` of a core.
     fn second(segment: u32, cpu: f64, n: u32) -> Record {
         let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
         let (t_s, due, ops, behind_us) = (f64::from(n), 1_000_000, 88_000, u64::from(n) * 900_000);
@@ -185,7 +185,7 @@ mod tests {
         };
         let too_much = "overloaded: 88.0 k of 1.00 M/s, 2.70 s behind, growing";
         let alone =
-            format!("{too_much}; these connections get no faster answers: more clients, or a lower rate");
+            format!("{too_much}; this many connections cannot do more: give more clients, or a lower rate");
         assert_eq!(now(0.5), [(2.0, alone)]);
         let ours = "the client is the limit: load-0 uses 97 % of a core; run it on another machine";
         assert_eq!(now(0.97), [(2.0, format!("{too_much}; {ours}")), (1.0, ours.to_owned())]);

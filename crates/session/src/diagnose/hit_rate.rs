@@ -1,4 +1,4 @@
-//! When most of what a load reads is not there: its misses cost the server less than hits, so it looks faster than it is.
+//! Finding: most reads find no key. Misses cost the server less than hits, so the server looks faster than it is.
 
 use super::{
     Finding,
@@ -7,18 +7,18 @@ use super::{
 };
 use crate::{session::Interval, units, workload::Workload};
 
-/// Below this share of hits a workload that reads measures something else than it says.
+/// With a lower share of hits, a workload that reads does not measure what it should.
 const LOW: f64 = 0.90;
-/// Once said, it stands until the share is above this: it does not waver.
+/// The finding ends only when the share is above this, so that it does not flicker.
 const GOOD: f64 = 0.92;
-/// The number of reads that is enough to judge: at 90 % the share is known to 2 points.
+/// The number of reads that is enough to judge: at 90 %, the share is known to within 2 points.
 const ENOUGH: u64 = 1000;
 /// The stretch that is judged, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// A share that rises by so much within the stretch will soon be good: the load writes what it reads.
+/// If the share rises by this much within the stretch, it will soon be good: the load writes what it reads.
 const RISING: f64 = 0.02;
 
-/// Watches whether most reads find something.
+/// Checks whether most reads find their key.
 #[derive(Debug, Clone)]
 pub(super) struct HitRate;
 
@@ -54,7 +54,7 @@ impl Rule for HitRate {
     }
 }
 
-/// Reads that found their key, and those that did not.
+/// Reads that found their key, and reads that did not.
 #[derive(Debug, Clone, Copy)]
 struct Reads {
     hits: u64,
@@ -76,19 +76,21 @@ impl Reads {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// That only this share of the reads of `workload` found their key, and what to do about it.
+    /// The finding that only this share of the reads of `workload` found their key, and the advice.
     fn low(self, workload: &Workload) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
         let long = format!("{short}: the other reads find no key, which costs the server less");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
-            // They were made, and are gone or too few.
+            // A prefill made them, but they are gone or too few.
             (false, _) => (
-                "keys that were made have expired, were evicted, or the knob of keys was turned up since",
+                "the keys made before have expired or were evicted, or the number of keys was raised since",
                 Some("type :prefill to make all keys now; those made before are gone or too few"),
             ),
             (true, Ok(_)) => ("--prefill makes the keys first", Some("type :prefill to make the keys now")),
             // A prefill cannot make them.
-            (true, Err(_)) => ("write what it reads before: give the workload a [prefill] table", None),
+            (true, Err(_)) => {
+                ("write the keys before reading them: give the workload a [prefill] table", None)
+            }
         };
         Finding { next: next.to_owned(), next_at_screen, ..Finding::new("hit rate", short, long) }
     }
@@ -120,7 +122,7 @@ mod tests {
         }))
     }
 
-    /// After which of these seconds, given by their hits of a thousand, the rate is said to be low.
+    /// The seconds after which a low hit rate is reported, if each has these hits in a thousand.
     fn said(segment: Segment, hits: &[u64]) -> Vec<bool> {
         let mut findings = Findings::default();
         findings.push(&Record::Segment(segment));
@@ -173,7 +175,7 @@ mod tests {
         assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to make the keys now"));
         let mut filled = get;
         filled.knobs.workload = filled.knobs.workload.with_prefill().unwrap().into();
-        assert!(finding(&filled).next.starts_with("keys that were made"));
+        assert!(finding(&filled).next.starts_with("the keys made before"));
         let mut ping = segment("ping");
         ping.knobs.workload = crate::workload::Workload::clone(&ping.knobs.workload).into();
         assert!(finding(&ping).next.contains("[prefill] table"));

@@ -1,4 +1,4 @@
-//! Findings: what is wrong, or limits the result, by which evidence, and what to do about it.
+//! Findings: what is wrong or limits the result, the evidence, and the advice.
 //!
 //! ```text
 //!              ┌─ stall ────────┐
@@ -6,11 +6,11 @@
 //!  records ────┼─ overload ─────┼─► Findings: now ──► header, status line, lines, metrics
 //!  totals ─────┼─ client limit ─┤   of segments ────► summary, report, a frozen view, recordings
 //!              └─ hit rate ─────┘
-//!  setting ──────── danger ───────► what the session asks before it begins
-//!  events ────────────────────────► Cause ─► what the cursor reads, the worst moments of the chart, summary
+//!  setting ──────── danger ───────► the question before a session begins
+//!  events ────────────────────────► Cause ─► the text at the cursor, the worst moments of the chart, summary
 //! ```
-//! A rule is a file, and a row of [the list](findings). Pure: no I/O, no clock, no screen. A threshold stands beside the
-//! reason for it.
+//! A rule is a file, and a row of [the list](findings). Pure: no I/O, no clock, no screen. Each threshold has its reason in a
+//! comment.
 
 mod cause;
 mod client_evidence;

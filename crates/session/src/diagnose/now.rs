@@ -1,4 +1,4 @@
-//! What all rules know of the present: the machine, the server, the segment and its last seconds.
+//! The common input of all rules: the machine, the server, the segment and its last seconds.
 
 use crate::{
     protocol::{Dialect, Words},
@@ -8,13 +8,13 @@ use crate::{
 /// The longest stretch that a rule judges, in seconds.
 const KEPT_S: f64 = 4.0;
 
-/// A fold over the records of one target that knows its present.
+/// A fold over the records of one target that keeps its recent state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Now {
     /// Cores of the machine that redyno runs on.
     pub(super) cores: usize,
     server: String,
-    /// What is in force.
+    /// The current segment.
     pub(super) segment: Option<Segment>,
     /// The last intervals of this segment, without the parts of their operations.
     parts: Vec<Interval>,
@@ -42,17 +42,17 @@ impl Now {
         }
     }
 
-    /// Whether this interval is of the present segment; what a worker reports late is not.
+    /// Whether this interval belongs to the current segment; late reports of workers do not.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }
 
-    /// What the server calls what it is asked.
+    /// The server's own terms.
     pub(super) fn words(&self) -> &'static Words {
         Dialect::of_server(&self.server).words()
     }
 
-    /// The latest intervals before the last `but`, the oldest first: as few as are `window_s` long together, or all.
+    /// The latest intervals before the last `but`, oldest first: as few as are `window_s` long together, or all.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;
@@ -67,7 +67,7 @@ impl Now {
     }
 }
 
-/// How long these are together, in seconds.
+/// Their total length, in seconds.
 pub(super) fn length_s(parts: &[Interval]) -> f64 {
     parts.iter().map(|part| part.length_s).sum()
 }

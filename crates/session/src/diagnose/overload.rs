@@ -1,4 +1,4 @@
-//! When an open loop asks for more than is sent: its requests wait before they are sent, or are shed.
+//! Finding: the rate of an open loop is too high: requests wait before they are sent, or are shed.
 
 use super::{
     Finding, Severity,
@@ -10,25 +10,25 @@ use crate::{
     units,
 };
 
-/// The stretch that is judged, in seconds: long enough that one slow command does not look like a trend.
+/// The stretch that is judged, in seconds: so long that one slow command does not look like a trend.
 const WINDOW_S: f64 = 2.0;
-/// A send lag above this is no pause of the server that all loads meet now and then, in µs.
+/// A send lag above this is more than a usual pause of the server, in µs.
 const LATE_US: u64 = 100_000;
-/// Below this it has been caught up with, in µs.
+/// A send lag below this means that the load has caught up, in µs.
 const CAUGHT_UP_US: u64 = 50_000;
-/// The share of the due requests that were shed from which on it is an overload.
+/// The share of shed requests from which on it is an overload.
 const SHED: f64 = 0.01;
-/// A segment as a whole was overloaded below this share of its rate.
+/// A whole segment was overloaded if it reached less than this share of its rate.
 const REACHED: f64 = 0.98;
-/// What to do where redyno itself is not the reason.
-const NEXT: &str = "these connections get no faster answers: more clients, or a lower rate";
+/// The advice, if redyno itself is not the cause.
+const NEXT: &str = "this many connections cannot do more: give more clients, or a lower rate";
 
-/// Watches whether the load asks for too much.
+/// Checks whether the rate is too high.
 #[derive(Debug, Clone)]
 pub(super) struct Overload;
 
-/// What an open loop reached: good replies per second, the share of the due requests that were shed, and how late the
-/// oldest due, unsent request is, in µs.
+/// The results of an open loop: good replies per second, the share of shed requests, and the send lag of the oldest due request,
+/// in µs.
 struct Reached {
     ops_per_s: f64,
     shed: f64,
@@ -50,7 +50,7 @@ impl Rule for Overload {
         }
         let sum = |count: fn(&Interval) -> u64| parts.iter().map(count).sum::<u64>() as f64;
         let (length_s, behind_us) = (length_s(parts), last.behind_us);
-        // What a fiftieth of the window changes is noise.
+        // A change of less than a fiftieth of the window is noise.
         let slack_us = (length_s * 1e6 / 50.0) as u64;
         let (is_shrinking, trend) = match behind_us {
             now if now > first.behind_us + slack_us => (false, ", growing"),
@@ -60,7 +60,7 @@ impl Rule for Overload {
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
         let is_late = match stands {
             true => behind_us >= CAUGHT_UP_US,
-            // A backlog that shrinks from the start was made by a pause of the server.
+            // A backlog that shrinks from the start comes from a pause of the server.
             false => behind_us >= LATE_US && !is_shrinking && parts.len() > 1,
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
@@ -76,13 +76,13 @@ impl Rule for Overload {
     }
 }
 
-/// What an open loop is to reach.
+/// The rate of an open loop.
 fn rate(segment: Option<&Segment>) -> Option<u32> {
     segment.filter(|segment| segment.knobs.load)?.knobs.rate
 }
 
 impl Reached {
-    /// That this is less than the `rate`; `trend` says where the send lag goes.
+    /// The finding that the `rate` is not reached; `trend` describes the send lag.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
         let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {
@@ -120,7 +120,7 @@ mod tests {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }
     }
 
-    /// What is said after a quarter of a second with so much answered and such a lag.
+    /// The finding after a quarter of a second with these replies and this lag.
     fn tick(findings: &mut Findings, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
         let interval = Interval {
             segment: 3,

@@ -1,18 +1,18 @@
-//! What a rule is: records go in, and what it finds comes out.
+//! The trait of rules: records in, findings out.
 
 use std::fmt;
 
 use super::{Finding, now::Now};
 use crate::session::{Interval, Record, Segment, running::Change};
 
-/// What a record changes in what a rule says.
+/// How a record changes the finding of a rule.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// Nothing: what stood stands.
+    /// No change.
     AsBefore,
-    /// There is nothing to be found now.
+    /// There is no finding now.
     Clear,
-    /// This is so now.
+    /// This is the finding now.
     Found(Finding),
 }
 
@@ -22,11 +22,11 @@ impl From<Option<Finding>> for Verdict {
     }
 }
 
-/// What was measured in one stretch as a whole.
+/// The measurements of a whole stretch.
 pub(super) struct Whole<'a> {
-    /// The segment that it is, where it is one.
+    /// The segment, if it is one.
     pub(super) segment: Option<&'a Segment>,
-    /// All its intervals in one.
+    /// The sum of its intervals.
     pub(super) total: &'a Interval,
     /// Cores of the machine that redyno runs on.
     pub(super) cores: usize,
@@ -37,24 +37,24 @@ pub(super) fn is_judged(segment: &Segment) -> bool {
     segment.knobs.load && segment.aside().is_none()
 }
 
-/// One kind of finding.
+/// A rule, which finds one kind of finding.
 pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
-    /// What it is called.
+    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// What is said where it has ceased to be so.
+    /// The text when the finding has ended.
     fn over(&self) -> &'static str {
         "no longer"
     }
 
-    /// What it finds now, after an interval of the present segment. `stands` is whether it was found last: between the
-    /// threshold where it begins and the one where it ends it stays as it was, so a wavering figure is reported once.
+    /// The present finding, after an interval of the current segment. `stands` is whether there was a finding before: between the
+    /// threshold where it begins and the one where it ends it stays, so that a varying figure is reported once.
     fn judge(&self, _: &Now, _stands: bool) -> Verdict {
         Verdict::AsBefore
     }
 
-    /// Takes the next record of one target, which `now` has taken. A new segment begins without a finding, unless a rule says
-    /// otherwise.
+    /// Takes the next record of one target, which `now` has already taken. A new segment begins without a finding, unless a rule
+    /// overrides this.
     fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
         match record {
             Record::Segment(_) | Record::End(_) => Verdict::Clear,
@@ -63,20 +63,20 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
         }
     }
 
-    /// What it finds of a stretch under load as a whole.
+    /// The finding about a whole stretch under load.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
         None
     }
 
-    /// What it finds of a setting that is about to begin.
+    /// The finding about a setting before it begins.
     fn before(&self, _: &Change<'_>) -> Option<Finding> {
         None
     }
 }
 
-/// What can be copied behind a pointer.
+/// Lets boxed rules be cloned.
 pub(super) trait Copied {
-    /// Another one that has seen as much.
+    /// A copy in the same state.
     fn copied(&self) -> Box<dyn Rule>;
 }
 

@@ -1,11 +1,11 @@
-//! That the server is slow while redyno is not: PING waits, and our own threads wake on time.
+//! Finding: the server is slow while redyno is not: PING waits, and our own threads wake on time.
 //!
 //! ```text
-//!  ping  ──►··················· 480 ms, and no answer yet      the server, or the network before it
+//!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, answers nobody. What our own workers cost meanwhile does not
-//! show what limits the load.
+//! A server that is stopped, or busy with one long command, answers no client. The cost of our own workers meanwhile does not show
+//! the limit of the load.
 
 use super::{
     Finding, Severity,
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{session::Record, units};
 
-/// A PING that waits so long is one that a person would notice, in ns.
+/// A PING that waits this long is noticeable for a person, in ns.
 const WAITS_NS: u64 = 200_000_000;
-/// Our own threads wake on time where the latest of them was late by less than this part of the wait.
+/// Our own threads wake on time if the latest of them was late by less than this part of the wait.
 const PART: u64 = 5;
 
-/// Watches whether the server is slow now.
+/// Checks whether the server is slow at present.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SlowServer {
     probes: Probes,
@@ -41,14 +41,14 @@ impl Rule for SlowServer {
     }
 }
 
-/// What ping and wake probe report of the same time.
+/// Reports of ping and wake probe for the same time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probes {
-    /// What the pings of the last stretch say: its tick, and their longest wait.
+    /// The last report of the pings: its tick, and their longest wait.
     ping: Option<(u64, u64)>,
-    /// The same of the wake probe: how late it was at most.
+    /// The last report of the wake probe: its tick, and the greatest delay.
     wake: Option<(u64, u64)>,
-    /// How it is known that the server is slow, if it is.
+    /// The evidence that the server is slow, if it is.
     slow: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Probes {
         self.slow.is_some()
     }
 
-    /// The tick up to which both probes have reported; none where one of them never did.
+    /// The tick up to which both probes have reported; `None` if one of them never did.
     pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
     }
@@ -69,7 +69,7 @@ impl Probes {
             Record::Ping(span) => {
                 let ping = &span.body;
                 let mut waited_ns = ping.rtt.max_ns().max(ping.waiting_us.saturating_mul(1000));
-                // A connection that was given up waited until then; the wait on the next one has only begun.
+                // A lost connection waited until then; the wait on the next one has only begun.
                 if ping.errors.contains_key("timeout") {
                     waited_ns = waited_ns.max(self.ping.map_or(0, |(_, before_ns)| before_ns));
                 }
@@ -79,7 +79,7 @@ impl Probes {
             Record::End(_) => *self = Self::default(),
             _ => return,
         }
-        // The probes' reports are compared only where they are of the same time.
+        // Reports are compared only if they are about the same time.
         let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
         if ping_tick.abs_diff(wake_tick) <= 1 {
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));

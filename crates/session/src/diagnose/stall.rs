@@ -1,4 +1,4 @@
-//! That nothing answers, though the connections stand: a stopped server, a long command, a lost network.
+//! Finding: nothing is answered, though connections are open: a stopped server, a long command, a lost network.
 
 use super::{
     Finding, Severity,
@@ -7,15 +7,15 @@ use super::{
 };
 use crate::{events::EventKind, session::Record};
 
-/// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
+/// A silence of this length is not a pause between two requests: a second, the slowest rate, and a tick or two.
 const SILENCE_S: f64 = 1.5;
 
-/// Watches how long nothing has been answered.
+/// Checks how long nothing has been answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stall {
     /// Whether there is no connection.
     is_lost: bool,
-    /// When the load last had a good reply, and when a PING had its answer, by the tick.
+    /// When the load last had a good reply, and when a PING was answered, by the tick.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
 }
@@ -32,7 +32,7 @@ impl Rule for Stall {
                 self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
-            // What comes then are attempts to connect.
+            // Then there are only attempts to connect.
             Record::Event(event) if matches!(event.what, EventKind::PingLost { .. }) => self.pong_s = None,
             Record::End(_) => *self = Self::default(),
             _ => {}
@@ -44,7 +44,7 @@ impl Rule for Stall {
 impl Stall {
     fn silence(&self, t_s: f64, now: &Now) -> Option<Finding> {
         let (what, since_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
-            // While keys are made they are looked for, too.
+            // A prefill also checks keys, which gives no good replies.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
             Some(segment) => ("the load", self.reply_s?.max(segment.t_s)),
             None => (now.words().ping, self.pong_s?),

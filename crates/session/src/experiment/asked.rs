@@ -1,43 +1,43 @@
-//! Experiments in words, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
+//! Experiments as text, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
 
 use super::{Ab, Experiment, Find, Limit, Plan, Script, Setting, Sweep, SweepPlan, WordsError};
 use crate::{knobs::Knobs, server::Parameter};
 
-/// An experiment that is asked for.
+/// A requested experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExperimentSpec {
-    /// The highest rate under a limit, with these knobs otherwise.
+    /// Find the highest rate within a limit, with these knobs otherwise.
     Find(Limit, Knobs),
-    /// These settings in alternation.
+    /// Alternate between these settings.
     Ab(Box<[Setting; 2]>),
-    /// One knob at these values, and the settings that this makes.
+    /// Measure one knob at these values, with the resulting settings.
     Sweep(SweepPlan, Vec<Setting>),
-    /// The turns of a file, from now on.
+    /// Play the script in a file, from now on.
     Script(Box<Script>),
 }
 
 impl ExperimentSpec {
-    /// The word of each experiment, what follows it, and what it does.
+    /// The first word of each experiment, what follows it, and what it does.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
             "find",
             "p99<1ms",
-            "Find the highest rate that holds a limit of the response time, within three minutes.",
+            "Find the highest rate at which the response time keeps a limit, within three minutes.",
         ),
         (
             "sweep",
             "clients 1..1000",
-            "Measure a knob at one value after the other, some seconds each; the knobs are set back.",
+            "Measure several values of a knob, some seconds each; then restore the knobs.",
         ),
         (
             "ab",
             "pipeline 16",
-            "Compare a setting with the present one, or two: from clients 50 to clients 100; within three minutes.",
+            "Compare a setting with the present one, or two settings: from clients 50 to clients 100; within three minutes.",
         ),
     ];
 
-    /// The experiment that `text` asks for, under load and with `knobs` where it does not name others; `None` where it
-    /// begins with the word of none, or ends with it.
+    /// The experiment in `text`, under load and with `knobs` where it does not name others; `None` if it does not begin with the
+    /// word of one, or ends with it.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -60,7 +60,7 @@ impl ExperimentSpec {
             Some(both) => {
                 let one = || {
                     WordsError::of(format!(
-                        "'{text}' has no second setting; say for example ab from clients 50 to clients 100"
+                        "'{text}' has no second setting; write for example ab from clients 50 to clients 100"
                     ))
                 };
                 let (from, to) = both.split_once(" to ").ok_or_else(one)?;
@@ -77,16 +77,16 @@ impl ExperimentSpec {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// The parameters of the server that it sets again and again, with one of their values.
+    /// The server parameters that it sets again and again, each with one of its values.
     pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
         let config = self.settings().iter().flat_map(|setting| &setting.config);
         config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
     }
 
-    /// The script of this file, under load and with `knobs` where it does not name others.
+    /// The script in this file, under load and with `knobs` where it does not name others.
     ///
     /// # Errors
-    /// Names the line that is none.
+    /// Names the invalid line.
     pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let knobs = Knobs { load: true, ..knobs.clone() };
         Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))
@@ -105,35 +105,35 @@ impl ExperimentSpec {
     pub fn about(&self) -> String {
         match self {
             Self::Find(limit, _) => format!(
-                "Looks for the highest rate that holds {limit}, response time: a closed loop first, then trials of \
-                 rates. The knobs stay at what is found."
+                "Looks for the highest rate at which the response time keeps {limit}: first a closed loop, then trials of \
+                 rates. The knobs keep the result."
             ),
             Self::Sweep(plan, _) => {
                 let (name, steps) = (plan.dimension.name(), plan.values.len());
                 let limit = plan
                     .limit
                     .as_ref()
-                    .map_or_else(String::new, |limit| format!(" of those that hold {limit}"));
+                    .map_or_else(String::new, |limit| format!(" of those that keep {limit}"));
                 format!(
                     "Measures {steps} values of {name}, 3 to 10 s each, for the most throughput{limit}. The knobs are \
-                     set back at its end."
+                     restored at its end."
                 )
             }
             Self::Ab(settings) => {
                 let [a, b] = &**settings;
                 format!(
-                    "Compares A, {}, with B, {}, in blocks of seconds. The knobs are set back at its end.",
+                    "Compares A, {}, with B, {}, in blocks of seconds. The knobs are restored at its end.",
                     a.words, b.words
                 )
             }
             Self::Script(script) => {
                 let (turns, end_s) = (script.settings().len(), script.end_s());
-                format!("Turns knobs {turns} times in {end_s} s. They stay as it turns them.")
+                format!("Changes knobs {turns} times in {end_s} s. They keep their last values.")
             }
         }
     }
 
-    /// It, before its first delivery.
+    /// The experiment, before its first delivery.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn what_is_wrong_with_it_is_said() {
         let error = |text| asked(text).unwrap().unwrap_err();
-        assert!(error("find p98<1ms").starts_with("'p98' is none of p50,"));
-        assert!(error("find 1ms").starts_with("'1ms' is no limit such as p99<1ms"));
-        assert!(error("sweep clients").starts_with("'clients' begins with none of"));
+        assert!(error("find p98<1ms").starts_with("'p98' is not a percentile; give one of p50,"));
+        assert!(error("find 1ms").starts_with("'1ms' is not a limit; write for example p99<1ms"));
+        assert!(error("sweep clients").starts_with("'clients' must begin with one of"));
         assert!(error("sweep clients 1..20k").contains("between 1 and 10000"));
         assert!(error("ab nonsense").starts_with("'nonsense' sets nothing"));
         assert!(error("ab from clients 50").starts_with("'from clients 50' has no second setting"));

@@ -1,14 +1,14 @@
-//! A curve: what the load did over the values of one knob, a point for each.
+//! A curve: the load's results over the values of one knob, with a point for each.
 //!
 //! ```text
 //!  ops/s                     ┌ knee, after the universal scalability law
 //!    ┤            ·  ·  ·  · ▼  ·
-//!    ┤       ·    └ best: the most throughput, or that under a limit
+//!    ┤       ·    └ best: the most throughput, or the most within a limit
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! What was measured at one value under one setting is one point: distributions are merged, never percentiles. At one value
-//! under different settings it is several.
+//! All measurements at one value under one setting are one point: distributions are merged, never percentiles. Different
+//! settings at one value are several points.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,28 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// What holds beside the value that a curve lies over: the other knobs, and the parameters that were set.
+/// Everything except the value: the other knobs, and the parameters that were set.
 #[derive(Debug, Clone, PartialEq)]
 struct Others {
     knobs: Knobs,
     config: BTreeMap<String, String>,
 }
 
-/// What was measured at one value under one setting.
+/// The measurements at one value under one setting.
 #[derive(Debug, Clone)]
 pub struct Point {
     /// The value of the knob.
     pub value: u64,
-    /// The segments that it was measured in, in their order.
+    /// The segments with these measurements, in order.
     pub segments: Vec<u32>,
-    /// Whether its figures had become steady, where that was looked at.
+    /// Whether its figures had become steady, if that was checked.
     pub is_steady: Option<bool>,
     others: Others,
     measured: Interval,
 }
 
 impl Point {
-    /// All that was measured.
+    /// The sum of all measurements.
     pub fn measured(&self) -> &Interval {
         &self.measured
     }
@@ -51,22 +51,22 @@ impl Point {
         self.measured.ops_per_s
     }
 
-    /// Whether requests were due whatever the server did, so that response times count.
+    /// Whether the loop was open, so that response times count.
     pub fn is_open(&self) -> bool {
         self.measured.response.is_some()
     }
 
-    /// The times that decide: of the response under a rate, else of the service.
+    /// The times that matter: response times under a rate, else service times.
     pub fn latency(&self) -> &Latency {
         self.measured.response.as_ref().unwrap_or(&self.measured.service)
     }
 
-    /// A percentile of these in µs; `None` where too few were counted.
+    /// A percentile of these in µs; `None` if there are too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
 
-    /// Whether all but the value is the same.
+    /// Whether all except the value is the same.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.others == other.others
     }
@@ -76,13 +76,13 @@ impl Point {
         our_limit(&self.measured)
     }
 
-    /// Whether it holds a limit, without any error.
+    /// Whether it keeps a limit, without any error.
     pub fn holds(&self, limit: &Limit) -> bool {
         self.measured.errors.is_empty() && limit.holds(self.latency())
     }
 }
 
-/// The points over one dimension, by value; those at one value by segment.
+/// The points over one dimension, sorted by value, then by segment.
 #[derive(Debug, Clone)]
 pub struct Curve {
     dimension: Dimension,
@@ -90,12 +90,12 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// One without points.
+    /// A curve without points.
     pub fn new(dimension: Dimension) -> Self {
         Self { dimension, points: Vec::new() }
     }
 
-    /// That of segments of a session, in their order: of those under load that have a value, warm-ups left out.
+    /// The curve of a session's segments: those under load that have a value, without warm-ups.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -104,7 +104,7 @@ impl Curve {
         curve
     }
 
-    /// The values of a dimension in the segments that a curve would be of.
+    /// The values of a dimension in the segments of its curve.
     pub fn values_of<'a>(
         dimension: Dimension,
         segments: impl Iterator<Item = &'a SegmentTotal>,
@@ -112,7 +112,7 @@ impl Curve {
         valued(dimension, segments.collect()).into_iter().map(|(value, ..)| value)
     }
 
-    /// Adds what was measured at this value, in a segment of these knobs.
+    /// Adds the measurements at this value in a segment with these knobs.
     pub fn add(&mut self, value: u64, segment: u32, knobs: &Knobs, measured: &Interval) -> &mut Point {
         let others = Others { knobs: self.dimension.others(knobs), config: BTreeMap::new() };
         self.add_point(value, segment, others, measured)
@@ -134,7 +134,7 @@ impl Curve {
         point
     }
 
-    /// What it lies over.
+    /// Its dimension.
     pub fn dimension(&self) -> Dimension {
         self.dimension
     }
@@ -144,19 +144,19 @@ impl Curve {
         &self.points
     }
 
-    /// That with the most throughput; with a limit, of those that hold it. Of equals the lowest value; none where nothing was
-    /// answered.
+    /// The point with the most throughput; with a limit, among those that keep it. Of equal ones the lowest value; `None` if no
+    /// request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
     }
 
-    /// The universal scalability law through all points; `None` where it does not speak of what they lie over, where their
-    /// settings differ in more than that, and where it does not describe them.
+    /// The universal scalability law through all points; `None` if it does not apply to the dimension, if other settings differ, or
+    /// if it does not fit.
     pub fn law(&self) -> Option<Usl> {
         let is_one = self.points.windows(2).all(|pair| pair[0].others == pair[1].others);
-        // Under a rate throughput is what was asked for.
+        // Under a rate, throughput is just the rate.
         let is_free = self.points.iter().all(|point| !point.is_open());
         let points: Vec<_> =
             self.points.iter().map(|point| (point.value as f64, point.ops_per_s())).collect();
@@ -164,10 +164,10 @@ impl Curve {
     }
 }
 
-/// The segments under load that have a value, warm-ups left out, each with what holds beside it.
+/// The segments under load that have a value, without warm-ups, each with its other settings.
 fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
     let mut valued = Vec::new();
-    // What each parameter was before it was set first.
+    // The value of each parameter before it was set first.
     let mut config = BTreeMap::new();
     for change in segments.iter().filter_map(|segment| segment.start.config.as_ref()) {
         config.entry(change.name.as_str()).or_insert(change.from.as_str());
@@ -208,7 +208,7 @@ mod tests {
         Knobs { load: true, clients, ..Knobs::default() }
     }
 
-    /// A second with so many replies, of so many µs each.
+    /// A second with this many replies, of this many µs each.
     fn second(segment: u32, ops: u64, us: u64) -> Interval {
         let service = repeated(us * 1000, ops);
         let t_s = f64::from(segment) + 1.0;

@@ -1,4 +1,4 @@
-//! What a curve lies over: a knob whose values are numbers, or a parameter of the server that has such.
+//! The dimension of a curve: a knob with numeric values, or such a server parameter.
 
 use super::{Setting, WordsError};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     workload,
 };
 
-/// Something that has a value in numbers.
+/// Something with numeric values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// A knob.
@@ -18,7 +18,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// All of them: the knobs in the order of the panel, then the parameters.
+    /// All dimensions: the knobs in the order of the panel, then the parameters.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::knobs().chain(Self::parameters())
     }
@@ -33,18 +33,22 @@ impl Dimension {
         PARAMETERS.iter().filter(has_numbers).map(Self::Parameter)
     }
 
-    /// The dimension that a text begins with, and the rest of it: `clients 1..1000`, `config io-threads 1,2,4`.
+    /// The dimension at the beginning of a text, and the rest of it: `clients 1..1000`, `config io-threads 1,2,4`.
     ///
     /// # Errors
-    /// Names those that there are.
+    /// Names the existing ones.
     pub fn in_words(text: &str) -> Result<(Self, &str), WordsError> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("config ") {
             let (name, rest) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
             let found = Self::parameters().find(|parameter| parameter.name() == name);
             let names = || Self::parameters().map(Self::name).collect::<Vec<_>>().join(", ");
-            let none =
-                || WordsError::of(format!("config '{name}' is none of those that have numbers: {}", names()));
+            let none = || {
+                WordsError::of(format!(
+                    "config '{name}' is not a parameter with numbers; give one of {}",
+                    names()
+                ))
+            };
             return Ok((found.ok_or_else(none)?, rest.trim()));
         }
         match Adjustable::in_query(text) {
@@ -52,7 +56,7 @@ impl Dimension {
             _ => {
                 let knobs: Vec<_> = Self::knobs().map(Self::word).collect();
                 let words = knobs.join(", ");
-                Err(WordsError::of(format!("'{text}' begins with none of {words}, config NAME")))
+                Err(WordsError::of(format!("'{text}' must begin with one of {words}, config NAME")))
             }
         }
     }
@@ -65,7 +69,7 @@ impl Dimension {
         }
     }
 
-    /// How it is set in words: `value size`, `config io-threads`.
+    /// How it is set as text: `value size`, `config io-threads`.
     pub fn word(self) -> String {
         match self {
             Self::Knob(knob) => knob.name().to_owned(),
@@ -73,7 +77,7 @@ impl Dimension {
         }
     }
 
-    /// Whether it is how much the server has to do side by side, or does: what the universal scalability law speaks of.
+    /// Whether it is a degree of concurrency, to which the universal scalability law applies.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
@@ -89,10 +93,10 @@ impl Dimension {
         }
     }
 
-    /// A value as it is typed: `50`, `10k`, `4k` bytes.
+    /// A value as typed: `50`, `10k`, `4k` bytes.
     ///
     /// # Errors
-    /// When it is no number.
+    /// When it is not a number.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
             _ if self.is_bytes() => units::parse_bytes(text),
@@ -102,7 +106,7 @@ impl Dimension {
         }
     }
 
-    /// A value as it is shown, with its unit: `50`, `10 k/s`, `4.00 KiB`.
+    /// A value with its unit: `50`, `10 k/s`, `4.00 KiB`.
     pub fn written(self, value: u64) -> String {
         match self {
             _ if self.is_bytes() => units::bytes(value),
@@ -112,7 +116,7 @@ impl Dimension {
         }
     }
 
-    /// The value of a knob; `None` for a parameter, and where the knob has none: a closed loop has no rate.
+    /// The value of a knob; `None` for a parameter, and if the knob has none: a closed loop has no rate.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
         let Self::Knob(knob) = self else { return None };
         match knob {
@@ -126,15 +130,15 @@ impl Dimension {
         }
     }
 
-    /// `base` with it at this value, in words too.
+    /// `base` with this value, and its text.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// When the value is impossible.
     pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, WordsError> {
         Setting::parse(&format!("{} {value}", self.word()), base)
     }
 
-    /// The knobs but for this one, which is as nobody has turned it.
+    /// The knobs, with this one at its default.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
         let mut knobs = knobs.clone();
         let usual = Knobs::default();
@@ -196,15 +200,15 @@ mod tests {
         for (text, expected) in [
             (
                 "wheels 1..4",
-                "'wheels 1..4' begins with none of clients, pipeline, rate, reads, value size, keys, config NAME",
+                "'wheels 1..4' must begin with one of clients, pipeline, rate, reads, value size, keys, config NAME",
             ),
-            ("arrivals 1..4", "'arrivals 1..4' begins with none of"),
-            ("workload get", "'workload get' begins with none of"),
+            ("arrivals 1..4", "'arrivals 1..4' must begin with one of"),
+            ("workload get", "'workload get' must begin with one of"),
             (
                 "config appendfsync 1",
-                "config 'appendfsync' is none of those that have numbers: maxmemory, io-threads, hz",
+                "config 'appendfsync' is not a parameter with numbers; give one of maxmemory, io-threads, hz",
             ),
-            ("", "'' begins with none of"),
+            ("", "'' must begin with one of"),
         ] {
             let error = Dimension::in_words(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

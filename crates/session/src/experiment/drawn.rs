@@ -1,9 +1,9 @@
-//! What an experiment has to be drawn by, beside the segments of its session.
+//! The data for drawing an experiment, beside the segments of its session.
 
 use super::{Curve, Dimension, Limit};
 use crate::compare::Difference;
 
-/// What it has to be drawn by.
+/// The data for drawing.
 #[derive(Debug, Clone, Copy)]
 pub enum Drawn<'a> {
     /// Nothing of its own.
@@ -17,44 +17,44 @@ pub enum Drawn<'a> {
 /// The points of a sweep so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Points<'a> {
-    /// They themselves.
+    /// The points.
     pub curve: &'a Curve,
-    /// The best of them holds it, if it is given.
+    /// The limit that the best point keeps, if there is one.
     pub limit: Option<&'a Limit>,
-    /// All values that there will be one at.
+    /// All values that will have a point.
     pub values: &'a [u64],
 }
 
 /// The bounds of a search, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds<'a> {
-    /// What is searched.
+    /// The dimension.
     pub dimension: Dimension,
-    /// For what.
+    /// The limit.
     pub limit: &'a Limit,
-    /// It holds here.
+    /// The highest value that keeps it.
     pub lower: Option<u64>,
-    /// It does not hold here.
+    /// The lowest value that does not.
     pub upper: Option<u64>,
 }
 
 /// The pairs of two sides so far.
 #[derive(Debug, Clone)]
 pub struct Pairs {
-    /// What is compared: `ops/s of B, pipeline 16, against A, as it is`.
+    /// The comparison: `ops/s of B, pipeline 16, against A, as it is`.
     pub title: String,
-    /// What they say of all figures, in lines.
+    /// The results for all figures, in lines.
     pub text: String,
-    /// Each of them that counts.
+    /// The counted pairs.
     pub course: Vec<AfterPair>,
 }
 
-/// How B compares with A after a pair, by what decides.
+/// B compared with A after a pair, by the deciding figure.
 #[derive(Debug, Clone)]
 pub struct AfterPair {
     /// The number of the pair.
     pub pair: u32,
-    /// How much more B was in this pair, as a difference of logarithms.
+    /// B's advantage in this pair, as a difference of logarithms.
     pub of_pair: Option<f64>,
     /// The difference by all pairs until then.
     pub so_far: Difference,

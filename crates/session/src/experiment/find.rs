@@ -1,13 +1,13 @@
-//! Find: the highest rate that holds a limit of the response time.
+//! Find: the highest rate at which the response time keeps a limit.
 //!
 //! ```text
-//!  peak: a closed loop ─► search ─► trials: short, then full ─► the bounds are firm ─► a full trial at what was found
-//!                           ▲                │ held, not held, or disturbed: then again
+//!  peak: a closed loop ─► search ─► trials: short, then full ─► the bounds are firm ─► a full trial at the result
+//!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! What a closed loop reaches is more than any rate can. A trial holds the limit if the response times do, all that was due
-//! was answered, and nothing failed. A rate is found when it held and one that is hardly higher did not, both in full trials;
-//! whatever ends the search before that leaves it undecided.
+//! A closed loop reaches more than any rate can. A trial keeps the limit if its response times do, all due requests were answered,
+//! and none failed. A rate is found if it kept the limit and a slightly higher one did not, both in full trials; if the search
+//! ends before that, it is undecided.
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
@@ -27,46 +27,46 @@ use crate::{
     units,
 };
 
-/// What is left out of the closed loop, and how long it is.
+/// The part of the closed loop that is left out, and its length.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// What is left out of a trial at least, and at most where requests of the one before are still in flight.
+/// The part of a trial that is left out: at least, and at most if requests of the previous one are still in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// A full trial waits so long for enough latencies to know the level of the limit.
+/// How long a full trial waits at most for enough samples of the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// After so long bounds may be further apart.
+/// After this time, the bounds may be further apart.
 const CLOSE_S: f64 = 45.0;
-/// After so long it ends.
+/// The search ends after this time.
 const LIMIT_S: f64 = 170.0;
-/// After so many trials of a rate in a row that were disturbed it ends, too; after so many without an answer.
+/// The search also ends after this many disturbed trials of a rate in a row, or this many without a reply.
 const DISTURBED: (u32, u32) = (8, 3);
-/// Where more than this share of all trials was disturbed, those that were taken for undisturbed are not believed either.
+/// If more than this share of all trials was disturbed, the undisturbed ones are not trusted either.
 const MOST_DISTURBED: f64 = 0.25;
-/// Before a rate is tried again that did not hold, it is halved for so long: what is due and unsent stays while a rate stays.
+/// Before a rate is tried again that failed, half of it runs for this long, since due requests stay unsent while a rate is kept.
 const REST_S: f64 = 0.5;
 
-/// What is being measured.
+/// The phase of the search.
 #[derive(Debug, Clone, Copy)]
 enum FindPhase {
-    /// What the server can at all.
+    /// The closed loop.
     Peak,
-    /// Half of the rate of the next trial.
+    /// Half of the next trial's rate.
     Rest(Trial),
     /// A trial of a rate.
     Trial(Trial),
 }
 
-/// A trial that was made.
+/// A finished trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
     /// When it ended, in seconds of the session.
     pub t_s: f64,
-    /// Requests per second that were due.
+    /// The rate, in requests a second.
     pub rate: u32,
-    /// Whether it was a full one.
+    /// Whether it was a full trial.
     pub is_full: bool,
-    /// Whether the limit held.
+    /// Whether the limit was kept.
     pub is_held: bool,
-    /// Whether it was disturbed, and does not count.
+    /// Whether it was disturbed, and is not counted.
     pub is_disturbed: bool,
     /// Why redyno itself was the limit, if it was.
     pub client_limit: Option<String>,
@@ -80,13 +80,13 @@ pub struct Find {
     in_force: InForce,
     phase: FindPhase,
     measured: Option<Measured>,
-    /// What the closed loop did in a second.
+    /// The closed loop's throughput a second.
     peak: f64,
     search: Option<Search>,
     tried: Vec<Tried>,
-    /// How many of the last trials were disturbed.
+    /// How many trials in a row were disturbed.
     disturbed: u32,
-    /// How long the slowest requests took lately, in seconds.
+    /// How long the slowest requests took recently, in seconds.
     in_flight_s: f64,
     since_s: Option<f64>,
     found: Option<Found>,
@@ -94,7 +94,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// A search with these knobs, but for the rate.
+    /// A search with these knobs, except the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {
             limit,
@@ -118,20 +118,20 @@ impl Find {
         &self.tried
     }
 
-    /// The highest rate for which the limit holds for certain, and the lowest for which it does not, as far as that is known.
+    /// The highest rate that certainly keeps the limit, and the lowest that certainly does not, as far as they are known.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// The same as far as trials have shown yet, of which some may have been wrong.
+    /// The same by all trials so far, of which some may be wrong.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
     }
 
-    /// What was found.
+    /// The result.
     pub fn found(&self) -> Option<&Found> {
         self.found.as_ref()
     }
@@ -179,7 +179,7 @@ impl Find {
                 self.give_up(&format!("in a closed loop {}", Disturbance::Silence))
             }
             FindPhase::Peak => {
-                // Loads are whole numbers, and no rate is higher than its knob.
+                // Rates are whole numbers, within the knob's range.
                 self.peak = all.ops_per_s.round().clamp(1.0, f64::from(u32::MAX));
                 self.search = Some(Search::new(self.peak));
                 self.next()
@@ -217,7 +217,9 @@ impl Find {
         let next = match disturbance.filter(|_| self.disturbed >= most) {
             Some(last) => {
                 let (n, rate) = (self.disturbed, units::rate(rate.into()));
-                self.give_up(&format!("{n} trials of {rate} in a row were disturbed; in the last {last}"))
+                self.give_up(&format!(
+                    "{n} trials of {rate} in a row were disturbed; in the last one, {last}"
+                ))
             }
             None => self.next(),
         };
@@ -233,7 +235,7 @@ impl Find {
             }
             Next::Trial(trial) => self.turn(FindPhase::Trial(trial)),
             Next::Found => {
-                // The last segment is the answer.
+                // The last segment is the result.
                 let lower = search.lower().map(|seen| seen.load);
                 match lower.filter(|load| tried_last != Some((*load, true))) {
                     Some(load) => self.turn(FindPhase::Trial(Trial { load, is_full: true })),
@@ -242,7 +244,7 @@ impl Find {
             }
             Next::Nothing => {
                 let limit = self.limit.to_string();
-                self.ending = Some(Ending::NotHeld(format!("{limit} holds for no rate")));
+                self.ending = Some(Ending::NotHeld(format!("no rate keeps {limit}")));
                 vec![Order::Event(EventKind::NothingFound { knob: "rate".to_owned(), limit })]
             }
         }
@@ -252,10 +254,10 @@ impl Find {
         self.tried.iter().filter(|tried| tried.is_disturbed).count()
     }
 
-    /// Ends with what was found: both bounds are firm.
+    /// Ends with a result: both bounds are firm.
     fn end_found(&mut self) -> Vec<Order> {
         let (Some(value), Some(upper)) = self.bounds() else {
-            return self.give_up("trials of the same rate came out differently");
+            return self.give_up("trials of the same rate had different results");
         };
         let (disturbed, all) = (self.how_many_disturbed(), self.tried.len());
         if disturbed as f64 > MOST_DISTURBED * all as f64 {
@@ -331,14 +333,14 @@ impl Experiment for Find {
     fn progress(&self) -> String {
         let rate = |rate: u32| units::rate(rate.into());
         let now = match self.phase {
-            FindPhase::Peak => "as fast as it can".to_owned(),
+            FindPhase::Peak => "closed loop, as fast as possible".to_owned(),
             FindPhase::Rest(trial) | FindPhase::Trial(trial) => {
                 format!("trial {}, {}", self.tried.len() + 1, rate(trial.load as u32))
             }
         };
         let known = match self.narrowing() {
-            (Some(lower), Some(upper)) => format!("; it holds for {}, not for {}", rate(lower), rate(upper)),
-            (Some(lower), None) => format!("; it holds for {}", rate(lower)),
+            (Some(lower), Some(upper)) => format!("; kept at {}, not at {}", rate(lower), rate(upper)),
+            (Some(lower), None) => format!("; kept at {}", rate(lower)),
             (None, Some(upper)) => format!("; not for {}", rate(upper)),
             (None, None) => String::new(),
         };
@@ -364,19 +366,20 @@ impl Experiment for Find {
         if let Some(seen) = self.search.as_ref().and_then(Search::lower) {
             let (lower, upper) = self.bounds();
             let rate = |rate: u32| units::rate(rate.into());
-            let up_to = if self.found.is_some() { " up to" } else { "" };
+            let up_to = if self.found.is_some() { " up to" } else { " at" };
             text += &format!(
-                "{} holds{up_to} {}{}; there it held in {:.0} of {:.0} s of full trials\n",
+                "{} is kept{up_to} {}{}; there it was kept in {:.0} of {:.0} s of full trials\n",
                 self.limit,
                 lower.map(rate).unwrap_or_default(),
-                upper.map_or_else(String::new, |upper| format!(", and does not for {}", rate(upper))),
+                upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),
                 seen.full_good_s,
                 seen.full_good_s + seen.full_bad_s
             );
         }
         let disturbed = self.how_many_disturbed();
         if disturbed > 0 {
-            text += &format!("{disturbed} of {} trials were disturbed and do not count\n", self.tried.len());
+            text +=
+                &format!("{disturbed} of {} trials were disturbed and are not counted\n", self.tried.len());
         }
         let limited: Vec<_> = self.tried.iter().filter_map(|tried| tried.client_limit.as_ref()).collect();
         if let Some(why) = limited.last() {

@@ -1,8 +1,8 @@
-//! What an experiment stands on: does the setting that it asked for hold, and what does the load do under it?
+//! The basis of experiments: whether the requested setting is in force, and what the load does under it.
 //!
 //! ```text
-//! turn ──► orders ──► … segment, segment: the setting holds ──► intervals of it ──► turn …
-//!                          └─► refused, turned by hand, over: the experiment cannot go on
+//! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
+//!                          └─► refused, changed by hand, over: the experiment cannot continue
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,28 +16,28 @@ use crate::{
     session::{Delivery, Interval, Notice, Order, Record, Segment},
 };
 
-/// Why an experiment cannot go on.
+/// Why an experiment cannot continue.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum Interruption {
-    /// The session does not carry an order out; in words.
+    /// The session refused an order; the reason.
     #[error("{0}")]
     Refused(String),
-    /// The load is off, and why.
+    /// The load is off; the reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// Somebody else turned a knob or set a parameter.
-    #[error("somebody turned a knob meanwhile")]
+    /// Somebody else changed a knob or a parameter.
+    #[error("somebody changed a knob meanwhile")]
     Turned,
     /// The session ends.
-    #[error("the session ended before")]
+    #[error("the session ended early")]
     SessionOver,
-    /// One of several targets cannot go on: which, and why.
+    /// One of several targets cannot continue: which, and why.
     #[error("{0}: {1}")]
     Target(String, Box<Self>),
 }
 
 impl Interruption {
-    /// Why an experiment cannot go on after this, if it cannot.
+    /// Why an experiment cannot continue after this delivery, if so.
     pub(super) fn of(delivery: &Delivery) -> Option<Self> {
         match delivery {
             Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
@@ -53,16 +53,16 @@ impl Interruption {
     }
 }
 
-/// What a delivery means for the setting that was asked for.
+/// The meaning of a delivery for the requested setting.
 #[derive(Debug, PartialEq)]
 pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
-    /// It holds, since this moment of the session.
+    /// It is in force since this moment of the session.
     Holds { since_s: f64 },
-    /// What the load did under it in a stretch.
+    /// The load under it in a stretch.
     Measured(&'a Interval),
-    /// It does not, and will not.
+    /// It is not in force, and will not be.
     Lost(Interruption),
 }
 
@@ -70,36 +70,36 @@ pub(super) enum Observed<'a> {
 #[derive(Debug, Clone)]
 struct Tuned {
     parameter: &'static Parameter,
-    /// Its value before; `None` until the server reported it.
+    /// Its previous value; `None` until the server has reported it.
     from: Option<String>,
-    /// The value that was asked for last.
+    /// The value requested last.
     now: String,
 }
 
-/// How far the setting that was asked for is.
+/// The state of the requested setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SettingState {
     /// It is not in force.
     #[default]
     Awaited,
-    /// It was in force when it was asked for, and is not reported yet.
+    /// It was in force when it was requested, and is not reported yet.
     Found,
     /// It is in force and reported.
     Held,
 }
 
-/// The setting that was asked for, and what is in force.
+/// The requested setting, and the one in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InForce {
     /// The knobs before the experiment.
     start: Option<Knobs>,
-    /// Those in force, and whether they are those of the warm-up.
+    /// The knobs in force, and whether they are those of the warm-up.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
-    /// The node that carries the load, or is to. Notices of other nodes are not taken.
+    /// The node that carries the load, or will. Notices of other nodes are ignored.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
-    /// Parameters that the server has not reported as set.
+    /// Parameters that the server has not confirmed yet.
     unset: BTreeSet<&'static str>,
     /// The current segment.
     segment: u32,
@@ -107,8 +107,7 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Asks for a setting; [`see`](Self::see) says when it holds. Parameters that it does not name get the value that they
-    /// had before.
+    /// Requests a setting; [`see`](Self::see) reports when it is in force. Parameters that it does not name get their previous value.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
@@ -147,12 +146,12 @@ impl InForce {
         Some(Order::SetConfig { parameter, to })
     }
 
-    /// What sets everything back that was turned.
+    /// The orders that restore everything that was changed.
     pub(super) fn set_back(&mut self) -> Vec<Order> {
         self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
     }
 
-    /// The same after an interruption: knobs that somebody else turned stay as they are.
+    /// The same after an interruption: knobs that somebody else changed are kept.
     pub(super) fn set_back_after(&mut self, why: &Interruption) -> Vec<Order> {
         let mut orders = self.set_back();
         if *why == Interruption::Turned {
@@ -166,7 +165,7 @@ impl InForce {
         self.knobs.as_ref().is_some_and(|(knobs, is_aside)| !is_aside && Some(knobs) == wanted)
     }
 
-    /// What a delivery means.
+    /// Evaluates a delivery.
     pub(super) fn see<'a>(&mut self, delivery: &'a Delivery) -> Observed<'a> {
         if let Some(why) = Interruption::of(delivery) {
             return Observed::Lost(why);
@@ -177,7 +176,7 @@ impl InForce {
         }
         match &**record {
             Record::Segment(segment) => self.on_segment(segment),
-            // Late replies of a setting before have no length.
+            // Late replies of a previous setting have no length.
             Record::Interval(interval) if interval.segment == self.segment && interval.timed_s() > 0.0 => {
                 self.on_interval(interval)
             }
@@ -196,7 +195,7 @@ impl InForce {
         }
     }
 
-    /// What somebody else turned is not set back: the rest is.
+    /// Keeps what somebody else changed; the rest is restored.
     fn leave_what_was_turned(&mut self, segment: &Segment) {
         match &segment.config {
             Some(change) => drop(self.tuned.remove(&*change.name)),
@@ -271,7 +270,7 @@ mod tests {
         let more = setting("clients 100");
         assert_eq!(in_force.turn(&more), [Order::SetKnobs(more.knobs.clone())]);
         assert_eq!(in_force.see(&measured(1, 1.25)), Observed::Nothing);
-        // While a question is asked the load is off.
+        // While a question is open, the load is off.
         assert_eq!(
             see(&mut in_force, &segment(2, &Knobs { load: false, ..more.knobs.clone() })),
             Observed::Nothing

@@ -1,4 +1,4 @@
-//! A limit of the latency in words: `p99<1ms`.
+//! A limit of the latency as text: `p99<1ms`.
 
 use std::{fmt, str::FromStr};
 
@@ -8,15 +8,15 @@ use crate::{
     units::parse_duration,
 };
 
-/// What a latency has to stay below.
+/// An upper bound of a latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// Which of its levels: `p99`, or `max`.
+    /// The percentile: `p99`, or `max`.
     level: &'static str,
-    /// The share of latencies that it speaks of, 0 to 1.
+    /// Its share of latencies, 0 to 1.
     quantile: f64,
     below_ns: u64,
-    /// That as it was given.
+    /// The share as written.
     below: String,
 }
 
@@ -37,15 +37,15 @@ impl FromStr for Limit {
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let (level, below) = text
             .split_once('<')
-            .ok_or_else(|| WordsError::of(format!("'{text}' is no limit such as p99<1ms")))?;
+            .ok_or_else(|| WordsError::of(format!("'{text}' is not a limit; write for example p99<1ms")))?;
         let (level, below) = (level.trim(), below.trim());
-        let (level, quantile) = known()
-            .find(|(name, _)| *name == level)
-            .ok_or_else(|| WordsError::of(format!("'{level}' is none of {}", levels())))?;
-        // Longer than what a u64 of nanoseconds holds is without a limit.
+        let (level, quantile) = known().find(|(name, _)| *name == level).ok_or_else(|| {
+            WordsError::of(format!("'{level}' is not a percentile; give one of {}", levels()))
+        })?;
+        // A duration beyond a u64 of nanoseconds is no limit at all.
         let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
         if below_ns == 0 {
-            return Err(WordsError::of("no latency is below 0"));
+            return Err(WordsError::of("the limit must be above 0"));
         }
         Ok(Self { level, quantile, below_ns, below: below.replace(' ', "") })
     }
@@ -58,19 +58,19 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// Whether as many of these latencies as it speaks of are below it; none are if there are none.
+    /// Whether enough of these latencies are below it; false if there are none.
     pub fn holds(&self, latency: &Latency) -> bool {
         self.holds_without(latency, &Latency::default())
     }
 
-    /// The same if those of them that are `left_out` had been below it.
+    /// The same, if those that are `left_out` had been below it.
     pub(super) fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
         let beyond = latency.count_from(self.below_ns).saturating_sub(left_out.count_from(self.below_ns));
         !latency.is_empty() && beyond as f64 <= most + 1e-9
     }
 
-    /// The level in µs; `None` where too few latencies were counted.
+    /// The percentile in µs; `None` if there are too few samples.
     pub fn level_us(&self, latency: &Latency) -> Option<f64> {
         let ns = if self.quantile < 1.0 {
             latency.percentile(self.quantile)
@@ -80,7 +80,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// The number of latencies that is enough for the level.
+    /// The number of samples that the percentile needs.
     pub fn enough(&self) -> u64 {
         if self.quantile < 1.0 { (11.0 / (1.0 - self.quantile)).ceil() as u64 } else { 1 }
     }
@@ -99,10 +99,10 @@ mod tests {
             ("p99.9<1.5ms".into(), 1_500_000, 11_000)
         );
         for (text, expected) in [
-            ("p99", "'p99' is no limit such as p99<1ms"),
-            ("p98<1ms", "'p98' is none of p50, p90, p95, p99, p99.9, p99.99, max"),
+            ("p99", "'p99' is not a limit; write for example p99<1ms"),
+            ("p98<1ms", "'p98' is not a percentile; give one of p50, p90, p95, p99, p99.9, p99.99, max"),
             ("p99<1", "'1' is not a duration such as 100us, "),
-            ("p99<0ms", "no latency is below 0"),
+            ("p99<0ms", "the limit must be above 0"),
         ] {
             let error = text.parse::<Limit>().unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

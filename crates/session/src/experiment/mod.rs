@@ -1,13 +1,13 @@
-//! Experiments: they turn knobs by themselves. Records in, orders out.
+//! Experiments, which change knobs by themselves. Records in, orders out.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
-//!                              │ in force: does the setting that was asked for hold, and what came of it?
-//!                              └► what was found, for lines and screens
+//!                              │ in force: is the requested setting in force, and what are the results?
+//!                              └► the result, for lines and screens
 //! ```
-//! An experiment is a peer of the session like any other: whoever holds the peer hands it what is delivered, and sends the
-//! orders that come back. It has no clock: time is that of the records. Pure.
-//! A [series] is none: it is what sessions that follow each other are made of, and the table of what came of them.
+//! An experiment is a peer of the session like any other: its owner passes it the session's deliveries, and sends the orders
+//! that it returns. It has no clock: time is that of the records. Pure.
+//! A [series] is not an experiment: it is a list of sessions, with a table of their results.
 
 mod ab;
 mod asked;
@@ -47,36 +47,36 @@ use std::fmt;
 
 use crate::session::{Delivery, Order};
 
-/// What turns knobs by itself.
+/// An experiment, which changes knobs by itself.
 pub trait Experiment: fmt::Debug + Send + Sync {
-    /// How it is called: `find p99<1ms`.
+    /// Its title: `find p99<1ms`.
     fn title(&self) -> String;
 
-    /// Takes what the session delivered; what it is to do now. Nothing any more when the experiment is over.
+    /// Takes a delivery of the session; returns orders. There are none after its end.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Ends it early; what sets everything back that it turned. Nothing when it is over already.
+    /// Ends it early; returns the orders that restore everything. Empty if it is over already.
     fn stop(&mut self) -> Vec<Order>;
 
-    /// Ends it early because of this; what sets back what it turned, but for the knobs if somebody else has turned them.
-    /// Nothing when it is over already.
+    /// Ends it early for this reason; returns the orders that restore everything, except knobs that somebody else has changed.
+    /// Empty if it is over already.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order>;
 
-    /// How it ended; `None` while it goes on.
+    /// How it ended; `None` while it runs.
     fn ending(&self) -> Option<&Ending>;
 
-    /// What it does now and how far it is, in a line without its title.
+    /// Its present action and progress, in a line without its title.
     fn progress(&self) -> String;
 
-    /// What it found so far, in lines.
+    /// Its results so far, in lines.
     fn report(&self) -> String;
 
-    /// The same in sentences alone, where there is no room for a table.
+    /// Its results in sentences only, where there is no room for a table.
     fn words(&self) -> String {
         self.report()
     }
 
-    /// What it has to be drawn by.
+    /// The data for drawing it.
     fn drawn(&self) -> Drawn<'_> {
         Drawn::Segments
     }
@@ -86,10 +86,10 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Another one that is as far as this.
+    /// A copy in the same state.
     fn copied(&self) -> Box<dyn Experiment>;
 
-    /// What came of it, in lines; nothing while it goes on.
+    /// Its final result, in lines; empty while it runs.
     fn answer(&self) -> String {
         match self.ending() {
             None => String::new(),
@@ -101,7 +101,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Why it has no answer, though it is over.
+    /// Why it is over without a result.
     fn stopped(&self) -> Option<String> {
         match self.ending()? {
             Ending::Interrupted(why) => Some(why.to_string()),
@@ -110,7 +110,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether it is over, found something or not.
+    /// Whether it is over, with or without a result.
     fn is_over(&self) -> bool {
         self.ending().is_some()
     }
@@ -125,17 +125,17 @@ impl Clone for Box<dyn Experiment> {
 /// How an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It did what it was to do.
+    /// It finished with a result.
     Done,
-    /// It did, and what was asked for is not so: in words.
+    /// It finished, and the required result was not found: a message.
     NotHeld(String),
-    /// It did, and what was asked is not clear: in words.
+    /// It finished, and the result is not clear: a message.
     Undecided(String),
-    /// It could not go on.
+    /// It could not continue.
     Interrupted(Interruption),
 }
 
-/// The moment of the session that a delivery describes.
+/// The moment of the session to which a delivery belongs.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
         Delivery::Record(record) => record.t_s(),

@@ -1,25 +1,25 @@
-//! A range of values in words: `1k..50k`, `1..64 in 10`.
+//! A range of values as text: `1k..50k`, `1..64 in 10`.
 
 use super::{Dimension, WordsError};
 
-/// From one value of a dimension to another.
+/// A range of values of a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
-    /// Where it begins.
+    /// The first value.
     pub(super) from: u64,
-    /// Where it ends, above or below.
+    /// The last value, higher or lower.
     pub(super) to: u64,
-    /// In so many steps, where that was said.
+    /// The number of steps, if given.
     pub(super) steps: Option<usize>,
 }
 
 impl Range {
-    /// The range that the words say.
+    /// Parses a range.
     pub(super) fn parse(dimension: Dimension, words: &str) -> Result<Self, WordsError> {
         let none = || {
             let name = dimension.name();
             WordsError::of(format!(
-                "'{words}' is no range of {name}; say for example {name} 1..64, or 1..64 in 10"
+                "'{words}' is not a range of {name}; write for example {name} 1..64, or 1..64 in 10"
             ))
         };
         let (from, to) = words.split_once("..").ok_or_else(none)?;

@@ -1,4 +1,4 @@
-//! A setting in words: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
+//! A setting as text: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
 
 use super::WordsError;
 use crate::{
@@ -6,28 +6,28 @@ use crate::{
     server::{PARAMETERS, Parameter},
 };
 
-/// What an experiment puts in force: all knobs, where the load is carried, and the parameters of the server that it is about.
+/// A complete setting of an experiment: all knobs, the node that carries the load, and server parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// How it was asked for.
+    /// The text that describes it.
     pub words: String,
     /// The knobs.
     pub knobs: Knobs,
     /// The node that carries the load, from 0.
     pub node: u16,
-    /// Parameters, each once. Those that are not here are as they were before the experiment.
+    /// Parameters, each once. Others are as before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-/// That this part of a setting sets nothing.
+/// The error for a part of a setting that sets nothing.
 fn nothing(part: &str) -> WordsError {
     let words = Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ");
     let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");
-    WordsError::of(format!("'{part}' sets nothing; say for example {example}"))
+    WordsError::of(format!("'{part}' is not a setting; write for example {example}"))
 }
 
 impl Setting {
-    /// How the knobs as they are are asked for.
+    /// The text for the knobs as they are.
     pub const AS_IT_IS: &str = "as it is";
 
     /// The knobs as they are, and nothing else.
@@ -35,10 +35,10 @@ impl Setting {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
-    /// `base` with what `text` says: one setting, or several with commas between them.
+    /// `base` with the changes in `text`: one setting, or several with commas between them.
     ///
     /// # Errors
-    /// Says which of them is none, and why.
+    /// Names the invalid one, and why.
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
@@ -52,7 +52,7 @@ impl Setting {
             "preset" => {
                 let preset = PRESETS.iter().find(|preset| preset.name == rest);
                 let names = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
-                let none = || WordsError::of(format!("there is no preset '{rest}'; there are {}", names()));
+                let none = || WordsError::of(format!("there is no preset '{rest}'; give one of {}", names()));
                 let preset = preset.ok_or_else(none)?;
                 self.knobs = preset.of(&self.knobs);
             }
@@ -68,15 +68,16 @@ impl Setting {
     fn set_parameter(&mut self, text: &str) -> Result<(), WordsError> {
         let (name, value) = text.split_once(' ').unwrap_or((text, ""));
         let names = || PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
-        let none = || WordsError::of(format!("redyno sets no parameter '{name}'; it sets {}", names()));
+        let none =
+            || WordsError::of(format!("redyno cannot set the parameter '{name}'; give one of {}", names()));
         let parameter = Parameter::named(name).ok_or_else(none)?;
         let value = match value.trim() {
             "" => return Err(WordsError::of(format!("config {name} needs a value"))),
-            // How a shell writes what is empty or has spaces.
+            // The shell's notation for empty values and values with spaces.
             quoted => quoted.trim_matches(['"', '\'']),
         };
         if self.config.iter().any(|(set, _)| set.name == parameter.name) {
-            return Err(WordsError::of(format!("config {name} is given twice")));
+            return Err(WordsError::of(format!("config {name} is given twice; leave one out")));
         }
         self.config.push((parameter, value.to_owned()));
         Ok(())
@@ -113,13 +114,16 @@ mod tests {
     #[test]
     fn what_sets_nothing_is_refused_with_what_would() {
         for (text, expected) in [
-            ("", "'' sets nothing; say for example clients 50, pipeline, rate, "),
+            ("", "'' is not a setting; write for example clients 50, pipeline, rate, "),
             ("clients", "'clients' sets nothing"),
             ("wheels 4", "'wheels 4' sets nothing"),
-            ("clients 0", "clients must lie between 1 and 10000, not 0"),
+            ("clients 0", "clients must be between 1 and 10000, not 0"),
             ("arrivals poisson", "the loop is closed"),
             ("preset huge", "there is no preset 'huge'; there are cache, "),
-            ("config requirepass x", "redyno sets no parameter 'requirepass'; it sets maxmemory, "),
+            (
+                "config requirepass x",
+                "redyno cannot set the parameter 'requirepass'; give one of maxmemory, ",
+            ),
             ("config hz", "config hz needs a value"),
             ("config hz 10, config hz 20", "config hz is given twice"),
             ("clients 50, ", "'' sets nothing"),

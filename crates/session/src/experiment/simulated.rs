@@ -1,4 +1,4 @@
-//! A session for tests that carries orders out at once, and measures what the orders ask for.
+//! A simulated session for tests, which carries out orders at once and measures accordingly.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub(super) struct Simulated {
     knobs: Knobs,
     segment: u32,
     tick: u64,
-    /// Orders that were given, and not carried out.
+    /// Orders that were given, but not carried out.
     pub(super) sent: Vec<Order>,
 }
 
 impl Simulated {
-    /// One that begins with these knobs.
+    /// A session that begins with these knobs.
     pub(super) fn new(knobs: Knobs) -> Self {
         Self { knobs, segment: 0, tick: 0, sent: Vec::new() }
     }
@@ -32,12 +32,12 @@ impl Simulated {
         seconds(self.tick * TICK_NS)
     }
 
-    /// The knobs that hold.
+    /// The knobs in force.
     pub(super) fn knobs(&self) -> &Knobs {
         &self.knobs
     }
 
-    /// Runs until the experiment is over; `measured` is what the load does in the quarter of a second from a moment on.
+    /// Runs until the experiment is over; `measured` returns the load's results for each quarter of a second.
     pub(super) fn drive(
         &mut self,
         experiment: &mut dyn Experiment,
@@ -46,7 +46,7 @@ impl Simulated {
         self.drive_until(experiment, measured, f64::INFINITY);
     }
 
-    /// The same, up to `end_s` at the most.
+    /// The same, up to `end_s` at most.
     pub(super) fn drive_until(
         &mut self,
         experiment: &mut dyn Experiment,

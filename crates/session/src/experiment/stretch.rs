@@ -1,37 +1,37 @@
-//! What the load did under a setting, from a moment on.
+//! The load under a setting, from a moment on.
 
 use crate::session::Interval;
 
-/// Requests of an open loop that are no later than this are not behind.
+/// Requests of an open loop up to this late are not behind.
 const LATE_US: u64 = 10_000;
-/// So long the backlog of the setting before may take to be worked off before it counts as this one's own.
+/// The backlog of the previous setting may take this long before it counts as this setting's own.
 const BACKLOG_S: f64 = 5.0;
-/// The number of latencies that is enough for a p99.
+/// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
 /// A stretch that is being measured.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     start_s: f64,
-    /// Until when it does not begin while requests are behind.
+    /// Until when its beginning is delayed while requests are behind.
     backlog_until_s: f64,
     has_begun: bool,
     measured: Interval,
 }
 
 impl Window {
-    /// One from `start_s` of the session on.
+    /// A stretch from `start_s` of the session on.
     pub(super) fn from(start_s: f64) -> Self {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// One under a setting that holds since `since_s`, without the first `settle_s`, and under a rate without what works off the
-    /// backlog of the setting before.
+    /// A stretch under a setting in force since `since_s`, without the first `settle_s`, and under a rate without the backlog of the
+    /// previous setting.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
-    /// Takes what was measured next, if it is of this stretch; whether it is.
+    /// Takes the next measurement, if it belongs to this stretch; returns whether it does.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         let began_s = interval.t_s - interval.length_s;
         let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;
@@ -44,7 +44,7 @@ impl Window {
         is_of_it
     }
 
-    /// All of it so far; what comes now is of the next, which has no beginning to be left out.
+    /// All of it so far; later measurements belong to the next stretch, which leaves nothing out.
     pub(super) fn next(&mut self) -> Interval {
         std::mem::take(&mut self.measured)
     }
@@ -54,7 +54,7 @@ impl Window {
         &self.measured
     }
 
-    /// Whether it is so long.
+    /// Whether it has this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.measured.length_s >= length_s - 1e-6
     }

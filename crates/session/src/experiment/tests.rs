@@ -1,4 +1,4 @@
-//! Experiments as peers of sessions over the built-in server. Their parts are short, and what they find is far from doubt.
+//! Experiments on sessions of the built-in server. Their parts are short, and their results far from doubt.
 
 use std::sync::mpsc::channel;
 
@@ -54,7 +54,7 @@ fn setting(text: &str) -> Setting {
     Setting::parse(text, &on()).unwrap()
 }
 
-/// Hands a session to an experiment until that is over, or `stop` says so; the segments of the session, and the last orders.
+/// Feeds a session to an experiment until that is over, or `stop` says so; returns the segments, and the last orders.
 fn drive(
     server: &demo::Handle,
     experiment: &mut dyn Experiment,
@@ -139,7 +139,7 @@ fn what_somebody_turns_ends_a_sweep_and_stays_and_the_parameter_is_set_back() {
         orders.into_iter().for_each(|order| peers[0].order(order));
     }
     drop(session);
-    assert_eq!(interruption(&sweep), "somebody turned a knob meanwhile");
+    assert_eq!(interruption(&sweep), "somebody changed a knob meanwhile");
     let hz = Parameter::named("hz").unwrap();
     assert_eq!(last, [Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
 }

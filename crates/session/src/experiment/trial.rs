@@ -1,53 +1,53 @@
-//! A trial of a rate: does it hold its limit, and if not, is the rate the cause or a disturbance?
+//! A trial of a rate: whether it keeps its limit, and if not, whether the rate or a disturbance is the cause.
 //!
 //! ```text
 //!                     too much                      a disturbance
-//!  answered of due    ▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆  evenly      ▇▇▇▇▇▇▇▇▇▇▁▁████  now and then, or far less than the closed loop did
-//!  slow requests      ▁▂▃▄▅▆▇▇▇▇▇▇▇▇▇▇  mostly      ▁▁▁▁▁▁▁▁▁▁▇▇▁▁▁▁  now and then, or those that waited for our own core
+//!  answered of due    ▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆  evenly      ▇▇▇▇▇▇▇▇▇▇▁▁████  now and then, or far less than in the closed loop
+//!  slow requests      ▁▂▃▄▅▆▇▇▇▇▇▇▇▇▇▇  mostly      ▁▁▁▁▁▁▁▁▁▁▇▇▁▁▁▁  now and then, or waits for a core of this machine
 //! ```
-//! What disturbs a trial makes it bad and hardly ever good: one that holds is believed. Pure.
+//! A disturbance makes a trial worse and hardly ever better, so a trial that keeps the limit is trusted. Pure.
 
 use std::fmt;
 
 use super::{Limit, stretch::Window};
 use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 
-/// The share of what was due that must be answered.
+/// The share of due requests that must be answered.
 const ACHIEVED: f64 = 0.99;
-/// Into so many parts a trial is cut.
+/// The number of parts of a trial.
 const PARTS: usize = 4;
-/// A rate that is too much answers less than this share of what is due in all parts but one.
+/// If a rate is too high, less than this share of the due requests is answered in all parts except one.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// Where nothing disturbs, the best part answers at most so much more than the mean: after a stall it catches up.
+/// Without a disturbance, the best part exceeds the mean by at most this: after a stall, it catches up.
 const EVEN: f64 = 1.1;
-/// A rate that is too much keeps the server as busy as a closed loop does: it answers this share of what that did.
+/// If a rate is too high, the server is as busy as in a closed loop: it answers this share of the closed loop's requests.
 const OF_PEAK: f64 = 0.9;
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Outcome {
-    /// The limit held.
+    /// The limit was kept.
     Held,
-    /// It did not, and the rate is the cause.
+    /// It was not kept, because of the rate.
     NotHeld,
-    /// It did not, and something else may be the cause.
+    /// It was not kept, and something else may be the cause.
     Disturbed(Disturbance),
 }
 
-/// What made a trial fail beside its rate.
+/// A cause of a failed trial other than its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// Too little was answered in so many of the four parts.
+    /// Too little was answered in this many of the four parts.
     ShortFor(usize),
-    /// So much more was answered in the best of them than in the mean, as a share.
+    /// The best of them exceeded the mean by this share.
     Uneven(f64),
-    /// So little was answered in a second, where a closed loop had so much.
+    /// Answered requests a second, and those of the closed loop.
     BelowPeak(f64, f64),
-    /// The limit was broken in so many of so many intervals.
+    /// The limit was exceeded in this many of all intervals.
     BrokenFor(usize, usize),
-    /// By requests alone that waited for a core of this machine.
+    /// Only by requests that waited for a core of this machine.
     NoCore,
 }
 
@@ -55,18 +55,18 @@ impl fmt::Display for Disturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silence => f.write_str("no request succeeded"),
-            Self::ShortFor(parts) => write!(f, "too little was answered in {parts} of {PARTS} parts alone"),
+            Self::ShortFor(parts) => write!(f, "too little was answered in only {parts} of {PARTS} parts"),
             Self::Uneven(share) => {
                 write!(f, "the best of {PARTS} parts answered {} more than the mean", units::percent(*share))
             }
             Self::BelowPeak(ops_per_s, peak) => write!(
                 f,
-                "only {} were answered, and {} in a closed loop",
+                "only {} were answered, compared with {} in a closed loop",
                 units::rate(*ops_per_s),
                 units::rate(*peak)
             ),
             Self::BrokenFor(broken, of) => {
-                write!(f, "the limit was broken in {broken} of {of} quarters of a second alone")
+                write!(f, "the limit was exceeded in only {broken} of {of} quarters of a second")
             }
             Self::NoCore => f.write_str("the slow requests waited for a core of this machine"),
         }
@@ -81,7 +81,7 @@ struct Tick {
     response: Latency,
 }
 
-/// What is measured in a trial.
+/// The measurements of a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     stretch: Window,
@@ -89,12 +89,12 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// From `start_s` of the session on.
+    /// A trial from `start_s` of the session on.
     pub(super) fn from(start_s: f64) -> Self {
         Self { stretch: Window::from(start_s), ticks: Vec::new() }
     }
 
-    /// Takes what was measured next.
+    /// Takes the next measurement.
     pub(super) fn take(&mut self, interval: &Interval) {
         if self.stretch.take(interval) {
             let response = interval.response.clone().unwrap_or_default();
@@ -107,12 +107,12 @@ impl Measured {
         self.stretch.measured()
     }
 
-    /// Whether it is so long.
+    /// Whether it has this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.stretch.has(length_s)
     }
 
-    /// What came of it at `rate`, where a closed loop reached `peak`.
+    /// The result at `rate`, if a closed loop reached `peak`.
     pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> Outcome {
         let all = self.all();
         let due = rate * all.length_s;
@@ -123,7 +123,7 @@ impl Measured {
         let held = all.client.as_ref().and_then(|client| client.held.as_ref());
         let parts: Vec<_> = self.parts().collect();
         let short = parts.iter().filter(|(length_s, ops)| *ops < rate * length_s * SHORT).count();
-        // A reply more or less in a part says nothing.
+        // A single reply in a part is not significant.
         let chance = |ops: f64| if arrivals == Arrivals::Poisson { 3.0 * ops.sqrt() } else { 1.0 };
         let shares = parts.iter().map(|(length_s, ops)| (ops - chance(*ops)) / length_s / all.ops_per_s);
         let best = shares.fold(0.0, f64::max);
@@ -145,7 +145,7 @@ impl Measured {
         })
     }
 
-    /// The length of each part and what was answered in it.
+    /// The length of each part and its number of replies.
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> {
         let ticks = self.ticks.chunks(self.ticks.len().div_ceil(PARTS).max(1));
         ticks.map(|part| {

@@ -1,4 +1,4 @@
-//! What is wrong with the words of an experiment.
+//! Errors in the text of an experiment.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::units::ParseQuantityError;
 
-/// Why words are no experiment, setting, limit, script or series, and what would be one.
+/// Why a text is not an experiment, setting, limit, script or series, and what to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WordsError(String);

@@ -1,5 +1,5 @@
-//! The CSV of redis-benchmark: a row a test, all of it quoted. One writer for runs that stand in for the program and for
-//! records of any session, of which each operation is a row.
+//! The CSV of redis-benchmark: a row a test, all cells quoted. The same writer serves the imitated program and records of any
+//! session, where each operation is a row.
 
 use super::{Format, Holds, csv::inert, sheet::Sheet};
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 pub const HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
     \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
 
-/// The row of a test. Its title stands as it is, as theirs does, whatever quotes it has.
+/// The row of a test. As in redis-benchmark, the title is not escaped.
 pub fn row(title: &str, requests_per_s: f64, latency: &Latency) -> String {
     let figures = figures_ms(latency).map(|figure| format!(",\"{figure:.3}\"")).concat();
     format!("\"{title}\",\"{requests_per_s:.2}\"{figures}\n")
 }
 
-/// Mean, least, p50, p95, p99 and greatest latency, in milliseconds.
+/// Mean, minimum, p50, p95, p99 and maximum of the latency, in milliseconds.
 pub fn figures_ms(latency: &Latency) -> [f64; 6] {
     let ms = |ns: u64| ns as f64 / 1e6;
     let at = |quantile| ms(latency.value_at_quantile(quantile));
@@ -28,12 +28,12 @@ pub fn figures_ms(latency: &Latency) -> [f64; 6] {
 pub const BENCHMARK_CSV: Format = Format::new(
     "redis-benchmark-csv",
     "csv",
-    "redis-benchmark's --csv, an operation a test",
+    "redis-benchmark's --csv, each operation as a test",
     Holds::Summary,
     |_, _| Box::new(BenchmarkCsv::default()),
 );
 
-/// The rows at the end: the operations over all of the load without its warm-up.
+/// The rows at the end: the operations over the whole load without its warm-up.
 #[derive(Debug, Default)]
 pub(super) struct BenchmarkCsv(Sheet);
 
@@ -48,7 +48,7 @@ impl Sink for BenchmarkCsv {
         let (length_s, is_open) = (sum.length_s, sum.response.is_some());
         let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
         let operations = self.0.operations();
-        // A quote within a title ends it, unless it is doubled; theirs does not know that.
+        // A quote within a title would end it, unless it is doubled, which redis-benchmark does not do.
         let rows = operations.iter().map(|(name, part)| {
             row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
         });

@@ -1,4 +1,4 @@
-//! Rows of what is measured beside the load: what each probe saw, and what the server said of itself.
+//! Rows of measurements beside the load: those of each probe, and the server's own figures.
 //!
 //! ```text
 //! probe: kind t_s length_s samples lost min_us mean_us p50_us … max_us
@@ -20,19 +20,19 @@ use crate::{
     stats::{Latency, PERCENTILES},
 };
 
-/// What the percentiles are called, in their order.
+/// The names of the percentiles, in order.
 const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
     ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 
 /// A row.
 #[derive(Debug)]
 pub(super) struct Besides {
-    /// `server`, or which probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
+    /// `server`, or the probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
     kind: &'static str,
     figures: Vec<Option<f64>>,
 }
 
-/// What stands above the columns of such rows; nothing where the rows are of the load.
+/// The column names of these rows; `None` for rows of the load.
 pub(super) fn names(rows: Rows) -> Vec<&'static str> {
     match rows {
         Rows::Intervals | Rows::Operations | Rows::Segments => Vec::new(),
@@ -48,7 +48,7 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 }
 
 impl Besides {
-    /// The rows of this kind that a record is.
+    /// The rows of this kind in a record.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         match (rows, record) {
             (Rows::Probes, _) => {
@@ -76,7 +76,7 @@ impl Besides {
         Self { kind, figures: figures.chain(percentiles).chain([some(times.max_ns() as f64)]).collect() }
     }
 
-    /// Its kind and its figures as they stand in columns; what was not measured is empty.
+    /// Its kind and its figures as columns; unknown ones are empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figures = self.figures.iter().map(|figure| figure.map_or_else(String::new, |n| n.to_string()));
         [self.kind.to_owned()].into_iter().chain(figures)
@@ -87,7 +87,7 @@ impl Besides {
     }
 }
 
-/// A JSON object: the kind, then figures; `null` where nothing, or too little, was measured.
+/// A JSON object: the kind, then figures; `null` for those without samples, or with too few.
 impl Serialize for Besides {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let names = names(self.rows());
@@ -100,7 +100,7 @@ impl Serialize for Besides {
     }
 }
 
-/// When a stretch of a probe ended, and how long it was.
+/// When a probe's stretch ended, and its length.
 fn span(record: &Record) -> (f64, f64) {
     match record {
         Record::Ping(span) => (span.t_s, span.length_s),
@@ -110,7 +110,7 @@ fn span(record: &Record) -> (f64, f64) {
     }
 }
 
-/// The distributions that a probe saw, and how many of its questions were lost.
+/// The distributions of a probe, and the number of its lost measurements.
 fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
     match record {
         Record::Ping(span) => {
@@ -125,14 +125,14 @@ fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
     }
 }
 
-/// All that was measured beside the load, to the present moment.
+/// The sums of all measurements beside the load so far.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     probes: BTreeMap<&'static str, Sum>,
     server: Option<Besides>,
 }
 
-/// All that a probe saw.
+/// The sum of a probe.
 #[derive(Debug, Default)]
 struct Sum {
     t_s: f64,
@@ -154,7 +154,7 @@ impl Sums {
         self.server = Besides::of(Rows::Server, record).pop().or(self.server.take());
     }
 
-    /// A row of each probe over the whole session.
+    /// A row for each probe over the whole session.
     pub(super) fn probes(&self) -> Vec<Besides> {
         let row = |(kind, Sum { t_s, length_s, times, lost }): (&&'static str, &Sum)| {
             Besides::probe(kind, (*t_s, *length_s), times, *lost)
@@ -162,7 +162,7 @@ impl Sums {
         self.probes.iter().map(row).collect()
     }
 
-    /// What the server said last.
+    /// The last figures of the server.
     pub(super) fn server(&self) -> Option<&Besides> {
         self.server.as_ref()
     }

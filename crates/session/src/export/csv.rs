@@ -1,4 +1,4 @@
-//! Comma-separated values (RFC 4180): a line a row; an empty cell is what was not measured, or too little of it.
+//! Comma-separated values (RFC 4180): a line a row; an empty cell has no value, or too few samples.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::session::{Record, Sink, figures::FIGURES};
 
 /// Comma-separated values, a line a row.
 pub const CSV: Format =
-    Format::new("csv", "csv", "a line a row, columns named as the figures", Holds::Rows, |rows, _| {
+    Format::new("csv", "csv", "a line for each row, with named columns", Holds::Rows, |rows, _| {
         Box::new(Csv::of(rows))
     });
 
-/// The lines, behind one with the names of the columns.
+/// Writes the lines, after one with the names of the columns.
 #[derive(Debug)]
 pub(super) struct Csv {
     sheet: Sheet,
@@ -53,8 +53,8 @@ impl Sink for Csv {
     }
 }
 
-/// A cell as a spreadsheet shows it. One that would run as a formula there, for somebody else chose a name that begins like
-/// one, gets the apostrophe with which people write text; a number stays one.
+/// A cell, protected for spreadsheets. Text that a spreadsheet would run as a formula, because somebody chose such a name, gets the
+/// usual apostrophe; a number stays a number.
 pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
@@ -66,7 +66,7 @@ pub(super) fn inert(cell: &str) -> Cow<'_, str> {
 /// Cells as a line.
 fn written(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    // Into memory, of as many cells as every line has: neither can fail.
+    // Into memory, with the same number of cells in every line: neither can fail.
     let cells = cells.into_iter().map(|cell| inert(cell.as_ref()).into_owned());
     writer.write_record(cells).expect("a line of cells");
     let bytes = writer.into_inner().expect("memory takes what is written");

@@ -1,4 +1,4 @@
-//! HdrHistogram's interval log, version 1.3: the distributions of each second, as its readers in many languages take them.
+//! HdrHistogram's interval log, version 1.3: the distributions of each second, for its readers in many languages.
 //!
 //! ```text
 //! #[Histogram log format version 1.3]
@@ -8,9 +8,8 @@
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
-//! Values within the histograms are nanoseconds; `Interval_Max` is in milliseconds, as the readers' own writers have it.
-//! What belongs to a warm-up or a prefill stands under the tag of that name, so that the untagged lines add up to the
-//! summary.
+//! Values within the histograms are nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own writers. A warm-up or
+//! a prefill has a tag of that name, so that the untagged lines add up to the summary.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -24,15 +23,15 @@ use crate::{
 pub(super) const HDR_LOG: Format = Format::new(
     "hlog",
     "hlog",
-    "HdrHistogram's interval log: nanoseconds, tags 'response' and one an operation",
+    "HdrHistogram's interval log: in nanoseconds, with tags 'response' and one for each operation",
     Holds::Asides,
     |_, _| Box::new(HdrLog::default()),
 );
 
-/// The lines.
+/// The writer.
 #[derive(Debug, Default)]
 pub(super) struct HdrLog {
-    /// Which segment is what.
+    /// The kind of each segment.
     timeline: Timeline,
 }
 
@@ -74,14 +73,14 @@ impl HdrLog {
 
 const RESPONSE: &str = "response";
 
-/// The tag of an operation: one that the form has room for, and that is no other's.
+/// The tag of an operation: valid in the format, and unique.
 fn tag(name: &str) -> String {
     let tag: String =
         name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// A line, if there is anything to write; behind it how many were too long for its histogram.
+/// A line, if there are samples; then the number of values that were too long for its histogram.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

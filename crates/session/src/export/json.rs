@@ -1,4 +1,4 @@
-//! JSON: the rows, one object a line; or all of a session in one object.
+//! JSON: the rows as JSON lines, or the whole session as one object.
 
 use serde::Serialize;
 
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::session::{Record, SessionStart, Sink};
 
-/// The same rows, one JSON object a line.
+/// The same rows, as JSON lines.
 pub const NDJSON: Format =
-    Format::new("ndjson", "ndjson", "the same rows, one JSON object a line", Holds::Rows, |rows, _| {
+    Format::new("ndjson", "ndjson", "the same rows as JSON lines", Holds::Rows, |rows, _| {
         Box::new(Ndjson::of(rows))
     });
 
-/// The rows, an object a line.
+/// Writes the rows.
 #[derive(Debug)]
 pub(super) struct Ndjson(Sheet);
 
@@ -49,7 +49,7 @@ pub const JSON: Format = Format::new(
     |_, _| Box::new(Json::default()),
 );
 
-/// One object of all.
+/// Writes the object.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     sheet: Sheet,
@@ -66,7 +66,7 @@ struct Whole<'a> {
     segments: Vec<SheetRow<'a>>,
     /// Each probe over the whole session.
     probes: Vec<Besides>,
-    /// What the server said of itself last.
+    /// The last figures of the server.
     server: Option<&'a Besides>,
 }
 
@@ -94,7 +94,7 @@ impl Sink for Json {
     }
 }
 
-/// A value as a line. All that it can hold is a number or text of JSON.
+/// A value as a line. It contains only numbers and text.
 fn written(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok().map(|line| line + "\n")
 }

@@ -65,7 +65,7 @@ impl Sink for Markdown {
     }
 }
 
-/// What a segment's row is called.
+/// The title of a segment's row.
 fn named(line: &SheetRow) -> String {
     let row = &line.row;
     let knobs = row.knobs.map_or_else(String::new, |knobs| escaped(&knobs.to_string()));
@@ -74,7 +74,7 @@ fn named(line: &SheetRow) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Rows below their headings, without columns that nobody has a value in.
+/// Rows below their headings, without columns that are empty everywhere.
 fn table(rows: &[(String, SheetRow)]) -> String {
     let is_known = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
     let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
@@ -90,7 +90,7 @@ fn table(rows: &[(String, SheetRow)]) -> String {
     text
 }
 
-/// Text that is nothing but itself in Markdown, and in the HTML that it may become.
+/// Text escaped for Markdown, and for the HTML that it may become.
 pub fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
     let mut out = String::with_capacity(text.len());

@@ -1,7 +1,7 @@
-//! OpenMetrics: what has been counted since the session began, as counters, gauges and histograms, under the names and in the
-//! base units that its rules ask for: seconds, bytes, ratios.
+//! OpenMetrics: sums since the session began, as counters, gauges and histograms, with names and base units by its rules: seconds,
+//! bytes, ratios.
 //!
-//! What the load did in its warm-up and while keys were made is not in it, as it is not in the summary.
+//! As in the summary, warm-up and prefill are left out.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -21,16 +21,16 @@ use crate::{
     stats::Latency,
 };
 
-/// OpenMetrics text: counters, gauges and histograms as they stand at the end.
+/// OpenMetrics text: counters, gauges and histograms at the end.
 pub(super) const OPEN_METRICS: Format = Format::new(
     "openmetrics",
     "prom",
-    "counters, gauges and histograms as they stand at the end",
+    "counters, gauges and histograms at the end",
     Holds::Summary,
     |_, _| Box::new(Metrics::default()),
 );
 
-/// The sums since the session began, and what holds now.
+/// The sums since the session began, and the present state.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     session: Option<SessionStart>,
@@ -40,7 +40,7 @@ pub struct Metrics {
     clients: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// Of the server: the last sample, with sums where a sample counts what was added.
+    /// The server: its last sample, with sums for gauges that count increments.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,
@@ -48,7 +48,7 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // Its figures are of one server, the first.
+        // The figures are those of one server, the first.
         if !record.is_of(0) {
             return Vec::new();
         }
@@ -77,7 +77,7 @@ impl Sink for Metrics {
 }
 
 impl Metrics {
-    /// All of it as OpenMetrics text, with the mark of its end.
+    /// All of it as OpenMetrics text, with the mark at its end.
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix("redyno");
         registry.register_collector(Box::new(self.clone()));
@@ -213,7 +213,7 @@ fn ratio() -> Unit {
     Unit::Other("ratio".to_owned())
 }
 
-/// The base unit of what a gauge counts, and what its value is multiplied by for it.
+/// The base unit of a gauge, and the factor to it.
 fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     match unit {
         gauge::Unit::Bytes | gauge::Unit::Limit => (Some(Unit::Bytes), 1.0),
@@ -224,7 +224,7 @@ fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     }
 }
 
-/// Borders of the histograms' buckets, in nanoseconds: from what a local server answers in to what a person gives up after.
+/// Bounds of the histograms' buckets, in nanoseconds: from the fastest local server to the end of a person's patience.
 const BORDERS_NS: [u64; 22] = [
     10_000,
     25_000,
@@ -306,7 +306,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency), None)
 }
 
-/// How many lie at or below each border and above the one before, in seconds; the last has no border.
+/// The counts between the bounds, in seconds; the last bucket has no upper bound.
 fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = BORDERS_NS.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));
@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    /// What `promtool check metrics` and a parser of OpenMetrics look at in names.
+    /// The rules for names that `promtool check metrics` and parsers of OpenMetrics check.
     #[test]
     fn every_name_is_its_own_and_none_has_a_short_unit() {
         let mut metrics = Metrics::default();

@@ -1,5 +1,5 @@
-//! What leaves a session: its figures in the forms that other tools read. One file a format, each a
-//! [`Sink`] over the records, so that it works on a session that runs and on a recording alike.
+//! Exports: the figures of a session in the formats of other tools. One file a format, each a [`Sink`] over the records, so that it
+//! works on running sessions and on recordings alike.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
@@ -7,8 +7,8 @@
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the runs of other programs: memtier-json, redis-benchmark-csv
 //! ```
-//! Every figure comes from [the table](crate::session::figures) under the name that it has there; distributions are the
-//! records' own, never the coarser cells of the screen.
+//! Every figure comes from [the table](crate::session::figures) with its name there; distributions are those of the records, not
+//! the coarser cells of the screen.
 
 pub mod benchmark_csv;
 mod besides;
@@ -39,7 +39,7 @@ pub use sheet::Rows;
 
 use crate::session::Sink;
 
-/// A form in which figures leave: a file of this room, and a row of [all](Self::ALL).
+/// An export format: a file of this room, and a row of [all](Self::ALL).
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
     name: &'static str,
@@ -49,17 +49,17 @@ pub struct Format {
     sink: MakeSink,
 }
 
-/// What makes the sink of a format: of which rows, where it has rows, and of which distribution, where it has one.
+/// Makes the sink of a format: for the kind of rows, if it has rows, and the distribution, if it has one.
 type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
 
-/// What of a session has a place in a format.
+/// The parts of a session that a format contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
-    /// Rows of one kind, also those of a warm-up or a prefill.
+    /// Rows of one kind, including those of a warm-up or a prefill.
     Rows,
-    /// All of it, also a warm-up and a prefill.
+    /// Everything, including a warm-up and a prefill.
     Asides,
-    /// What the summary holds.
+    /// The summary's part.
     Summary,
 }
 
@@ -71,13 +71,13 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// A name that is no format's.
+/// An unknown name of a format.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(Format::name).join(", "))]
 pub struct NoFormat(String);
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 9] = [
         csv::CSV,
         json::NDJSON,
@@ -100,7 +100,7 @@ impl Format {
         Self { name, extension, about, holds, sink }
     }
 
-    /// The names of those that have rows.
+    /// The names of the formats with rows.
     pub fn with_rows() -> String {
         Self::ALL
             .into_iter()
@@ -115,27 +115,27 @@ impl Format {
         self.name
     }
 
-    /// What the names of its files end in.
+    /// The extension of its files.
     pub fn extension(self) -> &'static str {
         self.extension
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn about(self) -> &'static str {
         self.about
     }
 
-    /// Whether it has rows, of which [`Rows`] says what they are.
+    /// Whether it has rows, whose kind [`Rows`] chooses.
     pub fn has_rows(self) -> bool {
         self.holds == Holds::Rows
     }
 
-    /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
+    /// Whether it contains a warm-up or a prefill; otherwise it contains what the summary does.
     pub fn has_asides(self) -> bool {
         self.holds != Holds::Summary
     }
 
-    /// What makes it; `rows` is what a row is of, where it has rows, and `tag` which distribution, where it has one.
+    /// Its sink; `rows` is the kind of rows, if it has rows, and `tag` the distribution, if it has one.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
         (self.sink)(rows, tag)
     }

@@ -1,8 +1,8 @@
-//! The part of a session that is of one segment, as a session of its own.
+//! One segment of a session, as a session of its own.
 
 use crate::session::Record;
 
-/// A fold that lets pass what belongs to one segment.
+/// A fold that selects the records of one segment.
 #[derive(Debug, Clone, Copy)]
 pub struct OneSegment {
     number: u32,
@@ -16,8 +16,8 @@ impl OneSegment {
         Self { number, from_s: f64::INFINITY, to_s: f64::INFINITY }
     }
 
-    /// Whether a record is of it: its own, and what was measured or happened in its time. The end record, which sums up all
-    /// of the session, is not.
+    /// Whether a record belongs to it: its own records, and measurements and events within its time. The end record, which sums up the
+    /// whole session, does not.
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,

@@ -1,5 +1,5 @@
-//! HdrHistogram's percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for
-//! the plotter of hdrhistogram.org and its like.
+//! HdrHistogram's percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for the
+//! plotter of hdrhistogram.org and similar tools.
 
 use super::{Format, Holds, sheet::Sheet};
 use crate::{
@@ -20,7 +20,7 @@ pub const PERCENTILES: Format = Format::new(
 #[derive(Debug, Default)]
 pub(super) struct Percentiles {
     sheet: Sheet,
-    /// Whose times: `response`, or an operation's; else all service times.
+    /// Which times: `response`, or an operation's; else all service times.
     tag: Option<String>,
 }
 

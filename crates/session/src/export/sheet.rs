@@ -1,4 +1,4 @@
-//! The rows of an export: what each is of, in words, and its figures.
+//! The rows of an export: the subject of each, as text, and its figures.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::session::{
     figures::{FIGURES, Figure, Row},
 };
 
-/// What a row is of.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Rows {
     /// A second of one segment.
@@ -22,25 +22,25 @@ pub enum Rows {
     Operations,
     /// A segment.
     Segments,
-    /// What a probe saw in a second.
+    /// A probe's measurements in a second.
     Probes,
-    /// What the server said of itself, each time it was asked.
+    /// The server's own figures, each time it was polled.
     Server,
 }
 
 impl Rows {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::Intervals, Self::Operations, Self::Segments, Self::Probes, Self::Server];
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Intervals => "a row a second of each segment",
-            Self::Operations => "a row an operation in each second",
+            Self::Intervals => "a row for each second of a segment",
+            Self::Operations => "a row for each operation in each second",
             Self::Segments => "a row a segment",
-            Self::Probes => "a row a probe in each second",
-            Self::Server => "a row each time the server was polled",
+            Self::Probes => "a row for each probe in each second",
+            Self::Server => "a row for each poll of the server",
         }
     }
 
@@ -59,15 +59,15 @@ impl Rows {
 /// The columns before the figures.
 pub(super) const WORDS: [&str; 4] = ["kind", "phase", "workload", "operation"];
 
-/// A row with its words.
+/// A row with its textual columns.
 #[derive(Debug)]
 pub(super) struct SheetRow<'a> {
     /// `interval`, `operation`, `segment` or `summary`.
     kind: &'static str,
-    /// What its segment is: `load`, `idle`, `warm-up` or `prefill`; nothing of a summary.
+    /// The kind of its segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
     phase: &'static str,
     workload: String,
-    /// Which operation; nothing of all together.
+    /// The operation; empty for all together.
     operation: &'a str,
     pub(super) row: Row<'a>,
 }
@@ -81,17 +81,17 @@ impl<'a> SheetRow<'a> {
         Self { kind, phase, workload, operation: "", row }
     }
 
-    /// That of the whole session.
+    /// The row of the whole session.
     pub(super) fn of_summary(summary: &'a Summary) -> Self {
         Self::of("summary", None, Row::of_summary(summary))
     }
 
-    /// An operation of it.
+    /// The row of an operation.
     pub(super) fn of_operation(self, name: &'a str, operation: &'a OperationInterval) -> Self {
         Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
     }
 
-    /// Each operation of the whole session.
+    /// The rows of all operations over the whole session.
     pub(super) fn of_operations(
         summary: &'a Summary,
         operations: &'a BTreeMap<String, OperationInterval>,
@@ -99,19 +99,19 @@ impl<'a> SheetRow<'a> {
         operations.iter().map(|(name, part)| Self::of_summary(summary).of_operation(name, part))
     }
 
-    /// Its words and figures as they stand in columns; what was not measured is empty.
+    /// Its columns; unknown values are empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figure = |figure: &Figure| figure.exported(&self.row).map_or_else(String::new, |n| n.to_string());
         self.words().map(str::to_owned).into_iter().chain(FIGURES.iter().map(figure))
     }
 
-    /// The words, as [`WORDS`] names them.
+    /// The textual columns, in the order of [`WORDS`].
     pub(super) fn words(&self) -> [&str; WORDS.len()] {
         [self.kind, self.phase, &self.workload, self.operation]
     }
 }
 
-/// A JSON object: words, then figures; `null` where nothing, or too little, was measured.
+/// A JSON object: text, then figures; `null` for those without samples, or with too few.
 impl Serialize for SheetRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(WORDS.len() + FIGURES.len()))?;
@@ -126,19 +126,19 @@ impl Serialize for SheetRow<'_> {
     }
 }
 
-/// A number of JSON, a whole one where it is that.
+/// A JSON number, written as a whole number if it is one.
 pub(super) fn number(value: f64) -> Result<serde_json::Number, String> {
     let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
     let number = if is_whole { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) };
     number.ok_or_else(|| format!("{value} is no number of JSON"))
 }
 
-/// What a segment is.
+/// The kind of a segment.
 fn phase(segment: &Segment) -> &'static str {
     segment.aside().unwrap_or(if segment.knobs.load { "load" } else { "idle" })
 }
 
-/// A fold over records that makes lines of them.
+/// A fold over records that writes lines.
 #[derive(Debug)]
 pub(super) struct Sheet {
     pub(super) rows: Rows,
@@ -152,12 +152,12 @@ impl Default for Sheet {
 }
 
 impl Sheet {
-    /// That has such rows.
+    /// A fold for this kind of rows.
     pub(super) fn of(rows: Rows) -> Self {
         Self { rows, timeline: Timeline::with_all_segments() }
     }
 
-    /// Takes a record, and hands over the lines that it completes.
+    /// Takes a record, and returns the lines that it completes.
     pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&SheetRow)) {
         self.timeline.push(record);
         let Record::Interval(interval) = record else { return };
@@ -172,7 +172,7 @@ impl Sheet {
         }
     }
 
-    /// Hands over the lines that the end completes.
+    /// Returns the lines at the end.
     pub(super) fn finish(&self, take: impl FnMut(&SheetRow)) {
         if self.rows == Rows::Segments {
             self.segments().iter().for_each(take);
@@ -187,7 +187,7 @@ impl Sheet {
         segments.map(|segment| SheetRow::of("segment", Some(&segment.start), of(segment))).collect()
     }
 
-    /// What each operation did outside of warm-up and prefill.
+    /// The sum of each operation, without warm-up and prefill.
     pub(super) fn operations(&self) -> BTreeMap<String, OperationInterval> {
         let mut sums: BTreeMap<String, OperationInterval> = BTreeMap::new();
         let measured = self.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());

@@ -1,4 +1,4 @@
-//! What every format makes of one session.
+//! The output of every format for one session.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which cipher suites are offered, by the names that OpenSSL has for them.
+//! The cipher suites that are offered, by their OpenSSL names.
 
 use rustls::{
     CipherSuite, SupportedCipherSuite,
@@ -7,7 +7,7 @@ use rustls::{
 };
 use thiserror::Error;
 
-/// Those of TLS 1.2 that rustls speaks.
+/// The suites of TLS 1.2 that rustls supports.
 const SUITES_OF_12: [(&str, CipherSuite); 6] = [
     ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
     ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
@@ -16,22 +16,22 @@ const SUITES_OF_12: [(&str, CipherSuite); 6] = [
     ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
     ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
-/// Those of TLS 1.3.
+/// The suites of TLS 1.3.
 const SUITES_OF_13: [(&str, CipherSuite); 3] = [
     ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
     ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
     ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
 ];
 
-/// A list of ciphers with a name that is none of ours.
+/// An unknown name in a list of ciphers.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
-#[error("no cipher is called '{name}'; there are {known}")]
+#[error("'{name}' is not a supported cipher; give one of {known}")]
 pub struct UnknownCipher {
     name: String,
     known: String,
 }
 
-/// The cipher suites of each version that are offered, the preferred first; all that there are where none are named.
+/// The cipher suites that are offered for each version, the preferred first; all of them by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ciphers {
     of_12: Option<Vec<CipherSuite>>,
@@ -39,25 +39,25 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers these of TLS 1.2 only: names with colons between them.
+    /// Offers only these for TLS 1.2: names with colons between them.
     ///
     /// # Errors
-    /// Names what is none.
+    /// Names the unknown one.
     pub fn name_tls12(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_12 = Some(named(names, &SUITES_OF_12)?);
         Ok(())
     }
 
-    /// Offers these of TLS 1.3 only.
+    /// Offers only these for TLS 1.3.
     ///
     /// # Errors
-    /// Names what is none.
+    /// Names the unknown one.
     pub fn name_tls13(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_13 = Some(named(names, &SUITES_OF_13)?);
         Ok(())
     }
 
-    /// What speaks them.
+    /// The provider with these suites.
     pub(super) fn provider(&self) -> CryptoProvider {
         let all = ring::default_provider();
         let of = |version, wanted: &Option<Vec<CipherSuite>>| {
@@ -104,6 +104,9 @@ mod tests {
         let expected = [SUITES_OF_13[2].1, SUITES_OF_12[4].1, SUITES_OF_12[3].1];
         assert_eq!(suites(&some), expected);
         let why = some.name_tls13("TLS_AES_128_GCM_SHA256:HIGH").unwrap_err().to_string();
-        assert!(why.starts_with("no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, "), "{why}");
+        assert!(
+            why.starts_with("'HIGH' is not a supported cipher; give one of TLS_AES_256_GCM_SHA384, "),
+            "{why}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Why a connection's TLS failed: each cause with the next step, in one line.
+//! Why TLS failed on a connection: each cause with advice, in one line.
 
 use std::io;
 
@@ -7,42 +7,42 @@ use thiserror::Error;
 
 use crate::untrusted;
 
-/// Why a connection's TLS failed. Load and probes count it as `tls`.
+/// Why TLS failed on a connection. Load and probes count it as `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsFailure {
-    /// No CA that is trusted has signed it.
+    /// No trusted CA has signed the certificate.
     #[error(
         "no CA that is trusted here has signed the server's certificate; name the server's CA with --cacert FILE, or \
          trust anybody with --insecure"
     )]
     UnknownIssuer,
-    /// A CA that is trusted has the name of the one that signed it, and is another.
+    /// A trusted CA has the name of the one that signed it, but is a different one.
     #[error(
         "the CA that is trusted here has the name of the one that signed the server's certificate, but is another; name \
          the server's own with --cacert FILE, or trust anybody with --insecure"
     )]
     OtherIssuer,
-    /// The certificate is another server's.
+    /// The certificate belongs to another server.
     #[error(
         "the server's certificate is not for {asked} but for {names}; ask for one of these names with --sni NAME, or \
          trust anybody with --insecure"
     )]
     WrongName {
-        /// The name that it should have.
+        /// The required name.
         asked: String,
-        /// Those that it has.
+        /// The names that it has.
         names: String,
     },
-    /// The certificate is for nobody.
+    /// The certificate has no name.
     #[error(
         "the server's certificate names no host (it has no subjectAltName); give the server one that does, or trust \
          anybody with --insecure"
     )]
     NoName,
-    /// It was valid once.
+    /// It has expired.
     #[error("the server's certificate has expired; renew it, or check this machine's clock")]
     Expired,
-    /// It will be valid.
+    /// It is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
     /// A CA's own certificate, or one for clients.
@@ -51,37 +51,37 @@ pub enum TlsFailure {
          trust anybody with --insecure"
     )]
     WrongPurpose(String),
-    /// Another fault of the certificate.
+    /// Another error of the certificate.
     #[error("the server's certificate was not accepted: {0}; replace it, or trust anybody with --insecure")]
     BadCertificate(String),
-    /// The server wants to see who we are.
+    /// The server requires a client certificate.
     #[error("the server wants a client certificate; give it with --cert FILE and --key FILE")]
     ClientCertificateWanted,
-    /// The server does not like who we are, or the handshake at all.
+    /// The server does not accept our certificate, or the handshake.
     #[error(
         "the server refused the TLS handshake ({0}); does it want a client certificate (--cert and --key), one that is \
          valid and signed by a CA that it trusts?"
     )]
     Refused(String),
-    /// The server has no such name.
+    /// The server does not have that name.
     #[error("the server does not know the name that it was asked for; give another with --sni NAME")]
     UnknownName,
-    /// Too old, or too particular.
+    /// No common version or cipher.
     #[error(
         "the server and redyno have no TLS version or cipher in common ({0}); redyno speaks TLS 1.2 and 1.3: see the \
          server's tls-protocols and tls-ciphers"
     )]
     NothingInCommon(String),
-    /// Bytes that are no TLS.
+    /// Bytes that are not TLS.
     #[error("the server does not speak TLS here; leave out --tls (or write redis://), or name its TLS port")]
     NotTls,
-    /// Anything else.
+    /// Any other error.
     #[error("TLS failed: {0}")]
     Other(String),
 }
 
 impl TlsFailure {
-    /// The failure that an error of a stream carries, if it is one of TLS.
+    /// The failure in an error of a stream, if it is about TLS.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }
@@ -133,7 +133,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
     }
 }
 
-/// What stands between the brackets of `DnsName("db.example")` and `IpAddress(10.0.0.5)`.
+/// The text in the quotes of `DnsName("db.example")` and the brackets of `IpAddress(10.0.0.5)`.
 fn bare(name: &str) -> &str {
     let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
     inner.trim_matches('"')
@@ -164,8 +164,8 @@ fn alerted(alert: AlertDescription) -> String {
     format!("alert '{}'", spoken(&format!("{alert:?}")))
 }
 
-/// What the TLS library says, without the names of its types: `peer is incompatible: NoCipherSuitesInCommon` becomes
-/// `peer is incompatible: no cipher suites in common`.
+/// The TLS library's message, without names of types: `peer is incompatible: NoCipherSuitesInCommon` becomes `peer is incompatible:
+/// no cipher suites in common`.
 fn spoken(text: &str) -> String {
     let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
     let mut spoken = String::new();
@@ -179,7 +179,7 @@ fn spoken(text: &str) -> String {
         before = c;
     }
     let word = |word: &str| match word.chars().nth(1) {
-        // An abbreviation such as CA stays.
+        // An abbreviation such as CA is kept.
         Some(second) if second.is_ascii_uppercase() => word.to_owned(),
         _ => word.to_ascii_lowercase(),
     };

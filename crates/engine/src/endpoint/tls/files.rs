@@ -1,4 +1,4 @@
-//! Certificates and keys from PEM files, and what can be wrong with them.
+//! Certificates and keys from PEM files, and their errors.
 
 use std::{
     fs::OpenOptions,
@@ -14,12 +14,12 @@ use rustls::pki_types::{
 };
 use thiserror::Error;
 
-/// The most bytes that are read of a file: all CAs of a system have less than one MiB.
+/// The largest file: all CAs of a system have less than one MiB.
 const MOST_BYTES: u64 = 16 << 20;
-/// How long a pipe may take to bring them: 5 s.
+/// How long a pipe may take to deliver them: 5 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The certificate that we show the server.
+/// Our own certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// PEM: the certificate, then those that sign it.
@@ -28,7 +28,7 @@ pub struct ClientCertificate {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be spoken as it was asked for, reported before anything is connected.
+/// Why TLS cannot be used as requested; reported before anything connects.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsError {
     /// A file or directory that cannot be read.
@@ -38,68 +38,68 @@ pub enum TlsError {
         option: &'static str,
         /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         cause: String,
     },
-    /// No certificate in it.
+    /// It contains no certificate.
     #[error(
         "{option} {path}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it",
         path = .path.display()
     )]
     NoCertificate {
-        /// The option that named it.
+        /// The option with the file.
         option: &'static str,
         /// Its path.
         path: PathBuf,
     },
-    /// PEM that is broken, or a certificate that cannot be understood.
+    /// Broken PEM, or a certificate that cannot be parsed.
     #[error("{option} {path}: a certificate in it is broken: {cause}", path = .path.display())]
     BrokenCertificate {
-        /// The option that named it.
+        /// The option with the file.
         option: &'static str,
         /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         cause: String,
     },
-    /// No key in it.
+    /// It contains no key.
     #[error("--key {path}: there is no private key in PEM form in it", path = .0.display())]
     NoKey(PathBuf),
-    /// A key that only a passphrase opens.
+    /// An encrypted key.
     #[error(
         "--key {path}: the private key is encrypted; give a copy without a passphrase, as `openssl pkey -in {path}` \
          writes it",
         path = .0.display()
     )]
     EncryptedKey(PathBuf),
-    /// A key that cannot be used.
+    /// An unusable key.
     #[error("--key {path}: the private key cannot be used: {cause}", path = .path.display())]
     BadKey {
         /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         cause: String,
     },
-    /// Certificate and key are of two pairs.
+    /// Certificate and key do not match.
     #[error("--key {key}: this is not the key of the certificate in {certificate}",
         key = .0.key.display(), certificate = .0.certificate.display())]
     OtherKey(ClientCertificate),
-    /// The system trusts nobody.
+    /// The system has no trusted CAs.
     #[error("this system has no CA certificates{0}; name the server's own with --cacert FILE")]
     NoSystemRoots(String),
     /// A name that no certificate can have.
-    #[error("'{0}' is no name that a certificate can have; give the server's own with --sni NAME")]
+    #[error("a certificate cannot have the name '{0}'; give the server's name with --sni NAME")]
     ServerName(String),
     /// TLS on a unix socket.
     #[error("a unix socket takes no TLS; leave out --tls, or name host and port")]
     UnixSocket,
-    /// The library refuses.
+    /// The library refused.
     #[error("TLS cannot be set up: {0}")]
     Library(String),
 }
 
 impl TlsError {
-    /// What the library has against certificate and key of ours.
+    /// The library's error about our certificate and key.
     pub(super) fn client(client: &ClientCertificate, error: &rustls::Error) -> Self {
         match error {
             rustls::Error::InconsistentKeys(_) => Self::OtherKey(client.clone()),
@@ -149,10 +149,10 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
 }
 
-/// A file's bytes; also a pipe's, as a shell makes one of `<(command)`. What has no end (a device), or nobody at its other
-/// end, is an error.
+/// The bytes of a file, or of a pipe, as a shell makes for `<(command)`. A device without an end, or a pipe without a writer, is an
+/// error.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    // To open a pipe without this is to wait for somebody who writes to it.
+    // Without this, opening a pipe would wait for a writer.
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let deadline = Instant::now() + PATIENCE;
     let mut bytes = Vec::new();
@@ -163,7 +163,7 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
             Ok(_) => break,
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
             Err(_) if Instant::now() >= deadline => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody writes to the other end of it"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it is a pipe without a writer"));
             }
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
@@ -173,7 +173,7 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl TlsError {
-    /// What the system said of a file.
+    /// The system's message about a file.
     pub(super) fn unreadable(option: &'static str, path: &Path, cause: &std::io::Error) -> Self {
         Self::Unreadable { option, path: path.to_owned(), cause: cause.to_string() }
     }

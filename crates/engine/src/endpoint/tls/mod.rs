@@ -1,15 +1,15 @@
-//! TLS with the server: whom to trust, who we are, and a stream that encrypts.
+//! TLS to the server: whom to trust, our own certificate, and an encrypting stream.
 //!
 //! ```text
 //!  options ──► Settings ──► files read once ──► Tls (shared by all connections)
 //!                                                │
 //!  plaintext ◄──► TlsStream ◄──► records ◄──► a socket
 //! ```
-//! The stream knows no sockets and no readiness; who owns the socket waits for it.
+//! The stream does not know sockets or readiness; the owner of the socket waits for it.
 //!
-//! Without a CA the system's own roots are trusted (what `update-ca-certificates` and SSL_CERT_FILE say, as for
-//! redis-cli), not a list that is compiled in: the certificates of Redis servers are mostly signed by a company's own
-//! CA. Beyond redis-cli the server's name is checked, which the signature alone does not prove.
+//! Without a CA, the system's own roots are trusted (those of `update-ca-certificates` and SSL_CERT_FILE, as in redis-cli), not a
+//! compiled list: certificates of Redis servers are mostly signed by a company's own CA. Unlike redis-cli, the server's name is
+//! verified too, which the signature alone does not prove.
 
 mod ciphers;
 mod failure;

@@ -1,4 +1,4 @@
-//! What TLS is spoken with: the settings, and what becomes of them once the files are read.
+//! The settings of TLS, and their result once the files are read.
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
@@ -7,40 +7,40 @@ use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::Serv
 use super::{Ciphers, ClientCertificate, TlsError, files, trust};
 use crate::endpoint::Address;
 
-/// What is shown where nothing is checked.
-pub const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
+/// The warning when nothing is verified.
+pub const UNVERIFIED: &str = "--insecure: encrypted, but the server's identity is not verified";
 
 /// Which servers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those whose certificate the system's roots sign.
+    /// Those whose certificate is signed by the system's roots.
     #[default]
     System,
-    /// Those whose certificate one of these CAs signs.
+    /// Those whose certificate is signed by one of these CAs.
     These {
         /// A file of PEM certificates.
         file: Option<PathBuf>,
         /// A directory of such files.
         directory: Option<PathBuf>,
     },
-    /// Any server: the traffic is encrypted, but nobody knows for whom.
+    /// Any server: the traffic is encrypted, but the server is unknown.
     Anybody,
 }
 
-/// How TLS is to be spoken.
+/// The settings of TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// Which servers are trusted.
     pub trust: Trust,
-    /// Who we are.
+    /// Our own certificate.
     pub client: Option<ClientCertificate>,
-    /// The name that the server is asked for (SNI) and that its certificate must have; without one it is the host.
+    /// The server name for SNI, which its certificate must have; the host by default.
     pub server_name: Option<String>,
-    /// Which ciphers are offered.
+    /// The ciphers that are offered.
     pub ciphers: Ciphers,
 }
 
-/// TLS, ready to be spoken. Clones share it.
+/// TLS, ready for connections. Clones share it.
 #[derive(Clone)]
 pub struct Tls {
     settings: TlsSettings,
@@ -52,8 +52,7 @@ impl Tls {
     /// For the server at `address`. Reads all files.
     ///
     /// # Errors
-    /// When a file cannot be read or is not what it should be, when no CA is there to trust, when the address can have
-    /// no certificate.
+    /// When a file cannot be read or is invalid, when there is no trusted CA, or when the address cannot have a certificate.
     pub fn new(settings: TlsSettings, address: &Address) -> Result<Self, TlsError> {
         let server_name = server_name(&settings, address)?;
         let provider = Arc::new(settings.ciphers.provider());
@@ -77,17 +76,17 @@ impl Tls {
                 builder.with_client_auth_cert(chain, key).map_err(refused)?
             }
         };
-        // A new connection is to cost what a new client's costs.
+        // A new connection must cost what a new client's connection costs: no session resumption.
         config.resumption = Resumption::disabled();
         Ok(Self { settings, server_name, config: Arc::new(config) })
     }
 
-    /// Whether it is checked who the server is.
+    /// Whether the server's identity is verified.
     pub fn is_verified(&self) -> bool {
         self.settings.trust != Trust::Anybody
     }
 
-    /// The name that the server is asked for and must have; an address in figures is not asked for.
+    /// The required server name; an IP address is not sent.
     pub fn server_name(&self) -> String {
         self.server_name.to_str().into_owned()
     }
@@ -102,7 +101,7 @@ fn server_name(settings: &TlsSettings, address: &Address) -> Result<ServerName<'
     let name = match (&settings.server_name, address) {
         (_, Address::Unix(_)) => return Err(TlsError::UnixSocket),
         (Some(name), _) => name.as_str(),
-        // The interface of a link-local address is no part of it.
+        // The interface of a link-local address is not a part of its name.
         (None, Address::Tcp { host, .. }) => match host.split_once('%') {
             Some((ip, _)) if ip.parse::<IpAddr>().is_ok() => ip,
             _ => host,

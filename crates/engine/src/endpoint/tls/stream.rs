@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
-//!  write ──► plaintext ─► session ─► records ──► socket, as much as it takes; the rest waits in the session
+//!  write ──► plaintext ─► session ─► records ──► socket, as much as it accepts; the rest waits in the session
 //! ```
-//! It never waits by itself.
+//! It never blocks.
 
 use std::io::{self, Read, Write};
 
@@ -12,13 +12,13 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// The most bytes of records that a read takes without plaintext in them, 64 KiB: one record has 16 KiB, and only who wants
-/// to keep us busy sends many that say nothing.
+/// The most bytes of records that a read accepts without plaintext, 64 KiB: a record has at most 16 KiB, and only a hostile server
+/// sends many without data.
 const IN_VAIN: usize = 64 * 1024;
 /// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
-/// The first bytes that are kept until the handshake is done: enough to identify a peer that does not speak TLS.
+/// The first bytes that are kept until the handshake is done: enough to identify a server without TLS.
 const FIRST_BYTES: usize = 64;
 
 /// A socket with TLS on it.
@@ -26,21 +26,21 @@ const FIRST_BYTES: usize = 64;
 pub struct TlsStream<S> {
     socket: S,
     session: ClientConnection,
-    /// Whether the last read from the socket left room: the socket was empty then.
+    /// Whether the last read from the socket left room, so that the socket was empty.
     drained: bool,
-    /// Whether the last read filled its buffer: plaintext may be left.
+    /// Whether the last read filled its buffer, so that plaintext may be left.
     filled: bool,
-    /// The first bytes that came, until hands are shaken.
+    /// The first bytes, until the handshake is done.
     first: Vec<u8>,
-    /// What went wrong behind plaintext that had to be handed out first.
+    /// An error that came after plaintext, which has to be returned first.
     failed: Option<io::Error>,
 }
 
-/// What reading from the socket brought.
+/// The result of reading from the socket.
 enum Pulled {
-    /// So many bytes of records.
+    /// This many bytes of records.
     Records(usize),
-    /// Nothing for now.
+    /// No data at present.
     Nothing,
     /// The end of the stream.
     End,
@@ -61,15 +61,15 @@ impl<S: Read + Write> TlsStream<S> {
         &self.socket
     }
 
-    /// The first bytes that came, at most 64; none any more once hands are shaken.
+    /// The first bytes, at most 64; none after the handshake.
     pub fn first_bytes(&self) -> &[u8] {
         &self.first
     }
 
-    /// Goes on with the handshake as far as the socket lets it. Whether it is done.
+    /// Continues the handshake as far as the socket allows. Returns whether it is done.
     ///
     /// # Errors
-    /// A [`TlsFailure`], or what the socket said; `UnexpectedEof` when the other side closed.
+    /// A [`TlsFailure`], or the socket's error; `UnexpectedEof` when the other side closed.
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         let mut taken = 0;
         while taken <= HANDSHAKE {
@@ -90,23 +90,23 @@ impl<S: Read + Write> TlsStream<S> {
         Err(io::Error::new(io::ErrorKind::InvalidData, "the server's TLS handshake does not end"))
     }
 
-    /// Whether records wait for the socket to take them: to be continued with [`flush`](Write::flush).
+    /// Whether records wait for the socket: continue with [`flush`](Write::flush).
     #[inline]
     pub fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
-    /// Whether a read brings something though the socket is not readable.
+    /// Whether a read returns data though the socket is not readable.
     pub fn has_more(&self) -> bool {
         self.filled || self.failed.is_some()
     }
 
-    /// Hands records to the socket. Whether it took all.
+    /// Writes records to the socket. Returns whether it accepted all.
     fn push(&mut self) -> io::Result<bool> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// A server that turns us down says why and hangs up; what it said is worth more than the failed write.
+    /// A server that refuses us says why and disconnects: its message is better than a failed write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -132,10 +132,10 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(true)
     }
 
-    /// Reads from the socket once, and answers what has to be answered.
+    /// Reads from the socket once, and sends replies of the protocol.
     fn pull(&mut self) -> io::Result<Pulled> {
         let pulled = self.pull_records();
-        // An answer of the protocol's own, or the alert that reports to the other side what is wrong with it.
+        // A reply of the protocol itself, or the alert that informs the other side of its error.
         let pushed = self.push_records();
         let pulled = pulled?;
         pushed.map(|_| pulled).map_err(|error| self.last_words(error))
@@ -160,11 +160,11 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(Pulled::Records(n))
     }
 
-    /// Plaintext that is there already; 0 is none.
+    /// Plaintext that is available; 0 if there is none.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
-            // A stream that ends without TLS's own goodbye ends all the same: replies have their length in them.
+            // A stream without TLS's close message ends all the same: replies contain their length.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) =>
             {
@@ -176,14 +176,14 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// As of a plain non-blocking socket: a read that does not fill `buffer` has found the socket empty and left no
-    /// plaintext behind; or the other side sends records that say nothing, and the caller is to look at the time.
+    /// As for a plain non-blocking socket: a read that does not fill `buffer` has emptied the socket and left no plaintext; or the other
+    /// side sends records without data, and the caller should check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        // A socket that was drained may have filled again, and the event may have come by now.
+        // An empty socket may have data again, and the event may have been consumed.
         self.drained = false;
         let mut in_vain = 0;
         while in_vain <= IN_VAIN {
@@ -207,14 +207,14 @@ impl<S: Read + Write> Read for TlsStream<S> {
                 }
             }
         }
-        // Records and no plaintext: the caller looks at the time, and comes back.
+        // Records without plaintext: the caller checks the time, and returns.
         self.filled = true;
         if filled == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(filled) }
     }
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Takes plaintext as long as the socket takes the records: what it took last may still wait in the session, see
+    /// Accepts plaintext as long as the socket accepts the records: the last may still wait in the session, see
     /// [`wants_write`](Self::wants_write).
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
@@ -233,7 +233,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket whose reads show whether they left room, and what came first.
+/// A socket whose reads record whether they left room, and its first bytes.
 struct Gauged<'a, S> {
     socket: &'a mut S,
     left_room: bool,

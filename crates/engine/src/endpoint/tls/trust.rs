@@ -1,4 +1,4 @@
-//! Which servers are trusted: the system's roots, CAs from files, or anybody.
+//! The trusted servers: those of the system's roots, of CAs from files, or all.
 
 use std::{
     collections::BTreeSet,
@@ -15,8 +15,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// The roots that the system trusts. Those that cannot be understood are left out, as every TLS library does: systems
-/// carry certificates of all ages.
+/// The roots that the system trusts. Those that cannot be parsed are left out, as every TLS library does, since systems have
+/// certificates of all ages.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -54,8 +54,8 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Every certificate of every file in a directory. OpenSSL reads those only whose name is a hash; here any name will
-/// do. Files without a certificate are passed over, but there must be one that has some.
+/// Every certificate of every file in a directory. OpenSSL reads only files whose name is a hash; here any name is valid. Files
+/// without a certificate are skipped, but at least one file must have some.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
@@ -63,7 +63,7 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(unreadable)?;
     paths.sort();
-    // A directory that was hashed holds each certificate twice.
+    // In a hashed directory, each certificate occurs twice.
     let mut seen = BTreeSet::new();
     for path in paths.iter().filter(|path| path.is_file()) {
         let found = match certificates(OPTION, path) {
@@ -79,7 +79,7 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts whoever answers. The handshake still proves that it holds the key of the certificate that it shows.
+/// Trusts any server. The handshake still proves that it has the key of its certificate.
 #[derive(Debug)]
 pub(super) struct Anybody(pub(super) Arc<CryptoProvider>);
 

@@ -91,9 +91,9 @@ fn typed_values_take_suffixes_and_bad_ones_say_why() {
     assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs.clone() }, "max").unwrap().rate, None);
     assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "GET:SET 1:1");
     for (knob, text, message) in [
-        (Knob::Clients, "0", "clients must lie between 1 and 10000, not 0"),
+        (Knob::Clients, "0", "clients must be between 1 and 10000, not 0"),
         (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),
-        (Knob::Reads, "101", "reads must lie between 0 and 100 percent, not 101"),
+        (Knob::Reads, "101", "reads must be between 0 and 100 percent, not 101"),
         (Knob::Pipeline, "x", "'x' is not a count such as 50, 100k or 1.5M"),
     ] {
         assert_eq!(knob.typed(&knobs, text).unwrap_err().to_string(), message);
@@ -137,7 +137,7 @@ fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
     assert_eq!(error(Knob::Weight(0), "2M"), "the weights of operations go up to 1000000, 'GET' goes beyond");
     let alone = Knob::Weight(1).typed(&knobs, "0").unwrap();
     for error in [Knob::Weight(0).typed(&alone, "0"), Knob::Weight(0).typed(&alone, "0")] {
-        let expected = "GET is the only operation left with a weight; give another one a weight first";
+        let expected = "GET is the only operation with a weight; first give a weight to another one";
         assert_eq!(error.unwrap_err().to_string(), expected);
     }
     let error = Knob::Weight(1).turned(&alone, Direction::Down, None).unwrap_err();

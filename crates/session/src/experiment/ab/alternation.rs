@@ -1,4 +1,4 @@
-//! Alternation: parts under one side and then the other become pairs, until what they say is clear or the time is over.
+//! Alternation: parts under one side and then the other become pairs, until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     stats::Verdict,
 };
 
-/// What is told of all operations together.
+/// The figures of all operations together.
 const OF_ALL: [Figure; 7] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -23,24 +23,24 @@ const OF_ALL: [Figure; 7] = [
     figures::RESPONSE_P99,
     figures::RESPONSE_P999,
 ];
-/// And of each operation, where there are several.
+/// The figures of each operation, if there are several.
 const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
 /// How long everything takes, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// What is left out after a switch.
+    /// The part left out after a switch.
     pub settle_s: f64,
     /// The length of a part.
     pub part_s: f64,
-    /// The same at most, where a part waits for as many latencies as a p99 needs.
+    /// The greatest length, if a part waits for the samples that a p99 needs.
     pub longest_part_s: f64,
-    /// After so long it ends, not clear if need be.
+    /// It ends after this time, 'not clear' if necessary.
     pub limit_s: f64,
 }
 
 impl Default for Plan {
-    /// Blocks of seven seconds; an end within three minutes, with what comes before and after.
+    /// Blocks of seven seconds; an end within three minutes, including the time before and after.
     fn default() -> Self {
         Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
     }
@@ -53,7 +53,7 @@ impl Plan {
         Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
     }
 
-    /// A block with the part before it.
+    /// The length of a block with the part before it.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s
     }
@@ -67,33 +67,33 @@ impl Plan {
     }
 }
 
-/// Which side is measured, and what was measured of both.
+/// The side being measured, and the measurements of both.
 #[derive(Debug, Clone)]
 pub(super) struct Alternation {
     plan: Plan,
-    /// Whether requests are due on both sides whatever the server does, so that response times count.
+    /// Whether both sides have open loops, so that response times count.
     is_open: bool,
     side: Side,
-    /// What is measured of a side that holds, after what is left out, and how many parts it is still to give: one for the pair
-    /// before and one for the next.
+    /// The measurement of the present side, after the part left out, and how many parts it is still to give: one for the previous
+    /// pair and one for the next.
     block: Option<(Window, usize)>,
     /// The last part before the switch.
     before: Option<Interval>,
     /// When it began.
     since_s: Option<f64>,
     pairs: Vec<Pair>,
-    /// All parts of A, and of B, that count.
+    /// All counted parts of A, and of B.
     sums: [Interval; 2],
-    /// Whether no more pairs come, because the time is over.
+    /// Whether no more pairs are measured, because the time is over.
     is_last: bool,
 }
 
-/// What is to be done after a measurement.
+/// The next step after a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Nothing: the side goes on.
+    /// The present side continues.
     GoOn,
-    /// The other side is to hold, which [`Alternation::side`] names now.
+    /// Switch to the other side, which [`Alternation::side`] returns now.
     Switch,
     /// It is over.
     End,
@@ -114,7 +114,7 @@ impl Alternation {
         }
     }
 
-    /// The side that holds, or is to.
+    /// The side in force, or requested.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -127,18 +127,18 @@ impl Alternation {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// What pairs are told by.
+    /// The figures by which pairs are judged.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)
     }
 
-    /// What decides: throughput, under a rate the p99 of the response time.
+    /// The deciding figure: throughput, under a rate the p99 of the response time.
     pub fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
     }
 
-    /// How B differs by a figure, of one operation or of all together, as the pairs so far say.
+    /// The difference of B by a figure, of one operation or of all together, by the pairs so far.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let differences: Vec<_> =
             self.counted().filter_map(|pair| pair.difference(operation, figure)).collect();
@@ -146,7 +146,7 @@ impl Alternation {
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// All that was measured: first of all operations together, then of each. One alone is no more than the whole.
+    /// All figures: first of all operations together, then of each. A single operation has no rows of its own.
     pub fn table(&self) -> Table {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
@@ -154,8 +154,8 @@ impl Alternation {
             .iter()
             .flat_map(|name| OF_OPERATION.map(|figure| self.difference(Some(name.as_str()), figure)));
         let all = OF_ALL.iter().map(|figure| self.difference(None, *figure)).chain(of_operations);
-        let is_told = |row: &Difference| row.figure == figures::OPS_PER_S || row.values != [None, None];
-        Table { sides: Sides::Ab, rows: all.filter(is_told).collect() }
+        let was_measured = |row: &Difference| row.figure == figures::OPS_PER_S || row.values != [None, None];
+        Table { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
     /// It begins at `now_s` of the session.
@@ -173,19 +173,19 @@ impl Alternation {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// The side that is to hold does, since `since_s` on the clock of what is measured of it.
+    /// The requested side is in force, since `since_s` on the clock of its measurements.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Nothing more is measured; `is_last` is whether what the pairs say is the last word though it may not be clear.
+    /// Nothing more is measured; `is_last` is whether the verdict is final even if it is not clear.
     pub fn end(&mut self, is_last: bool) {
         self.block = None;
         self.is_last |= is_last;
     }
 
-    /// Takes what was measured of the side that holds; the session is at `now_s`.
+    /// Takes a measurement of the side in force; the session is at `now_s`.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
         let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -238,7 +238,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// An alternation whose second side holds since the seventh second.
+    /// An alternation whose second side is in force since the seventh second.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(Plan::default(), true);
         alternation.begin(0.0);
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(ends(|n| if n < 8 { 500_000 } else { 300 }, 1000), Some(19));
         assert_eq!(ends(|_| 500_000, 1000), Some(31), "it is its own");
         assert_eq!(ends(|_| 0, 50), Some(4 + 21));
-        assert_eq!(ends(|_| 0, 5), Some(4 + 39), "too slow to tell");
+        assert_eq!(ends(|_| 0, 5), Some(4 + 39), "too slow to decide");
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(rows(&measured).len(), 5);
         measured.commands.insert("SET".to_owned(), operation(100, 5000));
         let rows = rows(&measured);
-        let told: Vec<_> = rows.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let counts: Vec<_> = rows.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let expected = [
             ("ops/s", 1500.0),
             ("p50", 5000.0),
@@ -312,6 +312,6 @@ mod tests {
             ("GET p99", 5000.0),
             ("SET ops/s", 50.0),
         ];
-        assert_eq!(told, expected, "3000 are too few for a p99.9, and 100 for a p99");
+        assert_eq!(counts, expected, "3000 are too few for a p99.9, and 100 for a p99");
     }
 }

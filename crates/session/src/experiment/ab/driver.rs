@@ -1,13 +1,13 @@
-//! The driver: which side holds when, and when it is enough.
+//! The driver: which side is under load, and when there are enough pairs.
 //!
-//! Sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has none:
+//! The sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has none:
 //!
 //! ```text
 //!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
-//!     └───── got ready ──┘ since here it is an A/B
+//!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! Getting ready, the keys that the load reads are made at each, and each stands once under the whole load.
+//! While sides are prepared, the keys for the load are made on each, and each has the whole load once.
 
 use super::{
     alternation::{Alternation, Plan, Then},
@@ -29,19 +29,19 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ab {
     settings: [Setting; 2],
-    /// What targets are called where one cannot go on, if the sides are that.
+    /// The names of the targets, if the sides are targets.
     targets: Vec<String>,
     in_force: InForce,
     alternation: Alternation,
-    /// The target that is got ready, until both are.
+    /// The target being prepared, until both are.
     readied: Option<Side>,
-    /// How far the session is; `None` before its first record with a time.
+    /// The time of the session; `None` before its first record with a time.
     now_s: Option<f64>,
     ending: Option<Ending>,
 }
 
 impl Ab {
-    /// An experiment with two settings; with its first delivery it puts `a` in force.
+    /// An experiment with two settings; with its first delivery it sets `a`.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
@@ -55,8 +55,8 @@ impl Ab {
         }
     }
 
-    /// A comparison under these knobs of two targets that are called so: the nodes of a session, of which the first carries
-    /// the load at its beginning.
+    /// A comparison, under these knobs, of two targets with these names: the nodes of a session, of which the first carries the load
+    /// at first.
     pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
         let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
         Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
@@ -72,27 +72,27 @@ impl Ab {
         &self.settings
     }
 
-    /// All pairs so far, those that were left out too.
+    /// All pairs so far, including those that were left out.
     pub fn pairs(&self) -> &[Pair] {
         self.alternation.pairs()
     }
 
-    /// Those that count.
+    /// The pairs that count.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
         self.alternation.counted()
     }
 
-    /// What pairs are told by: throughput, p50 and p99 of what counts.
+    /// The figures by which pairs are judged: throughput, p50 and p99.
     pub fn figures(&self) -> [Figure; 3] {
         self.alternation.figures()
     }
 
-    /// How B differs by a figure of all operations together, as the pairs so far say.
+    /// The difference of B by a figure of all operations together, by the pairs so far.
     pub fn difference(&self, figure: Figure) -> Difference {
         self.alternation.difference(None, figure)
     }
 
-    /// The same by what decides; the last word once it [is over](Experiment::is_over).
+    /// The difference by the deciding figure; final once it [is over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
         self.difference(self.alternation.decides())
     }
@@ -102,7 +102,7 @@ impl Ab {
         self.alternation.table()
     }
 
-    /// How much more B was by what decides after each pair that counts: of that pair, in logarithms, and of all until then.
+    /// The logarithm of B's advantage by the deciding figure after each counted pair: of that pair, and of all until then.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
         let after = |pair: &Pair| {
@@ -114,17 +114,17 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// The side that holds, or is to.
+    /// The side in force, or requested.
     fn side(&self) -> Side {
         self.readied.unwrap_or(self.alternation.side())
     }
 
-    /// Asks for it.
+    /// Requests it.
     fn turn(&mut self) -> Vec<Order> {
         self.in_force.turn(&self.settings[self.side() as usize])
     }
 
-    /// From now on it is an A/B.
+    /// The A/B begins now.
     fn begin(&mut self) -> Vec<Order> {
         self.readied = None;
         self.alternation.begin(self.now_s.unwrap_or_default());
@@ -153,7 +153,7 @@ impl Ab {
         }
     }
 
-    /// Ends it with what the pairs say; what sets the knobs back. A session of two targets ends with it as it is.
+    /// Ends with a verdict; returns the orders that restore the knobs. A session of two targets simply ends.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -164,7 +164,7 @@ impl Ab {
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    /// It cannot go on, for a reason that was reported of this node.
+    /// It cannot continue, for a reason reported by this node.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();
@@ -223,11 +223,11 @@ impl Experiment for Ab {
 
     fn progress(&self) -> String {
         if self.readied.is_some() {
-            return "getting both ready".to_owned();
+            return "preparing both".to_owned();
         }
         let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);
         let holds =
-            if self.is_of_targets() { format!("load on {side:?}") } else { format!("{side:?} holds") };
+            if self.is_of_targets() { format!("load on {side:?}") } else { format!("{side:?} in force") };
         format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
     }
 

@@ -1,4 +1,4 @@
-//! A pair of parts, one of either side, and what sides are compared by.
+//! A pair of parts, one of each side, and the figures by which sides are compared.
 
 use std::sync::Arc;
 
@@ -31,15 +31,15 @@ impl Side {
     }
 }
 
-/// What pairs are told by: throughput, p50 and p99 of the service time.
+/// The figures by which pairs are judged: throughput, p50 and p99 of the service time.
 const CLOSED: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
-/// The same where requests are due on both sides whatever the server does, so that response times count.
+/// The same for open loops on both sides, with response times.
 const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::RESPONSE_P99];
 
-/// Both sides, one right after the other.
+/// Both sides, one directly after the other.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// Its number, from 1, with those that were left out.
+    /// Its number, from 1, counting those that were left out.
     pub pair: u32,
     /// When it ended, in seconds of the session.
     pub t_s: f64,
@@ -47,13 +47,13 @@ pub struct Pair {
     pub first: Side,
     /// Whether response times count.
     pub is_open: bool,
-    /// What was measured of A, and of B.
+    /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
-    /// Why it does not count, if it does not.
+    /// Why it is left out, if it is.
     pub left_out: Option<&'static str>,
 }
 
-/// A figure of what was measured, of one operation or of all together.
+/// A figure of a measurement, of one operation or of all together.
 pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure) -> Option<f64> {
     let row = Row::of_interval(measured);
     match operation {
@@ -63,25 +63,25 @@ pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure
 }
 
 impl Pair {
-    /// What pairs are told by: throughput, p50 and p99.
+    /// The figures by which pairs are judged: throughput, p50 and p99.
     pub fn figures(is_open: bool) -> [Figure; 3] {
         if is_open { OPEN } else { CLOSED }
     }
 
-    /// A figure of both sides as a person reads it.
+    /// A figure of both sides, formatted.
     pub fn written(&self, figure: Figure) -> [String; 2] {
         let write = |part| figure.written(&Row::of_interval(part)).unwrap_or_else(|| "-".to_owned());
         self.parts.each_ref().map(write)
     }
 
-    /// How much more B is, as a difference of logarithms; `None` where one of both is nothing or too little.
+    /// B's advantage, as a difference of logarithms; `None` if one of both is zero or has too few samples.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Option<f64> {
         let logarithm = |part| value(part, operation, figure).filter(|value| *value > 0.0).map(f64::ln);
         let [a, b] = &*self.parts;
         Some(logarithm(b)? - logarithm(a)?)
     }
 
-    /// How many requests failed.
+    /// The number of failed requests.
     pub fn errors(&self) -> u64 {
         self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
     }
@@ -92,7 +92,7 @@ impl Pair {
     }
 }
 
-/// A part of a pair in a record.
+/// A part of a pair, in the form of a record.
 #[derive(Serialize)]
 struct SettingFigures {
     length_s: f64,

@@ -1,5 +1,5 @@
-//! What an A/B says of settings whose truth is known, with seconds that depend on each other, walk and drift. Every run is
-//! made from its number, so the counts are always the same.
+//! The verdicts of an A/B on settings with a known difference, with correlated, wandering and drifting seconds. Every run is made
+//! from its number, so the results are always the same.
 
 use super::*;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 /// Runs of each kind.
 const RUNS: u64 = 100;
 
-/// Lets an A/B run against a server that does `step` more under B, whose seconds vary so by chance; when it ended.
+/// Runs an A/B against a server that is `step` faster under B, with random variation; returns when it ended.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     let [a, b] = ab.settings().each_ref().map(|setting| setting.knobs.clone());
     let mut session = Simulated::new(a);
@@ -29,8 +29,8 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     session.now_s()
 }
 
-/// How often it is better, worse, the same, not clear; and the longest run.
-fn told(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
+/// How often the verdict is better, worse, the same, not clear; and the longest run.
+fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);
     for number in 0..RUNS {
@@ -61,19 +61,19 @@ const KINDS: [Kind; 8] = [
 ];
 
 #[test]
-fn equal_settings_are_told_as_equal() {
+fn equal_settings_are_judged_equal() {
     for kind in KINDS {
-        let ([better, worse, same, _], longest_s) = told(kind, 0.03, 0.0);
+        let ([better, worse, same, _], longest_s) = verdicts(kind, 0.03, 0.0);
         assert!(same * 100 >= 95 * RUNS, "{kind:?}: {same} of {RUNS}");
         assert!(better + worse <= 5 && longest_s < 180.0, "{kind:?}: {better} {worse}, {longest_s} s");
     }
 }
 
 #[test]
-fn in_great_noise_equal_settings_are_not_told_apart() {
+fn in_great_noise_equal_settings_are_not_judged_different() {
     for kind in KINDS.into_iter().chain([Kind::OnlyWalks]) {
         for sd in [0.08, 0.15] {
-            let ([better, worse, ..], longest_s) = told(kind, sd, 0.0);
+            let ([better, worse, ..], longest_s) = verdicts(kind, sd, 0.0);
             assert!((better + worse) * 100 <= 8 * RUNS, "{kind:?} {sd}: {better} {worse}");
             assert!(longest_s < 180.0, "{longest_s}");
         }
@@ -84,9 +84,9 @@ fn in_great_noise_equal_settings_are_not_told_apart() {
 fn ten_percent_are_found_and_the_better_side_is_named() {
     for kind in KINDS {
         for sd in [0.03, 0.08] {
-            let ([better, worse, ..], _) = told(kind, sd, 0.1);
+            let ([better, worse, ..], _) = verdicts(kind, sd, 0.1);
             assert!(better * 100 >= 98 * RUNS && worse == 0, "{kind:?} {sd}: {better} {worse}");
-            let ([better, worse, ..], _) = told(kind, sd, -1.0 / 11.0);
+            let ([better, worse, ..], _) = verdicts(kind, sd, -1.0 / 11.0);
             assert!(worse * 100 >= 98 * RUNS && better == 0, "{kind:?} {sd}: {better} {worse}");
         }
     }

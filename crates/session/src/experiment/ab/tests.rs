@@ -1,4 +1,4 @@
-//! Two targets, the nodes of a session that carries orders out at once.
+//! Two targets, as nodes of a session that carries out orders at once.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::{
     stats::{Verdict, fixture::repeated},
 };
 
-/// A session of two nodes that carries orders out at once; `b` is how much more B does, as a share.
+/// A session of two nodes that carries out orders at once; `b` is how much faster B is, as a share.
 struct Simulated {
     carrier: u16,
     segments: [u32; 2],
     tick: u64,
     b: f64,
-    /// Who was under load in each tick.
+    /// The node under load in each tick.
     loaded: Vec<u16>,
 }
 
@@ -34,7 +34,7 @@ impl Simulated {
         let mut all = Self { carrier: 0, segments: [1; 2], tick: 0, b, loaded: Vec::new() };
         let mut waiting: Vec<_> = [0, 1].map(|node| all.segment(node)).into();
         while versus.ending().is_none() {
-            let orders: Vec<_> = waiting.drain(..).flat_map(|told| versus.take(&told)).collect();
+            let orders: Vec<_> = waiting.drain(..).flat_map(|delivery| versus.take(&delivery)).collect();
             for order in orders {
                 match order {
                     Order::Carry(node) => {
@@ -65,7 +65,7 @@ impl Simulated {
 
     fn measured(&self, node: u16) -> Delivery {
         let times = if node == 1 { 1.0 + self.b } else { 1.0 };
-        // A little of everything moves, or nothing would be noise.
+        // All figures vary a little, otherwise there would be no noise.
         let ops = if node == self.carrier { (5000.0 * times) as u64 + self.tick % 7 } else { 0 };
         let part = |ops| OperationInterval { ops, service: repeated(9000, ops), ..Default::default() };
         let interval = Interval {
@@ -89,7 +89,7 @@ fn one_target_at_a_time_has_the_load_after_each_had_it_once() {
     let run = Simulated::run(0.2, &mut versus);
     let turns: Vec<_> =
         run.loaded.chunk_by(|one, other| one == other).map(|turn| (turn[0], turn.len())).collect();
-    // Once A had it B got ready, in a tick; then parts of three seconds begin.
+    // B was prepared for a tick after A; then parts of three seconds begin.
     let (first, second) = ((1.0 + 3.0) / seconds(TICK_NS), (1.0 + 2.0 * 3.0) / seconds(TICK_NS));
     let expected = [(1, 1), (0, first as usize), (1, second as usize), (0, second as usize)];
     assert!(turns.starts_with(&expected), "{turns:?}");
@@ -107,15 +107,15 @@ fn the_worse_one_is_named_figure_by_figure() {
         matches!(versus.ending(), Some(Ending::NotHeld(words)) if words.starts_with("B is worse: ops/s -30 % ("))
     );
     let rows = versus.table().rows;
-    let told: Vec<_> = rows.iter().map(|row| (row.name(), row.verdict.unwrap().word())).collect();
-    assert_eq!(told[0], ("ops/s".to_owned(), "worse"));
-    assert_eq!(told[1], ("p50".to_owned(), "no difference"));
-    assert!(told.contains(&("SET ops/s".to_owned(), "worse")), "{told:?}");
+    let verdicts: Vec<_> = rows.iter().map(|row| (row.name(), row.verdict.unwrap().word())).collect();
+    assert_eq!(verdicts[0], ("ops/s".to_owned(), "worse"));
+    assert_eq!(verdicts[1], ("p50".to_owned(), "no difference"));
+    assert!(verdicts.contains(&("SET ops/s".to_owned(), "worse")), "{verdicts:?}");
     assert!(rows[0].values[0] > rows[0].values[1], "{:?}", rows[0]);
 }
 
 #[test]
-fn equal_ones_are_told_as_equal() {
+fn equal_ones_are_judged_equal() {
     let mut versus = versus();
     Simulated::run(0.0, &mut versus);
     assert_eq!(versus.ending(), Some(&Ending::Done));

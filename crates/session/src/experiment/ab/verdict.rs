@@ -1,14 +1,14 @@
-//! What the pairs say, in lines and in records.
+//! The verdict of the pairs, as lines and in records.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{Ab, Pair};
 use crate::{compare::Difference, stats::Verdict};
 
-/// What the figures that pairs are told by are called in records.
+/// The names in records of the figures by which pairs are judged.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
-/// A difference as it stands in a record, as shares of A.
+/// A difference as in a record, as shares of A.
 #[derive(Serialize)]
 struct Change {
     change: f64,
@@ -28,7 +28,7 @@ impl Ab {
         }
     }
 
-    /// How B compares by what decides while pairs go on coming.
+    /// The comparison by the deciding figure, while pairs are still being measured.
     pub(super) fn so_far(&self) -> String {
         let decides = self.verdict();
         match decides.change {
@@ -37,7 +37,7 @@ impl Ab {
         }
     }
 
-    /// The sentence, and what it stands on.
+    /// The sentence, and its basis.
     pub(super) fn conclusion(&self) -> String {
         let (pairs, counted) = (self.pairs(), self.counted().count());
         let left_out = match pairs.len() - counted {

@@ -1,4 +1,4 @@
-//! Searches against simulated servers, alone and beside something that disturbs their trials.
+//! Searches against simulated servers, alone and with disturbances.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     stats::{fixture::repeated, simulated::Chance},
 };
 
-/// A server that answers so many requests a second, in `service_us` each; beyond, they wait for a second.
+/// A server that answers this many requests a second, in `service_us` each; above that rate, they wait for a second.
 fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval {
     move |knobs, _| {
         let rate = knobs.rate.map_or(f64::INFINITY, f64::from);
@@ -48,7 +48,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
         assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::Found { found: found.clone() })));
         let trials = session.sent.iter().filter(|sent| matches!(sent, Order::Event(EventKind::Tried { .. })));
         assert_eq!(trials.count(), find.tried().len());
-        assert!(find.report().starts_with("p99<1ms holds up to "), "{}", find.report());
+        assert!(find.report().starts_with("p99<1ms is kept up to "), "{}", find.report());
     }
 }
 
@@ -56,18 +56,18 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
 fn a_limit_that_nothing_holds_is_reported_as_such() {
     let (find, session) = find("p50<300us", 10_000.0);
     assert_eq!((find.found(), find.bounds()), (None, (None, find.bounds().1)));
-    assert_eq!(find.ending(), Some(&Ending::NotHeld("p50<300us holds for no rate".to_owned())));
+    assert_eq!(find.ending(), Some(&Ending::NotHeld("no rate keeps p50<300us".to_owned())));
     assert!(matches!(session.sent.last(), Some(Order::Event(EventKind::NothingFound { .. }))));
     assert!(session.now_s() < 60.0);
 }
 
-/// A server that queues and does 1000/s, beside something that takes its core for `taken` of each stretch of time.
+/// A server that queues and does 1000/s, with a process that uses its core for `taken` of each stretch of time.
 fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) -> Interval {
     let (mut backlog, mut rate_before) = (0.0, None);
     move |knobs, t_s| {
         let could = if is_taken(t_s) { 0.0 } else { 1000.0 * TICK_S };
         let due = knobs.rate.map_or(could, |rate| f64::from(rate) * TICK_S);
-        // What is due and unsent when the rate is turned is given up.
+        // Requests that are due and unsent when the rate changes are dropped.
         backlog = if knobs.rate == rate_before { backlog } else { 0.0 };
         rate_before = knobs.rate;
         let ops = (backlog + due).min(could);
@@ -80,7 +80,7 @@ fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) ->
     }
 }
 
-/// What was found of a server that does 1000/s.
+/// The result for a server that does 1000/s.
 fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
@@ -89,13 +89,13 @@ fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     (find, session.now_s())
 }
 
-/// It said "holds up to 219/s" and ended with 0: disturbed trials were believed, and the bound above was never tried.
+/// It once reported "holds up to 219/s" and ended with 0: disturbed trials were trusted, and the higher bound was never tried.
 #[test]
 fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
     let mut decided = 0;
     for limit in ["p99<10s", "p99<20ms"] {
         for run in 0..100_u64 {
-            // Taken for a quarter of a second in 3 % of the time, in other runs in up to 15 %.
+            // Busy for a quarter of a second in 3 % of the time, in other runs in up to 15 %.
             let seldom = -1.9 + 0.9 * (run % 10) as f64 / 10.0;
             let mut chance = Chance::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);
@@ -116,7 +116,7 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
             }
         }
     }
-    // Trials that a stall of 250 ms spoils are most of all here; none of them is believed.
+    // Most trials are spoilt by a stall of 250 ms here; none of them is trusted.
     assert!(decided >= 60, "{decided} of 200");
 }
 

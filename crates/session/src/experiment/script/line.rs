@@ -7,39 +7,38 @@ use crate::{
     units::{ParseQuantityError, parse_duration},
 };
 
-/// A line: when, and what.
+/// A line: a time, and an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptLine {
     /// When it begins, in seconds of the session.
     pub(super) from_s: f64,
-    /// What it does.
+    /// The action.
     pub(super) what: What,
 }
 
-/// What a line does.
+/// The action of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum What {
-    /// These settings are put in force, one or several with commas.
+    /// Sets one or more settings, with commas between them.
     Set(String),
-    /// The load is switched.
+    /// Switches the load.
     Load(bool),
-    /// A note on the time axis.
+    /// Adds a mark on the time axis.
     Mark(String),
-    /// A knob is turned step by step.
+    /// Changes a knob step by step.
     Ramp(Ramp),
-    /// The script is over.
+    /// Ends the script.
     End,
 }
 
 impl ScriptLine {
-    /// The line that the text is; `None` for an empty one, and a comment.
+    /// Parses a line; `None` for an empty one, and a comment.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
         // A number sign within a word is a part of it.
         let text = if text.trim_start().starts_with('#') { "" } else { text };
         let text = text.split_once(" # ").map_or(text, |(text, _)| text).trim();
-        let form = || {
-            WordsError::of(format!("'{text}' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'"))
-        };
+        let form =
+            || WordsError::of(format!("'{text}' must be 'at TIME SETTING' or 'from TIME to TIME KNOB A..B'"));
         let (word, rest) = match text.split_once(' ') {
             Some((word, rest)) => (word, rest.trim()),
             None if text.is_empty() => return Ok(None),
@@ -68,7 +67,7 @@ impl ScriptLine {
         }
     }
 
-    /// What it turns, in words.
+    /// The knobs that it changes, as text.
     pub(super) fn turns(&self) -> Vec<String> {
         match &self.what {
             What::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
@@ -82,7 +81,7 @@ fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
     Ok(parse_duration(text)?.as_secs_f64())
 }
 
-/// What a setting turns.
+/// The knobs that a setting changes.
 fn named(part: &str) -> Vec<String> {
     match part.split_once(' ') {
         Some(("preset", _)) => Adjustable::all().map(|named| named.word().to_owned()).collect(),
@@ -98,8 +97,8 @@ impl What {
             ("end", "") => Ok(Self::End),
             ("load", "on") => Ok(Self::Load(true)),
             ("load", "off") => Ok(Self::Load(false)),
-            ("load", other) => Err(WordsError::of(format!("load is on or off, not '{other}'"))),
-            ("mark", "") => Err(WordsError::of("mark needs a text")),
+            ("load", other) => Err(WordsError::of(format!("'load {other}' must be 'load on' or 'load off'"))),
+            ("mark", "") => Err(WordsError::of("mark needs a text, such as 'mark cache full'")),
             ("mark", text) => Ok(Self::Mark(text.to_owned())),
             _ => Ok(Self::Set(words.to_owned())),
         }
@@ -138,16 +137,16 @@ mod tests {
     #[test]
     fn what_is_no_line_is_refused() {
         for (text, expected) in [
-            ("clients 100", "'clients 100' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'"),
+            ("clients 100", "'clients 100' must be 'at TIME SETTING' or 'from TIME to TIME KNOB A..B'"),
             ("at", "'at' is neither"),
             ("at 30s", "'at 30s' is neither"),
             ("at 30 clients 5", "'30' is not a duration such as"),
-            ("at 30s load maybe", "load is on or off, not 'maybe'"),
+            ("at 30s load maybe", "'load maybe' must be 'load on' or 'load off'"),
             ("at 30s mark", "mark needs a text"),
             ("from 30s rate 1..5", "'from 30s rate 1..5' is neither"),
             ("from 30s to 40s", "'from 30s to 40s' is neither"),
-            ("from 30s to 40s arrivals 1..5", "'arrivals 1..5' begins with none of clients,"),
-            ("from 30s to 40s rate 5k", "'5k' is no range of rate"),
+            ("from 30s to 40s arrivals 1..5", "'arrivals 1..5' must begin with one of clients,"),
+            ("from 30s to 40s rate 5k", "'5k' is not a range of rate"),
         ] {
             let error = line(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

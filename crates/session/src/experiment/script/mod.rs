@@ -1,4 +1,4 @@
-//! Script: a timeline of turns, played while the load runs.
+//! Script: changes at given times, while the load runs.
 //!
 //! ```text
 //!  at 30s clients 100                        # knobs, presets, parameters, as an A/B takes them
@@ -10,8 +10,8 @@
 //!  at 150s load off
 //!  at 160s end
 //! ```
-//! Times are counted from its beginning, which is that of the session unless it is typed later, and lines stand in their
-//! order. What a line does not name stays as it is, whoever turned it.
+//! Times count from the beginning of the script, which is that of the session unless it is typed later. Lines are in order of
+//! time. A knob that a line does not name is not changed.
 
 mod line;
 mod play;

@@ -1,4 +1,4 @@
-//! The playing of a script: each turn when its time has come, on top of what is in force then.
+//! Playing a script: makes each change at its time, on top of the settings in force.
 
 use super::text::{Deed, Text};
 use crate::{
@@ -7,31 +7,31 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// So long knobs that were ordered may take to be in force; after that somebody else turned them.
+/// How long ordered knobs may take to be in force; after that, somebody else has changed them.
 const PENDING_S: f64 = 1.0;
 
-/// A script, and how far it is played.
+/// A script, and its progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     name: String,
     text: Text,
-    /// The moment of the session that its times are counted from; `None` until it begins, where it begins later.
+    /// The moment of the session from which its times count; `None` until it begins, if it begins later than the session.
     since_s: Option<f64>,
-    /// The next turn.
+    /// The next change.
     next: usize,
-    /// The knobs that were ordered last, and until when they are waited for. Those of the beginning may take as long as a person
-    /// takes to allow them.
+    /// The knobs that were ordered last, and how long to wait for them. The first ones may take as long as a person takes to
+    /// allow them.
     ordered: Option<(Knobs, f64)>,
-    /// Those in force.
+    /// The knobs in force.
     knobs: Knobs,
     ending: Option<Ending>,
 }
 
 impl Script {
-    /// Reads the text of the file `name`, to be played on top of these knobs.
+    /// Parses the text of the file `name`, to be played on top of these knobs.
     ///
     /// # Errors
-    /// Names the line that is none, and why.
+    /// Names the invalid line, and why.
     pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let text = Text::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
@@ -47,28 +47,28 @@ impl Script {
         })
     }
 
-    /// The same, played from its first delivery on instead of with the session, whose load is on from then.
+    /// The same, played from its first delivery on instead of with the session; the load is on from then.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }
     }
 
-    /// The knobs that the session is to begin with: as the lines at 0 s turn them.
+    /// The knobs at the start of the session: those of the lines at 0 s.
     pub fn first_knobs(&self) -> &Knobs {
         &self.knobs
     }
 
-    /// What it puts in force if nobody else turns anything.
+    /// Its settings, if nobody else changes anything.
     pub fn settings(&self) -> &[Setting] {
         &self.text.settings
     }
 
-    /// When its last turn is, in seconds of the session.
+    /// When its last change is, in seconds of the session.
     pub fn last_turn_s(&self) -> f64 {
         self.text.turns.last().map_or(0.0, |turn| turn.t_s)
     }
 
-    /// When it is over, in seconds of the session.
+    /// When it ends, in seconds of the session.
     pub fn end_s(&self) -> f64 {
         self.text.end_s
     }
@@ -86,14 +86,14 @@ impl Script {
         }
     }
 
-    /// What is said of the line that was played last.
+    /// The message about the last line that was played.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
         format!("{}:{line}: {why}", self.name)
     }
 
-    /// What its beginning turns, where it does not begin with the session.
+    /// The changes at its beginning, if it does not begin with the session.
     fn begin(&mut self, now_s: f64) -> Vec<Order> {
         if self.since_s.is_some() {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Script {
         self.since_s = Some(now_s);
         let now = self.knobs.clone();
         let orders = self.order(Setting::of(Knobs { load: true, ..now.clone() }), &now, now_s);
-        // A person may take some time to allow it.
+        // A person may need some time to allow it.
         self.ordered.iter_mut().for_each(|(_, until_s)| *until_s = f64::INFINITY);
         orders
     }
@@ -153,7 +153,7 @@ impl Experiment for Script {
             return Vec::new();
         }
         if let Some(why) = self.see(delivery) {
-            // A session that ends after the last turn has played it all.
+            // A session that ends after the last change has played all of it.
             let is_played = why == Interruption::SessionOver && self.next == self.text.turns.len();
             self.ending = Some(if is_played { Ending::Done } else { Ending::Interrupted(why) });
             return Vec::new();
@@ -161,13 +161,13 @@ impl Experiment for Script {
         t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
     }
 
-    /// What it turned stays: it is what was asked for.
+    /// Its changes are kept: they were requested.
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()
     }
 
-    /// Who turns what it does not name is no hindrance.
+    /// A change of a knob that it does not name does not end it.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
         if why != Interruption::Turned {
             self.ending.get_or_insert(Ending::Interrupted(why));
@@ -179,7 +179,7 @@ impl Experiment for Script {
         let end_s = self.text.end_s;
         match self.text.turns.get(self.next) {
             Some(turn) => format!("line {} is next, at {} s; it ends at {end_s} s", turn.line, turn.t_s),
-            None => format!("all is turned; it ends at {end_s} s"),
+            None => format!("all changes are made; it ends at {end_s} s"),
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
         Script::parse("a.script", text, &on()).unwrap()
     }
 
-    /// Every setting that holds in a session that the script turns, with its first moment.
+    /// All settings in force during a session with the script, each with its first moment.
     fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
         let mut session = Simulated::new(script.first_knobs().clone());

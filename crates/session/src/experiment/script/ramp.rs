@@ -1,12 +1,12 @@
-//! A ramp: a knob that is turned in equal steps, from one value at its beginning to another at its end.
+//! A ramp: a knob that changes in equal steps from one value to another.
 
 use crate::experiment::{Dimension, WordsError, range::Range};
 
-/// So many steps, unless it says how many.
+/// The number of steps, unless it is given.
 const STEPS: usize = 20;
-/// A step of these is so long at least, in seconds.
+/// The least length of these steps, in seconds.
 const SHORTEST_S: f64 = 1.0;
-/// Any step is: a tick.
+/// The least length of any step: a tick.
 const TICK_S: f64 = 0.25;
 
 /// A ramp.
@@ -21,23 +21,25 @@ pub(super) struct Ramp {
 }
 
 impl Ramp {
-    /// The ramp of these words between two moments of the session.
+    /// Parses a ramp between two moments of the session.
     pub(super) fn parse(from_s: f64, to_s: f64, words: &str) -> Result<Self, WordsError> {
         let (dimension, words) = Dimension::in_words(words)?;
         let Range { from, to, steps } = Range::parse(dimension, words)?;
         let length_s = to_s - from_s;
         if length_s <= 0.0 {
-            return Err(WordsError::of(format!("a ramp from {from_s} s cannot end at {to_s} s")));
+            return Err(WordsError::of(format!("a ramp from {from_s} s must end later, not at {to_s} s")));
         }
         let steps = steps.unwrap_or(((length_s / SHORTEST_S) as usize).clamp(1, STEPS));
         if length_s / (steps as f64) < TICK_S {
-            let text = format!("{steps} steps in {length_s} s are shorter than {TICK_S} s each");
+            let text = format!(
+                "{steps} steps in {length_s} s are shorter than {TICK_S} s each; give fewer steps or more time"
+            );
             return Err(WordsError::of(text));
         }
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }
 
-    /// When it is turned, in seconds of the session, and to what. Whole numbers that are the same are one turn.
+    /// The moments and values of its changes, in seconds of the session. Equal whole numbers are one change.
     pub(super) fn turns(&self) -> Vec<(f64, u64)> {
         let between = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / self.steps as f64;
         let turn = |n| {
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn a_ramp_needs_time() {
         let error = |from_s, to_s, words| Ramp::parse(from_s, to_s, words).unwrap_err().to_string();
-        assert_eq!(error(9.0, 9.0, "rate 1..5"), "a ramp from 9 s cannot end at 9 s");
+        assert_eq!(error(9.0, 9.0, "rate 1..5"), "a ramp from 9 s must end later, not at 9 s");
         assert_eq!(error(9.0, 19.0, "rate 1..5k in 41"), "41 steps in 10 s are shorter than 0.25 s each");
     }
 }

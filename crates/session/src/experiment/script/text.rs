@@ -1,4 +1,4 @@
-//! The text of a script: its lines, in their order, become turns.
+//! The text of a script: its lines become changes, in order.
 
 use super::line::{ScriptLine, What};
 use crate::{
@@ -6,17 +6,17 @@ use crate::{
     knobs::Knobs,
 };
 
-/// What is done at a moment.
+/// A change at a moment.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptStep {
-    /// When, in seconds of the session.
+    /// The moment, in seconds of the session.
     pub(super) t_s: f64,
-    /// The line that says so, from 1.
+    /// The number of its line, from 1.
     pub(super) line: usize,
     pub(super) what: Deed,
 }
 
-/// What is done.
+/// What it does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Deed {
     Set(String),
@@ -25,7 +25,7 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// What it puts in force on top of these knobs; `None` where it turns nothing.
+    /// Its setting on top of these knobs; `None` if it changes nothing.
     pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
         match self {
             Self::Set(words) => Setting::parse(words, knobs).map(Some),
@@ -35,19 +35,19 @@ impl Deed {
     }
 }
 
-/// What a script does, and when it is over.
+/// The changes of a script, and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Text {
-    /// In the order of time.
+    /// In order of time.
     pub(super) turns: Vec<ScriptStep>,
     /// In seconds of the session.
     pub(super) end_s: f64,
-    /// What is put in force, as far as nobody else turns anything.
+    /// The resulting settings, if nobody else changes anything.
     pub(super) settings: Vec<Setting>,
 }
 
 impl Text {
-    /// Reads the text of the file `name`, on top of these knobs.
+    /// Parses the text of the file `name`, on top of these knobs.
     pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let (mut lines, mut turns) = (Vec::<(usize, ScriptLine)>::new(), Vec::new());
         for (number, text) in (1..).zip(text.lines()) {
@@ -58,10 +58,10 @@ impl Text {
             lines.push((number, line));
         }
         let end_s = lines.iter().map(|(_, line)| line.to_s()).reduce(f64::max);
-        let end_s = end_s
-            .filter(|_| !turns.is_empty())
-            .ok_or_else(|| WordsError::of(format!("{name} has nothing to play")))?;
-        // Of the same moment in the order of the lines.
+        let end_s = end_s.filter(|_| !turns.is_empty()).ok_or_else(|| {
+            WordsError::of(format!("{name} has no lines; write one such as 'at 10s clients 100'"))
+        })?;
+        // Changes at the same moment keep the order of the lines.
         turns.sort_by(|one, other| one.t_s.total_cmp(&other.t_s));
         let (mut settings, mut knobs) = (Vec::new(), base.clone());
         for turn in &turns {
@@ -76,7 +76,7 @@ impl Text {
 }
 
 impl Text {
-    /// What holds after the lines at 0 s.
+    /// The setting after the lines at 0 s.
     pub(super) fn at_start(&self) -> Option<&Setting> {
         let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
         let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);
@@ -98,23 +98,28 @@ fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
     }
 }
 
-/// Whether a line may follow those before it.
+/// Checks that a line may follow the previous ones.
 fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), WordsError> {
     if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
         return Err(WordsError::of(format!(
-            "{} s is before line {number}, at {} s; lines stand in the order of their times",
+            "{} s is earlier than line {number}, at {} s; put lines in the order of their times",
             line.from_s, last.from_s
         )));
     }
     if let Some((number, _)) = before.iter().find(|(_, line)| line.what == What::End) {
-        return Err(WordsError::of(format!("line {number} ended the script")));
+        return Err(WordsError::of(format!(
+            "the script has ended at line {number}; remove the lines after it"
+        )));
     }
     let turns = line.turns();
     for (number, ramp) in before.iter().filter(|(_, ramp)| ramp.to_s() > line.from_s) {
-        // The end of a script ends all.
+        // The end of a script also ends ramps.
         let same = ramp.turns().into_iter().find(|named| turns.contains(named) || line.what == What::End);
         same.map_or(Ok(()), |named| {
-            Err(WordsError::of(format!("line {number} turns {named} until {} s", ramp.to_s())))
+            Err(WordsError::of(format!(
+                "line {number} changes {named} until {} s; begin after that",
+                ramp.to_s()
+            )))
         })?;
     }
     Ok(())
@@ -147,18 +152,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_reported_with_file_and_line() {
         for (text, why) in [
-            ("\nat 5s wheels 4", "a.script:2: 'wheels 4' sets nothing; say for example clients 50, "),
-            ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is before line 1, at 5 s; "),
-            ("at 5s clients 4\nat 6s end\nat 7s clients 5", "a.script:3: line 2 ended the script"),
+            ("\nat 5s wheels 4", "a.script:2: 'wheels 4' is not a setting; write for example clients 50, "),
+            ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is earlier than line 1, at 5 s; "),
+            ("at 5s clients 4\nat 6s end\nat 7s clients 5", "a.script:3: the script has ended at line 2"),
             ("at 5s arrivals poisson", "a.script:1: the loop is closed"),
-            ("at 5s clients 0", "a.script:1: clients must lie between 1 and 10000, not 0"),
-            ("from 1s to 5s clients 1..20k", "a.script:1: clients must lie between 1 and 10000, not 1"),
-            (
-                "from 1s to 5s config save 1..2",
-                "a.script:1: config 'save' is none of those that have numbers",
-            ),
-            ("# nothing\n", "a.script has nothing to play"),
-            ("at 5s end", "a.script has nothing to play"),
+            ("at 5s clients 0", "a.script:1: clients must be between 1 and 10000, not 0"),
+            ("from 1s to 5s clients 1..20k", "a.script:1: clients must be between 1 and 10000, not 1"),
+            ("from 1s to 5s config save 1..2", "a.script:1: config 'save' is not a parameter with numbers"),
+            ("# nothing\n", "a.script has no lines"),
+            ("at 5s end", "a.script has no lines"),
         ] {
             assert!(error(text).starts_with(why), "{text}: {}", error(text));
         }

@@ -1,5 +1,5 @@
-//! A cell of a series: one run with one value of each list that it names; and its figures, measured or published, in one form so
-//! that they stand in one table.
+//! A cell of a series: one run with one value of each list that it names; and its figures, measured or published, in a common
+//! form for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
 /// The most commands of a batch.
 const MAX_BATCH: u32 = 1000;
 
-/// What a run is for where it is not for all.
+/// The only servers that a run applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaks {
@@ -24,35 +24,35 @@ pub enum Speaks {
 }
 
 impl Speaks {
-    /// Whether a target of this dialect is asked.
+    /// Whether it applies to a target of this dialect.
     pub fn includes(self, dialect: Dialect) -> bool {
         (dialect == Dialect::Memcached) == (self == Self::Memcached)
     }
 }
 
-/// A run as its file says it, its parameters replaced.
+/// A run as in the file, with its parameters replaced.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Run {
     pub(super) name: String,
-    /// One of the series' own, a preset, or a file beside that of the series.
+    /// A workload of the series, a preset, or a file beside that of the series.
     pub(super) workload: Option<String>,
-    /// Commands of its own, as behind `--` of a command line.
+    /// Its own commands, as after `--` on a command line.
     #[serde(default)]
     commands: Vec<String>,
     /// Parameters of the workload.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// The only operations of it.
+    /// The only operations of the workload to use.
     #[serde(default)]
     operations: Vec<String>,
-    /// Commands between MULTI and EXEC.
+    /// The number of commands between MULTI and EXEC.
     #[serde(default = "one", deserialize_with = "quantity")]
     batching: u32,
-    /// As how many a command is counted.
+    /// How many operations a command counts as.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
-    /// Whether keys are made before, where that is not as the workload has it.
+    /// Whether to run a prefill, if not as the workload does.
     prefill: Option<bool>,
     #[serde(default)]
     pub(super) load: Suggested,
@@ -63,33 +63,33 @@ fn one() -> u32 {
     1
 }
 
-/// Where workloads are that a run may name beside those that have names of their own.
+/// Where a run's workload is searched for, beside the presets.
 pub(super) struct KnownWorkloads<'a> {
     /// The directory of the series' file.
     pub(super) directory: &'a Path,
-    /// The workloads inside of it.
+    /// The workloads in the file itself.
     pub(super) tables: &'a BTreeMap<String, toml::Table>,
 }
 
 /// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// What its run is called.
+    /// The name of its run.
     pub run: String,
-    /// The lists that it is one value of each of, in their order.
+    /// The lists of its run, each with the cell's value, in order.
     pub at: Vec<(String, String)>,
-    /// What is asked.
+    /// The workload.
     pub workload: Arc<Workload>,
-    /// How.
+    /// The other settings of the load.
     pub load: Suggested,
-    /// As how many its operations are counted.
+    /// How many operations a command counts as.
     pub each: u64,
-    /// The only targets that it is for.
+    /// The only targets that it applies to.
     pub speaks: Option<Speaks>,
 }
 
 impl Cell {
-    /// The cell of `run` at these values. What `of_all` says of the load holds where the run says nothing.
+    /// The cell of `run` with these values. `of_all` has defaults for the load.
     pub(super) fn of(
         run: &Run,
         at: Vec<(String, String)>,
@@ -103,14 +103,14 @@ impl Cell {
         let each = u64::from(run.each) * u64::from(run.batching);
         if !load.has_end() && !workload.is_of_records() {
             return Err(format!(
-                "the run '{}' has no end; give it requests or a duration in [load]",
+                "the run '{}' would not end; give it requests or a duration in [load]",
                 run.name
             ));
         }
         Ok(Self { run: run.name.clone(), at, workload, load, each, speaks: run.target })
     }
 
-    /// What it is called: `GET, size 64`.
+    /// Its name: `GET, size 64`.
     pub fn title(&self) -> String {
         let at = self.at.iter().map(|(name, value)| format!(", {name} {value}"));
         self.run.clone() + &at.collect::<String>()
@@ -123,14 +123,14 @@ impl Run {
         let settings = Settings::from(self.set.iter().map(setting).collect::<Vec<_>>());
         match &self.workload {
             Some(_) if !self.commands.is_empty() => {
-                Err("a run has a workload or commands, not both".to_owned())
+                Err("a run has either a workload or commands; leave one out".to_owned())
             }
             Some(name) => match known.tables.get(name) {
                 Some(table) => Chosen::of_table(name, table, &settings)
                     .map_err(|error| format!("the workload '{name}': {error}")),
                 None => Chosen::find_in(known.directory, name, &settings).map_err(|error| error.to_string()),
             },
-            None if self.commands.is_empty() => Err("a run has a workload, or commands".to_owned()),
+            None if self.commands.is_empty() => Err("a run needs a workload or commands".to_owned()),
             None if !settings.is_empty() => {
                 Err("commands have no parameters; write $name into them".to_owned())
             }
@@ -141,10 +141,10 @@ impl Run {
         }
     }
 
-    /// The workload as the run has it.
+    /// The run's workload.
     fn shaped(&self, workload: &Workload) -> Result<Arc<Workload>, String> {
         if !(1..=MAX_BATCH).contains(&self.batching) || self.each == 0 {
-            return Err(format!("batching lies between 1 and {MAX_BATCH}, and each is 1 at the least"));
+            return Err(format!("batching must be between 1 and {MAX_BATCH}, and each at least 1"));
         }
         let mut shaped = workload.clone();
         if !self.operations.is_empty() {
@@ -162,7 +162,7 @@ impl Run {
     }
 }
 
-/// Figures of a cell, or of one of its operations. What is not known is absent.
+/// Figures of a cell, or of one of its operations. Unknown figures are absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
@@ -172,18 +172,18 @@ pub struct Figures {
     /// Mean latency in µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// 99 % of the latencies are at most so long, in µs.
+    /// The p99 of the latency in µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// Percent of the requests that took no longer than each of the table's limits.
+    /// For each of the table's limits, the percentage of requests that took at most that long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<f64>,
 }
 
-/// The figures of a cell in all, and those of its operations.
+/// The figures of a cell, and of its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfOperations {
-    /// In all.
+    /// For all operations together.
     pub all: Figures,
     /// By operation.
     pub operations: BTreeMap<String, Figures>,

@@ -1,4 +1,4 @@
-//! The file of a series: TOML, strictly read, with an error that names the line.
+//! The file of a series: TOML, parsed strictly, with errors that name the line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,41 +18,41 @@ use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start,
 /// A series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is about, in a line.
+    /// A description in one line.
     pub about: String,
-    /// What is run, in its order.
+    /// The runs, in order.
     pub cells: Vec<Cell>,
-    /// How its table is to look.
+    /// How its table looks.
     pub layout: Layout,
-    /// What others measured.
+    /// Published measurements of others.
     pub published: Published,
 }
 
-/// How the table of a series looks.
+/// The look of the table of a series.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Layout {
-    /// What is counted, where that is no operations.
+    /// What is counted in place of operations.
     pub counted: Option<String>,
-    /// For each of these times in ms, the share of the requests that took no longer is shown.
+    /// The table shows for each of these times in ms the share of requests that took at most that long.
     pub within_ms: Vec<f64>,
 }
 
-/// The file as it is written.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Lists that go on together, the first value of one with the first of all.
+    /// Lists that advance together: the first value of one with the first of all others.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<Run>>,
-    /// Read by each cell with values of its own: here only for what is wrong with them.
+    /// Each cell reads this with its own values; here only errors are checked.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]
@@ -65,11 +65,10 @@ struct Written {
 }
 
 impl Series {
-    /// Reads the file `path`, with these settings of its parameters: several values with commas between them of one that is
-    /// a list.
+    /// Reads the file `path`, with these settings of its parameters; a list can have several values with commas between them.
     ///
     /// # Errors
-    /// Names the file, the line where it is known, and what is wrong there.
+    /// Names the file, the line if it is known, and the error.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
         let (text, file) = (text_of(path)?, path.display().to_string());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -77,8 +76,7 @@ impl Series {
         Self::parse(&text, (&file, &name), directory, settings)
     }
 
-    /// Reads a file's text. It is called `name` where it has no name of its own; files that it names are those of
-    /// `directory`.
+    /// Parses a file's text. `name` is used if the text has no name; files that it names are relative to `directory`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -97,7 +95,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     let parameters = parameters(text, settings)?;
     let mut cells = Vec::new();
     let mut named = BTreeSet::new();
-    // With the first value of each: what is wrong with any is wrong with this, or with a value of a list.
+    // With the first value of each parameter: an error in any run shows here, or in a value of a list.
     let first = Filled::of(text, &first_values(&parameters))?;
     for (n, run) in first.written.run.iter().enumerate() {
         let workload = run.get_ref().workload.as_deref();
@@ -113,7 +111,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
         let over = axes(&over, &first.written.together).map_err(|cause| first.wrong(n, cause))?;
         for at in combinations(&over) {
             if cells.len() == MAX_CELLS {
-                return Err(first.wrong(n, format!("a series has up to {MAX_CELLS} cells")));
+                return Err(first.wrong(n, format!("a series has at most {MAX_CELLS} cells")));
             }
             let mut values = first_values(&parameters);
             values.extend(at.iter().map(|(name, value)| (name.as_str(), value.clone())));
@@ -123,7 +121,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     }
     if let Some(idle) = parameters.iter().find(|parameter| !named.contains(parameter.name.as_str())) {
         return Err(Wrong::anywhere(format!(
-            "no run and no [load] has ${}, which is a parameter",
+            "the parameter {0} is not used: write ${0} into a run or [load]",
             idle.name
         )));
     }
@@ -153,7 +151,7 @@ fn mentions(value: &toml::Value, name: &str) -> bool {
     }
 }
 
-/// A run as it stands in the file, with what it names.
+/// A run as written in the file, with the parameters that it uses.
 struct Raw<'a> {
     run: Option<&'a toml::Value>,
     load: Option<&'a toml::Value>,
@@ -166,7 +164,7 @@ impl Raw<'_> {
         all.into_iter().flatten().any(|value| mentions(value, name))
     }
 
-    /// Its cell at these values.
+    /// Its cell for these values.
     fn cell(
         &self,
         values: &BTreeMap<&str, String>,
@@ -219,7 +217,7 @@ impl<'a> Filled<'a> {
         Ok(Self { of, text, written })
     }
 
-    /// That this is wrong with a run.
+    /// An error in a run.
     fn wrong(&self, run: usize, cause: String) -> Wrong {
         Wrong::at(line_start(self.of, &self.text, self.written.run[run].span().start), cause)
     }
@@ -323,7 +321,7 @@ batching = "$batch"
         let longer = read(text, &["batch=1,2,3"]).unwrap_err();
         assert_eq!(
             longer,
-            "mine.toml:13: the lists 'batch' and 'parallel' go on together, and one is longer"
+            "mine.toml:13: the lists 'batch' and 'parallel' advance together, but have different lengths"
         );
         let broken = read(&text.replace("steps", "stps"), &[]).unwrap_err();
         assert!(broken.starts_with("mine.toml:13: the workload 'mine': unknown field `stps`"), "{broken}");
@@ -337,7 +335,7 @@ batching = "$batch"
             ("abut = \"x\"".to_owned(), "mine.toml:1: unknown field `abut`, expected one of"),
             (with("[[run]]\nnam = \"a\""), "mine.toml:4: unknown field `nam`"),
             (with(""), "mine.toml: the series 'mine' has no [[run]]"),
-            (with(run), "mine.toml:3: a run has a workload, or commands"),
+            (with(run), "mine.toml:3: a run needs a workload or commands"),
             (with(&format!("{run}workload = \"zip\"")), "mine.toml:3: there is no workload 'zip'"),
             (with(&format!("{run}workload = \"./no.toml\"")), "mine.toml:3: ./no.toml: No such file"),
             (
@@ -349,14 +347,14 @@ batching = "$batch"
                 "mine.toml:3: the workload 'get' has no operation 'PUT'; there are GET, SET",
             ),
             (with(&format!("{run}commands = [\"GET 'x\"]")), "mine.toml:3: quotes of the step"),
-            (format!("{run}workload = \"get\""), "mine.toml:1: the run 'a' has no end; give it requests"),
+            (format!("{run}workload = \"get\""), "mine.toml:1: the run 'a' would not end; give it requests"),
             (
                 with(&format!("{run}workload = \"get\"\nbatching = 0")),
-                "mine.toml:3: batching lies between 1 and 1000",
+                "mine.toml:3: batching must be between 1 and 1000",
             ),
             (
                 with(&format!("[parameters]\nx = 1\n{run}workload = \"get\"")),
-                "mine.toml: no run and no [load] has $x, which is a parameter",
+                "mine.toml: the parameter x is not used: write $x into a run or [load]",
             ),
             (
                 with(&format!("[parameters]\nx = []\n{run}workload = \"get\"")),
@@ -366,13 +364,13 @@ batching = "$batch"
                 with(&format!(
                     "{run}workload = \"get\"\n[published]\nsource = \"us\"\ncells = [{{ run = \"b\" }}]"
                 )),
-                "mine.toml:6: figures are published of the run 'b', which there is not",
+                "mine.toml:6: [[published]] names the run 'b', which does not exist",
             ),
             (
                 with(&format!(
                     "{run}workload = \"get\"\n[published]\nsource = \"us\"\ncells = [{{ run = \"a\", at = {{ size = 4 }} }}]"
                 )),
-                "mine.toml:6: figures are published of the list 'size'",
+                "mine.toml:6: [[published]] names the list 'size'",
             ),
         ] {
             let found = read(&text, &[]).unwrap_err();
@@ -389,6 +387,6 @@ batching = "$batch"
         let lists: String = ["a", "b", "c", "d", "e", "f"].map(list).concat();
         let run = "[load]\nrequests = 5\n[[run]]\nname = \"x\"\ncommands = [\"ECHO $a$b$c$d$e$f\"]";
         let found = read(&format!("[parameters]\n{lists}{run}"), &[]).unwrap_err();
-        assert_eq!(found, "mine.toml:10: a series has up to 1000 cells");
+        assert_eq!(found, "mine.toml:10: a series has at most 1000 cells");
     }
 }

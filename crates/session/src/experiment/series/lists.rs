@@ -7,17 +7,17 @@ use toml::Spanned;
 
 use crate::workload::{Settings, Wrong, settable, written};
 
-/// The most cells: each is a session of its own.
+/// The most cells, since each is a session.
 pub(super) const MAX_CELLS: usize = 1000;
 
-/// A parameter with all of its values; one that is a list has several.
+/// A parameter with all of its values; a list has several.
 pub(super) struct Parameter {
     pub(super) name: String,
     pub(super) values: Vec<String>,
     pub(super) is_list: bool,
 }
 
-/// The parameters in the order in which they stand in the file.
+/// The parameters in the order of the file.
 pub(super) fn parameters(text: &str, settings: &Settings) -> Result<Vec<Parameter>, Wrong> {
     #[derive(Deserialize)]
     struct Head {
@@ -50,10 +50,10 @@ pub(super) fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
     parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
 }
 
-/// What a cell is one value of each of: a list, or several that go on together; as names with their values.
+/// An axis of the cells: a list, or several lists that advance together; as names with their values.
 pub(super) type Axis = Vec<Vec<(String, String)>>;
 
-/// The axes that these lists are.
+/// The axes of these lists.
 pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
     let mut axes: Vec<Axis> = Vec::new();
     let mut done = BTreeSet::new();
@@ -66,7 +66,7 @@ pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec
         if let Some(other) = group.iter().find(|other| other.values.len() != list.values.len()) {
             let names = (&list.name, &other.name);
             return Err(format!(
-                "the lists '{}' and '{}' go on together, and one is longer",
+                "the lists '{}' and '{}' advance together, but have different lengths",
                 names.0, names.1
             ));
         }
@@ -79,13 +79,13 @@ pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec
     Ok(axes)
 }
 
-/// One value of each axis in all ways, the last one changing first.
+/// All combinations of one value of each axis; the last axis changes first.
 pub(super) fn combinations(axes: &[Axis]) -> Axis {
     axes.iter().fold(vec![Vec::new()], |so_far, axis| {
         let longer = |at: &Vec<(String, String)>| {
             axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
         };
-        // No more than are refused.
+        // At most as many as are refused.
         so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
     })
 }

@@ -1,4 +1,4 @@
-//! What is kept of a cell's session.
+//! The measurements of a cell's session.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use crate::{
 /// Takes the records of a cell's session.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The segments that count for nothing.
+    /// The segments that are not counted.
     aside: BTreeSet<u32>,
     all: Interval,
     summary: Option<Summary>,
 }
 
-/// What a cell's load did, without prefill.
+/// The load of a cell, without prefill.
 #[derive(Debug, Clone, Default)]
 pub struct MeasuredCell {
-    /// In all.
+    /// The sum.
     pub summary: Summary,
     all: Interval,
 }
 
 impl Gathered {
-    /// Takes the next.
+    /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) if segment.aside().is_some() => {
@@ -39,7 +39,7 @@ impl Gathered {
         }
     }
 
-    /// What came of it, when the session has ended; nothing where nothing was asked.
+    /// The result, when the session has ended; `None` if no request was sent.
     pub fn measured(self) -> Option<MeasuredCell> {
         let summary = self.summary.filter(|summary| summary.ops > 0 || !summary.errors.is_empty())?;
         Some(MeasuredCell { summary, all: self.all })
@@ -47,17 +47,17 @@ impl Gathered {
 }
 
 impl MeasuredCell {
-    /// Requests that failed.
+    /// Failed requests.
     pub fn errors(&self) -> u64 {
         self.summary.errors.values().sum()
     }
 
-    /// What limited it, if that was redyno itself.
+    /// Why redyno itself was the limit, if it was.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.all)
     }
 
-    /// The figures of its `cell`. Under a rate the latencies in all are those of the response time.
+    /// The figures of its `cell`. Under a rate, the latencies of all operations together are response times.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
         let figures = |in_rate: u64, latency: &Latency| Figures {
             ops_per_s: (self.summary.length_s > 0.0)
@@ -78,7 +78,7 @@ impl MeasuredCell {
     }
 }
 
-/// Percent of the latencies that are at most `ms` long.
+/// The percentage of latencies that are at most `ms`.
 fn percent_within(latency: &Latency, ms: f64) -> Option<f64> {
     let longer = latency.count_from((ms * 1e6) as u64 + 1);
     (!latency.is_empty()).then(|| 100.0 * (1.0 - longer as f64 / latency.count() as f64))

@@ -1,4 +1,4 @@
-//! A series: one run after the other, of workloads over lists of parameters, and one table of them all.
+//! A series: runs of workloads over lists of parameters, one after the other, with a table of all results.
 //!
 //! ```text
 //! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table

@@ -1,4 +1,4 @@
-//! The series that the program has: published runs.
+//! The built-in series: published benchmark runs.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::{
     workload::{Settings, is_path},
 };
 
-/// The files of series, by their names.
+/// The files of the series, by name.
 macro_rules! files {
     ($($name:literal),*) => {
         const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../../../assets/series/", $name, ".toml")))),*];
@@ -30,18 +30,18 @@ files!(
 );
 
 impl Series {
-    /// The series called `text`, or that of the file `text`, which has a `/` or ends with `.toml`; with these settings of its
+    /// The series called `text`, or in the file `text`, which has a `/` or ends with `.toml`; with these settings of its
     /// parameters.
     ///
     /// # Errors
-    /// When there is none, or it is no series, or has no such parameter.
+    /// When it does not exist, is invalid, or lacks one of these parameters.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
             return Self::read(Path::new(text), settings).map_err(WordsError::of);
         }
         let none = || {
             WordsError::of(format!(
-                "there is no series '{text}'; there are {}; name a file by its path, such as ./mine.toml",
+                "there is no series '{text}'; give one of {}, or a file by its path, such as ./mine.toml",
                 names()
             ))
         };
@@ -55,7 +55,7 @@ pub fn series_file(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// All series as they are without settings.
+/// All series without settings.
 pub fn series_presets() -> impl Iterator<Item = Series> {
     FILES.iter().map(|(name, _)| Series::find(name, &Settings::default()).expect("a test reads every series"))
 }

@@ -1,4 +1,4 @@
-//! What others measured and published: for the shape of a table, never a target.
+//! Published measurements of others: for the shape of a table, not as a goal.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::workload::written;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Who published them, and what they were measured on.
+    /// Who published them, and where they were measured.
     pub source: String,
-    /// Those of each cell that there are some of.
+    /// The figures by cell.
     #[serde(default)]
     cells: Vec<OfCell>,
 }
@@ -22,7 +22,7 @@ pub struct Published {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct OfCell {
     run: String,
-    /// The values of the lists that it stands for; of a list that is not named, all.
+    /// The values of the lists to which it applies; a list that is not named applies with all its values.
     #[serde(default)]
     at: BTreeMap<String, toml::Value>,
     ops_per_s: Option<f64>,
@@ -49,7 +49,7 @@ impl Published {
         self.source.is_empty()
     }
 
-    /// Those of `cell`.
+    /// The figures for `cell`.
     pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
         let found = self.cells.iter().find(|published| published.is_of(cell))?;
         let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
@@ -57,24 +57,24 @@ impl Published {
         Some(OfOperations { all, operations: operations.clone() })
     }
 
-    /// Whether each is of a run and of lists that there are, and of as many limits as the table has.
+    /// Checks that each belongs to an existing run and lists, and has as many limits as the table.
     pub(super) fn check(&self, cells: &[Cell], layout: &Layout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;
             let Some(cell) = cells.iter().find(|cell| cell.run == *run) else {
-                return Err(format!("figures are published of the run '{run}', which there is not"));
+                return Err(format!("[[published]] names the run '{run}', which does not exist"));
             };
             let is_list = |name: &&String| cell.at.iter().any(|(list, _)| list == *name);
             if let Some(name) = published.at.keys().find(|name| !is_list(name)) {
                 return Err(format!(
-                    "figures are published of the list '{name}', which the run '{run}' has not"
+                    "[[published]] names the list '{name}', which the run '{run}' does not have"
                 ));
             }
             let all =
                 [&published.within].into_iter().chain(published.operations.values().map(|of| &of.within));
             if all.into_iter().any(|within| within.len() > layout.within_ms.len()) {
                 return Err(format!(
-                    "more shares are published of the run '{run}' than within-ms has limits"
+                    "[[published]] has more shares for the run '{run}' than within-ms has limits"
                 ));
             }
         }

@@ -1,14 +1,14 @@
-//! A series for a smaller machine: less of all that makes it large.
+//! Scaling a series down for a smaller machine.
 
 use std::str::FromStr;
 
 use crate::{experiment::WordsError, units, workload::Suggested};
 
-/// A part of the whole, above 0 and up to 1.
+/// A factor above 0 and up to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
-/// One of the numbers that are scaled.
+/// A number that is scaled.
 type Number = fn(&Suggested) -> Option<u64>;
 
 impl FromStr for Scale {
@@ -16,28 +16,28 @@ impl FromStr for Scale {
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let scale = text.parse().ok().filter(|scale| *scale > 0.0 && *scale <= 1.0);
-        let wrong = || WordsError::of(format!("'{text}' is no scale above 0 and up to 1, such as 0.01"));
+        let wrong = || WordsError::of(format!("'{text}' is not a scale above 0 and up to 1, such as 0.01"));
         scale.map(Self).ok_or_else(wrong)
     }
 }
 
 impl Scale {
-    /// The part as it was given.
+    /// The factor as written.
     pub fn part(self) -> f64 {
         self.0
     }
 
     fn of(self, n: u64) -> u64 {
-        // None becomes less than one.
+        // At least one.
         ((n as f64 * self.0).round() as u64).clamp(n.min(1), n)
     }
 
     fn of_32(self, n: u32) -> u32 {
-        // It is no more than that.
+        // At most the original.
         u32::try_from(self.of(n.into())).unwrap_or(n)
     }
 
-    /// The load with fewer requests, seconds, keys, clients and threads; what it does not say stays unsaid.
+    /// The load with fewer requests, seconds, keys, clients and threads; absent values stay absent.
     pub fn scaled(self, load: &Suggested) -> Suggested {
         Suggested {
             clients: load.clients.map(|n| self.of_32(n)),
@@ -49,7 +49,7 @@ impl Scale {
         }
     }
 
-    /// What it makes of these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
+    /// The effect on these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
     pub fn words(self, loads: &[&Suggested]) -> String {
         let numbers: [(_, Number); 5] = [
             ("requests", |load| load.requests),

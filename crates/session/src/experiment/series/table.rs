@@ -11,19 +11,19 @@
 use super::{Cell, Figures, MeasuredCell, OfOperations, Series};
 use crate::units;
 
-/// What became of a cell, or why it was not run.
+/// The result of a cell, or why it was not run.
 pub type Outcome = Result<MeasuredCell, String>;
 
-/// What came of a series so far.
+/// The results of a series so far.
 pub struct Table<'a> {
     series: &'a Series,
-    /// Of each cell that is run, in its order.
+    /// The results by cell, in order.
     rows: Vec<(&'a Cell, Option<Outcome>)>,
-    /// Whether published figures stand in it.
+    /// Whether it includes published figures.
     has_published: bool,
 }
 
-/// What stands behind a row that is no cell's own.
+/// The remark of a row that has none of its own.
 const PUBLISHED: &str = "published";
 
 impl<'a> Table<'a> {
@@ -32,7 +32,7 @@ impl<'a> Table<'a> {
         Self { series, rows: cells.iter().map(|cell| (*cell, None)).collect(), has_published }
     }
 
-    /// Takes what became of the next cell.
+    /// Adds the result of the next cell.
     pub fn put(&mut self, outcome: &Outcome) {
         let next = self.rows.iter_mut().find(|(_, outcome)| outcome.is_none());
         next.into_iter().for_each(|row| row.1 = Some(outcome.clone()));
@@ -43,7 +43,7 @@ impl<'a> Table<'a> {
         self.rows.iter().filter(|(_, outcome)| matches!(outcome, Some(Err(_)))).count()
     }
 
-    /// The table, with its columns below each other.
+    /// The table, with aligned columns.
     pub fn written(&self) -> String {
         let names = self.names();
         let counted = self.series.layout.counted.as_deref().unwrap_or("ops");
@@ -58,8 +58,8 @@ impl<'a> Table<'a> {
         units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
-    /// The columns before the figures: what distinguishes cells, and their operations. A list that says no more than the
-    /// operation does is left out.
+    /// The columns before the figures: lists that distinguish cells, and operations. A list that only repeats the operation is left
+    /// out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
         names
     }
 
-    /// The lines of a cell, each with the remark as its last.
+    /// The lines of a cell, each with a remark at its end.
     fn of_cell(
         &self,
         names: &[&str],
@@ -120,7 +120,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The rows of a cell: its one operation, or all of them together and then each.
+/// The rows of a cell: its only operation, or all of them together and then each.
 fn names_of(cell: &Cell) -> Vec<String> {
     let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
     if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
@@ -128,7 +128,7 @@ fn names_of(cell: &Cell) -> Vec<String> {
 
 const ALL: &str = "all";
 
-/// The figures of the row called `name`; of the only row they are those of the whole.
+/// The figures of the row called `name`; an only row has those of the whole cell.
 fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a Figures> {
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }
@@ -137,12 +137,12 @@ fn written(figures: &Figures) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
-    // As they are published, and near to all there is no rounding.
+    // As they were published; shares near 100 % are not rounded.
     let shares = figures.within.iter().map(|percent| format!("{percent:.2} %"));
     first.into_iter().map(or_none).chain(shares).collect()
 }
 
-/// What is to be said of a cell beside its figures.
+/// The remark of a cell.
 fn remark(outcome: Option<&Outcome>) -> String {
     match outcome {
         None => "not run".to_owned(),

@@ -1,4 +1,4 @@
-//! The driver: which step holds, and when it is enough.
+//! The driver: the present step, and when it has enough samples.
 
 use super::{SweepPlan, step::Step, table};
 use crate::{
@@ -14,33 +14,33 @@ use crate::{
     units,
 };
 
-/// One knob at one value after the other.
+/// A sweep: one knob, several values one after the other.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     plan: SweepPlan,
     settings: Vec<Setting>,
     in_force: InForce,
-    /// Which step holds, or is to; `None` before the first.
+    /// The present step; `None` before the first.
     at: Option<usize>,
     step: Option<Step>,
     curve: Curve,
-    /// How long the slowest requests took lately, in seconds.
+    /// How long the slowest requests took recently, in seconds.
     in_flight_s: f64,
     best: Option<Best>,
     ending: Option<Ending>,
 }
 
 impl Sweep {
-    /// A sweep on top of these knobs; with its first delivery it puts the first step in force.
+    /// A sweep on top of these knobs; with its first delivery it sets the first step.
     ///
     /// # Errors
-    /// When one of the values cannot be.
+    /// When one of the values is impossible.
     pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, WordsError> {
         let settings = plan.settings(base)?;
         Ok(Self::of(plan, settings))
     }
 
-    /// The same with the settings that its plan makes.
+    /// The same with the settings of its plan.
     pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
         Self {
             settings,
@@ -55,17 +55,17 @@ impl Sweep {
         }
     }
 
-    /// What is swept.
+    /// The dimension.
     pub fn plan(&self) -> &SweepPlan {
         &self.plan
     }
 
-    /// The steps so far, without what was left out of each.
+    /// The steps so far, without the part left out of each.
     pub fn curve(&self) -> &Curve {
         &self.curve
     }
 
-    /// The best step of those that were made; `None` until it is over, and if none holds the limit.
+    /// The best step; `None` until the end, and if no step keeps the limit.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
     }
@@ -103,19 +103,19 @@ impl Sweep {
         [Order::Event(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
-    /// Ends with what was measured, and sets back what was turned.
+    /// Ends with the results so far, and restores the knobs.
     fn end(&mut self) -> Vec<Order> {
         let order = self.conclude(None);
         order.into_iter().chain(self.in_force.set_back()).collect()
     }
 
-    /// Judges what was measured until the end, or an interruption; the event to report.
+    /// Evaluates the results at the end, or after an interruption; returns the event to report.
     fn conclude(&mut self, interruption: Option<Interruption>) -> Option<Order> {
         self.step = None;
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
         let knee = self.curve.law().and_then(|law| law.knee());
-        // A server that died may have done more at the values that it was not asked at.
+        // A server that died might have been faster at the other values.
         let silent = self.curve.points().iter().find(|point| point.measured().ops == 0);
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
             knob: dimension.word(),
@@ -130,11 +130,11 @@ impl Sweep {
         });
         let none = || match (silent, limit) {
             (Some(point), _) => Ending::Undecided(format!(
-                "no request succeeded at {}, so no value is the best",
+                "no request succeeded at {}, so there is no best value",
                 words(dimension, point.value)
             )),
             (None, Some(limit)) => {
-                Ending::NotHeld(format!("{limit} holds for no {} of these", dimension.name()))
+                Ending::NotHeld(format!("none of these values of {} keeps {limit}", dimension.name()))
             }
             (None, None) => Ending::Undecided("no step was measured".to_owned()),
         };
@@ -154,7 +154,7 @@ impl Sweep {
     }
 }
 
-/// A value in words, as it is shown: `pipeline 16`, `value size 4.00 KiB`.
+/// A value as text: `pipeline 16`, `value size 4.00 KiB`.
 pub(super) fn words(dimension: Dimension, value: u64) -> String {
     format!("{} {}", dimension.name(), dimension.written(value))
 }
@@ -253,7 +253,7 @@ mod tests {
         Interval { ops, ops_per_s, service: latency, response, ..Interval::default() }
     }
 
-    /// A server whose throughput turns at a pipeline of 16.
+    /// A server whose throughput falls beyond a pipeline of 16.
     fn turning(knobs: &Knobs, _: f64) -> Interval {
         let n = f64::from(knobs.pipeline);
         let ops_per_s = 1e5 * n / (1.0 + 0.04 * (n - 1.0) + 0.96 / 256.0 * n * (n - 1.0));
@@ -294,7 +294,7 @@ mod tests {
             sweep.best().unwrap().value
         };
         let found: Vec<_> = (0..20).map(found).collect();
-        // 10 reaches 0.94 of what 20 does, and 50 less.
+        // 10 reaches 0.94 of the throughput of 20, and 50 less.
         assert!(found.iter().all(|value| *value == 20), "{found:?}");
     }
 
@@ -310,7 +310,10 @@ mod tests {
         assert_eq!(session.knobs().rate, None);
         assert!(under.report().contains("of the response time\n"), "{}", under.report());
         let (none, _) = sweep("rate 1k..50k p50<1us", open);
-        assert_eq!(none.ending(), Some(&Ending::NotHeld("p50<1us holds for no rate of these".to_owned())));
+        assert_eq!(
+            none.ending(),
+            Some(&Ending::NotHeld("none of these values of rate keeps p50<1us".to_owned()))
+        );
     }
 
     #[test]
@@ -326,7 +329,7 @@ mod tests {
         assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
     }
 
-    /// It said "best: clients 1 does most: 0/s" and ended with 0.
+    /// It once reported "best: clients 1 does most: 0/s" and ended with 0.
     #[test]
     fn a_server_that_died_has_no_best_step() {
         for (words, dies_s) in

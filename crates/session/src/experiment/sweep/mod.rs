@@ -1,7 +1,7 @@
-//! Sweep: one knob at one value after the other, and what the load does at each.
+//! Sweep: measures the load at several values of one knob, one after the other.
 //!
 //! ```text
-//!  clients 1     2     5     10      20 …                 │··│ the first moment after a turn counts for nothing
+//!  clients 1     2     5     10      20 …                 │··│ the first moment after a change is not counted
 //!  ──────────┤··├───┤··├───┤··├─────┤··├───               a step ends when its figures are steady, or its time is over
 //!            step 1  step 2  step 3
 //! ```

@@ -1,4 +1,4 @@
-//! A sweep in words: `clients 1..1000`, `pipeline 1,2,4,8`, `rate 1k..50k in 10 p99<1ms`.
+//! A sweep as text: `clients 1..1000`, `pipeline 1,2,4,8`, `rate 1k..50k in 10 p99<1ms`.
 
 use std::str::FromStr;
 
@@ -9,21 +9,21 @@ use crate::{
 
 /// The most steps.
 const MOST: usize = 100;
-/// A range with fewer values than this has each of them as a step.
+/// A range with fewer values than this has a step for each.
 const FEW: u64 = 10;
-/// A range whose ends are further apart than this factor goes by 1, 2, 5, or doubles.
+/// A range whose ends are further apart than this factor has steps of 1, 2, 5, or doubles.
 const WIDE: u64 = 16;
-/// Another has so many steps.
+/// Any other range has this many steps.
 const STEPS: usize = 8;
 
-/// Which values, in their order, and what is looked for.
+/// The values in order, and the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPlan {
-    /// Of what.
+    /// The dimension.
     pub dimension: Dimension,
     /// The values of the steps.
     pub values: Vec<u64>,
-    /// The best step is to hold it.
+    /// The limit that the best step has to keep.
     pub limit: Option<Limit>,
 }
 
@@ -32,7 +32,7 @@ impl FromStr for SweepPlan {
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let (words, limit) = match text.split_once('<') {
-            // The level is the last word before it.
+            // The limit's percentile is the last word before the sign.
             Some((before, _)) => {
                 let at = before.trim_end().rfind(' ').map_or(0, |at| at + 1);
                 (&text[..at], Some(text[at..].parse()?))
@@ -47,15 +47,17 @@ impl FromStr for SweepPlan {
             _ => {}
         }
         let twice = values.iter().enumerate().find(|(n, value)| values[..*n].contains(value));
-        twice.map_or(Ok(()), |(_, value)| Err(WordsError::of(format!("{value} is there twice"))))?;
+        twice.map_or(Ok(()), |(_, value)| {
+            Err(WordsError::of(format!("{value} is given twice; leave one out")))
+        })?;
         Ok(Self { dimension, values, limit })
     }
 }
 
-const ONE: &str = "a sweep needs two values at least";
+const ONE: &str = "a sweep needs at least two values";
 
 fn too_many(steps: usize) -> WordsError {
-    WordsError::of(format!("{steps} steps are too many; {MOST} are the most"))
+    WordsError::of(format!("{steps} steps are too many; give at most {MOST}"))
 }
 
 fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
@@ -77,7 +79,7 @@ fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
     Ok(values)
 }
 
-/// Values from `low` to `high`, both among them: so many, or as fits what they are of.
+/// Values from `low` to `high`, including both: this many, or as suits the dimension.
 fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Vec<u64> {
     let is_wide = high / WIDE >= low.max(1);
     let mut values: Vec<_> = match steps {
@@ -95,8 +97,8 @@ fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Ve
     values
 }
 
-/// So many values with the same factor between them; with the same distance, where they are percentages or begin at 0. Whole numbers
-/// that fall together are one.
+/// This many values with a constant factor between them; with a constant distance, if they are percentages or begin at 0. Equal
+/// whole numbers become one.
 fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
     let (from, to) = (low as f64, high as f64);
     let is_even = low == 0 || dimension == Dimension::Knob(Knob::Reads);
@@ -112,7 +114,7 @@ impl SweepPlan {
     /// The settings of the steps on top of these knobs.
     ///
     /// # Errors
-    /// Names the first that cannot be.
+    /// Names the first invalid one.
     pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, WordsError> {
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }
@@ -159,26 +161,26 @@ mod tests {
     #[test]
     fn what_is_no_sweep_is_refused_with_what_would_be() {
         for (text, expected) in [
-            ("clients", "'clients' begins with none of clients, "),
-            ("wheels 1..4", "'wheels 1..4' begins with none of "),
+            ("clients", "'clients' must begin with one of clients, "),
+            ("wheels 1..4", "'wheels 1..4' must begin with one of "),
             (
                 "clients many",
-                "'many' is no range of clients; say for example clients 1..64, or 1..64 in 10, or 1,2,4,8",
+                "'many' is not a range of clients; write for example clients 1..64, or 1..64 in 10, or 1,2,4,8",
             ),
-            ("clients 1..", "'1..' is no range of clients"),
+            ("clients 1..", "'1..' is not a range of clients"),
             ("clients 1..x", "'x' is not a count such as"),
-            ("clients 1..9 in some", "'1..9 in some' is no range"),
-            ("clients 5", "a sweep needs two values"),
-            ("clients 5..5", "a sweep needs two values"),
-            ("clients 5,6,5", "5 is there twice"),
-            ("clients 1..10000 in 101", "101 steps are too many; 100 are the most"),
-            ("clients 1..9 p98<1ms", "'p98' is none of p50, "),
-            ("config appendfsync no,always", "config 'appendfsync' is none of those that have numbers"),
+            ("clients 1..9 in some", "'1..9 in some' is not a range"),
+            ("clients 5", "a sweep needs at least two values"),
+            ("clients 5..5", "a sweep needs at least two values"),
+            ("clients 5,6,5", "5 is given twice"),
+            ("clients 1..10000 in 101", "101 steps are too many; give at most 100"),
+            ("clients 1..9 p98<1ms", "'p98' is not a percentile; give one of p50, "),
+            ("config appendfsync no,always", "config 'appendfsync' is not a parameter with numbers"),
         ] {
             let error = plan(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         let beyond = plan("clients 1..20000").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
-        assert_eq!(beyond, "clients must lie between 1 and 10000, not 20000");
+        assert_eq!(beyond, "clients must be between 1 and 10000, not 20000");
     }
 }

@@ -1,4 +1,4 @@
-//! A step: what is left out after the turn, what is measured, and when that is enough.
+//! A step: the part left out after the change, the measurement, and when it is long enough.
 
 use crate::{
     experiment::stretch::{ENOUGH_FOR_P99, Window},
@@ -6,16 +6,16 @@ use crate::{
     stats::is_steady,
 };
 
-/// What is left out after a turn at least, and at most where requests of the step before are still in flight.
+/// The part left out after a change: at least, and at most if requests of the previous step are still in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// A step measures so long at least, and ends after so long whatever its figures do.
+/// The least and the greatest length of a step's measurement.
 const LENGTH_S: (f64, f64) = (3.0, 10.0);
-/// What the mean throughput has to be known to, as a share of it.
+/// The required precision of the mean throughput, as a share of it.
 const THROUGHPUT: f64 = 0.02;
-/// Likewise the mean response time, which decides under a rate and wavers more.
+/// The same for the mean response time, which decides under a rate and varies more.
 const RESPONSE: f64 = 0.05;
 
-/// A step that is under way.
+/// A step in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     stretch: Window,
@@ -26,14 +26,14 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// One whose setting holds since `since_s`; the slowest requests took `in_flight_s` lately.
+    /// A step whose setting is in force since `since_s`; the slowest requests took `in_flight_s` recently.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
         let stretch = Window::after_backlog(since_s, settle_s);
         Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new() }
     }
 
-    /// Takes what was measured next; whether that is enough.
+    /// Takes the next measurement; returns whether it is long enough.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         if !self.stretch.take(interval) {
             return false;
@@ -54,7 +54,7 @@ impl Step {
             && (self.response_ns.is_empty() || is_steady(&self.response_ns, RESPONSE))
     }
 
-    /// All that was measured so far.
+    /// All measurements so far.
     pub(super) fn measured(&self) -> &Interval {
         self.stretch.measured()
     }

@@ -17,7 +17,7 @@ fn rate(per_s: f64) -> Json {
     Json::Decimal((per_s * 1e2).round() / 1e2)
 }
 
-/// The figures of a row; `totals` is there where it is that of all.
+/// The figures of a row; `totals` is given for the row of all.
 pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
@@ -42,7 +42,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
         ("Time-Serie", time_serie(report, &row.seconds)),
         ("Percentile Latencies", percentiles(report, part)),
     ];
-    // Theirs has no such field: it counts them as operations.
+    // memtier_benchmark has no such field: it counts errors as operations.
     if let Some(totals) = totals {
         let errors = totals.errors.iter().map(|(kind, n)| (kind.clone(), (*n).into()));
         fields.push(("Errors", Json::Object(errors.collect())));
@@ -54,7 +54,7 @@ fn accumulated(part: &Counts) -> Json {
     Json::Whole((part.latency.sum_ns() / 1_000_000) as u64)
 }
 
-/// Each second from the first to the last, also those without any.
+/// Each second from the first to the last, including those without requests.
 fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
     let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
     let none = Counts::default();
@@ -79,13 +79,13 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
 
 fn percentiles(report: &Report, part: &Counts) -> Json {
     let mut fields = quantiles(report, part, 3);
-    // In microseconds, as theirs.
+    // In microseconds, as in memtier_benchmark.
     let text = part.latency.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
     Json::Object(fields)
 }
 
-/// The percentiles of the table, named with so many decimals.
+/// The percentiles of the table, named with this many decimals.
 fn quantiles(report: &Report, part: &Counts, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));

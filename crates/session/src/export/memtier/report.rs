@@ -1,4 +1,4 @@
-//! What was asked for, and what came of each run.
+//! The configuration and the results of each run.
 
 use super::{
     figures::{figures, latency},
@@ -7,12 +7,12 @@ use super::{
 };
 use crate::stats::walks::{Level, percentile_steps};
 
-/// The percentiles of a table that nobody asked for others of.
+/// The default percentiles of a table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// Steps of a distribution in each half of the rest above a percentile.
+/// The number of steps of a distribution in each half of the rest above a percentile.
 pub const STEPS: u32 = 10;
 
-/// What was asked for, how much, and what came of it.
+/// The configuration, the amount of load, and the results.
 pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
     information.push(("Format version", 2_u32.into()));
     let head = [("configuration", configuration), ("run information", information.into())];
@@ -21,7 +21,7 @@ pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[
     Json::Object(head.chain(runs).collect())
 }
 
-/// A row by its command, `SET`, as the table calls it: `Sets`.
+/// A row by its command, `SET`, with its name in the table: `Sets`.
 pub fn plural(name: &str) -> String {
     let mut letters = name.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,4 +1,4 @@
-//! What runs came to: by row, by second, and in all.
+//! The results of runs: by row, by second, and in all.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use crate::{
     stats::Latency,
 };
 
-/// What requests came to.
+/// The results of requests.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Those that were answered without an error.
+    /// Requests answered without an error.
     pub ops: u64,
     /// Reads that found their key.
     pub hits: u64,
-    /// Those that did not.
+    /// Reads that did not.
     pub misses: u64,
     /// Bytes read.
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// From the write of a request to its reply.
+    /// Service times.
     pub latency: Latency,
 }
 
@@ -40,14 +40,14 @@ impl Counts {
     }
 }
 
-/// The same with its seconds, counted from the beginning of the load.
+/// The same by second, counted from the beginning of the load.
 #[derive(Debug, Clone, Default)]
 pub struct ResultRow {
-    /// Of all seconds.
+    /// The sum of all seconds.
     pub all: Counts,
-    /// What its rates count: in closed loop what came before the end of the load.
+    /// The basis of its rates: in closed loop, the results before the end of the load.
     pub in_rate: Counts,
-    /// Of each second of that.
+    /// The same for each second.
     pub seconds: BTreeMap<u64, Counts>,
 }
 
@@ -66,7 +66,7 @@ impl ResultRow {
     }
 }
 
-/// What one run came to, or several together.
+/// The results of a run, or of several together.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// By kind of request.
@@ -77,24 +77,24 @@ pub struct Results {
     pub length_s: f64,
     /// When the load began, on the session's clock.
     pub(super) began_s: Option<f64>,
-    /// When it was begun, in milliseconds since 1970.
+    /// When it began, in milliseconds since 1970.
     pub started_ms: u64,
     /// Requests that failed, by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Connections that were lost, or could not be had.
+    /// Connections that were lost, or could not be opened.
     pub connection_errors: u64,
-    /// Whether it was ended early; `None` where nobody knows.
+    /// Whether it was ended early; `None` if unknown.
     pub is_interrupted: Option<bool>,
 }
 
 impl Results {
-    /// Nothing yet, of so many rows and of a load that was begun `started_ms` after 1970.
+    /// Empty results with this many rows, for a load that began `started_ms` after 1970.
     pub fn none(rows: usize, started_ms: u64) -> Self {
         let is_interrupted = Some(false);
         Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
-    /// Adds what a stretch of the load came to; `row_of` is which row an operation is counted in.
+    /// Adds a stretch of the load; `row_of` returns the row of an operation.
     pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
@@ -113,12 +113,12 @@ impl Results {
         self.connection_errors += lost.sum::<u64>();
     }
 
-    /// So many a second.
+    /// This many a second.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
     }
 
-    /// Those of several runs as one, as long as all of them.
+    /// Several runs as one, as long as all of them together.
     pub fn together(runs: &[Self]) -> Self {
         let Some((first, others)) = runs.split_first() else { return Self::default() };
         let mut sum = first.clone();
@@ -135,16 +135,16 @@ impl Results {
     }
 }
 
-/// Results under their title.
+/// Results with their title.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// What they are called.
     pub title: &'a str,
-    /// The rows by their commands.
+    /// The rows, by their commands.
     pub rows: &'a [String],
-    /// What they came to, row by row.
+    /// The results, row by row.
     pub results: &'a Results,
-    /// Which percentiles are written.
+    /// The percentiles to write.
     pub percentiles: &'a [f64],
     /// Whether the distribution of each row is written, too.
     pub has_distributions: bool,

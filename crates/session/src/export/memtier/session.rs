@@ -1,5 +1,5 @@
-//! A session as one run of memtier_benchmark: each operation is a row of the table, a warm-up and a prefill are left out.
-//! What no record contains, such as how connections were parted among threads, is `null`.
+//! A session as one run of memtier_benchmark: each operation is a row of the table; a warm-up and a prefill are left out. Values
+//! that records do not contain, such as the connections of each thread, are `null`.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -17,7 +17,7 @@ use crate::{
 pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     "memtier-json",
     "json",
-    "memtier_benchmark's JSON, an operation a row; null what no record contains",
+    "memtier_benchmark's JSON, each operation as a row; unknown values are null",
     Holds::Summary,
     |_, _| Box::new(MemtierJson::default()),
 );
@@ -28,10 +28,10 @@ pub(in crate::export) struct MemtierJson {
     session: Option<SessionStart>,
     tally: Tally,
     results: Results,
-    /// The operations in the order in which they came, and what their rows are called.
+    /// The operations in the order of their appearance, and the names of their rows.
     operations: Vec<String>,
     rows: Vec<String>,
-    /// Connections and pipeline of all segments under load that count, each pair once.
+    /// Connections and pipeline of all counted segments under load, each pair once.
     shapes: Vec<(u32, u32)>,
 }
 
@@ -92,7 +92,7 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// A name by which no other field of the object is called: a reader would lose one of the two.
+    /// A name that no other field of the object has: a reader would lose one of the two.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);
@@ -108,7 +108,7 @@ impl MemtierJson {
         row
     }
 
-    /// Its settings, where they did not change during the session, and which server's figures these are.
+    /// Its settings, if they did not change during the session, and the server.
     fn configuration(&self) -> Json {
         let target = self.session.as_ref().map(|session| &session.target);
         let address = target.map_or("", |target| &target.address);
@@ -121,14 +121,14 @@ impl MemtierJson {
             ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
             ("threads", Json::Null),
             ("clients", Json::Null),
-            // Theirs has no such field: it counts them by thread.
+            // memtier_benchmark has no such field: it counts connections by thread.
             ("connections", self.setting(|(connections, _)| connections)),
             ("pipeline", self.setting(|(_, pipeline)| pipeline)),
         ]
         .into()
     }
 
-    /// What was the same under all of the load.
+    /// The settings that were the same under the whole load.
     fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
         let mut all = self.shapes.iter().copied().map(of);
         let first = all.next();

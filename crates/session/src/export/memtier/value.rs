@@ -1,21 +1,21 @@
-//! A value of JSON, of which objects keep their order.
+//! A JSON value whose objects keep the order of their fields.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// A value.
 #[derive(Debug, Clone)]
 pub enum Json {
-    /// What is not known.
+    /// Unknown.
     Null,
     /// A whole number.
     Whole(u64),
-    /// Any other.
+    /// Any other number.
     Decimal(f64),
-    /// Words.
+    /// Text.
     Text(String),
-    /// Fields in their order.
+    /// Fields, in order.
     Object(Vec<(String, Json)>),
-    /// Values in theirs.
+    /// Values, in order.
     Array(Vec<Json>),
 }
 
@@ -74,7 +74,7 @@ impl From<Vec<(&str, Self)>> for Json {
     }
 }
 
-/// Yes or no, as memtier_benchmark writes it.
+/// A boolean, as memtier_benchmark writes it.
 pub fn truth(is: bool) -> Json {
     if is { "true".into() } else { "false".into() }
 }

@@ -8,8 +8,8 @@ use rustls::{ServerConfig, ServerConnection, crypto::ring, pki_types::PrivateKey
 use super::*;
 use crate::endpoint::{Address, TlsSettings, Trust};
 
-/// A socket with a TLS server behind it, without time and system: what the server says comes in parts of `part`
-/// bytes, and `room` bytes can be written before it blocks.
+/// A socket with a TLS server, without time and system: the server's data comes in parts of `part` bytes, and `room` bytes can be
+/// written before it blocks.
 #[derive(Debug)]
 struct Peer {
     server: ServerConnection,
@@ -60,7 +60,7 @@ impl Write for Peer {
         let mut taken = &bytes[..n];
         while !taken.is_empty() {
             self.server.read_tls(&mut taken).unwrap();
-            // An alert of ours is an error there.
+            // Our own alert is an error there.
             let _ = self.server.process_new_packets();
             let mut words = [0; 1 << 16];
             while let Ok(n @ 1..) = self.server.reader().read(&mut words) {
@@ -76,7 +76,7 @@ impl Write for Peer {
     }
 }
 
-/// A stream whose hands are shaken.
+/// A stream after its handshake.
 fn stream() -> TlsStream<Peer> {
     let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["h".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
@@ -118,7 +118,7 @@ fn a_read_that_leaves_room_has_left_nothing_behind() {
                 let n = stream.read(&mut buffer).unwrap();
                 heard.extend_from_slice(&buffer[..n]);
                 assert_eq!(stream.has_more(), n == size, "{part} {size}");
-                // Parts are the socket empty for a moment; where there are none, only the end leaves room.
+                // Between parts, the socket is empty for a moment; without parts, only the end leaves room.
                 let in_one = part == usize::MAX;
                 assert!(n == size || !in_one || heard.len() == said.len(), "{size}: {n}");
             }
