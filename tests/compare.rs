@@ -82,7 +82,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
     let other =
         record(&server, folder.path(), "other.jsonl", &[&closed[..], &["--workload", "get"]].concat());
     let refused = run(&["compare", &base, &other]).expect_code(1);
-    one_line(&refused, &["rate: 2000/s and max", "workload: GET:SET 10:1 and GET", "give --anyway"]);
+    one_line(&refused, &["rate: 2000/s and max", "workload: SET:GET 1:10 and GET", "give --anyway"]);
     assert_eq!(refused.out, "");
     let told = run(&["compare", &base, &other, "--anyway"]).expect_code(0);
     assert!(told.out.contains("different kinds of runs: rate: 2000/s and max"), "{}", told.out);

@@ -158,7 +158,7 @@ fn all_records_are_read_back_and_compared() {
     // What the two changes by hand wrote aside.
     assert_eq!(server.calls(&[], "hset"), writes + 1);
     let several = run(&["-p", &port, "--verify", "--dataset", &path, "--", "APPEND", "__field:id__", "x"]);
-    let told = "--verify reads back what SET key value and HSET key field value ... write of a record alone, not 'APPEND __field:id__ x'";
+    let told = "--verify reads back records written by SET key value or HSET key field value ... alone; it cannot check 'APPEND __field:id__ x'";
     assert!(several.expect_code(2).err.contains(told));
 }
 
@@ -196,7 +196,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
         (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, the heading 3"),
         (&json, &[], &HSET, "broken.jsonl:2: no JSON object, at column "),
         (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__ or __record__"),
-        (&good, &[], &["GET", "__field:id__", ";", "PING"], "say with -n or --duration when the run ends"),
+        (&good, &[], &["GET", "__field:id__", ";", "PING"], "give -n or --duration for the end of the run"),
         (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),
     ] {
         let outcome = with(&server, file, options, command).expect_code(2);
@@ -205,7 +205,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
     }
     let port = server.port_text();
     let outcome = run(&[&["-p", &port, "--headless", "-n", "1", "--"], &HSET[..]].concat()).expect_code(2);
-    assert!(outcome.err.contains("__field:id__ is of a dataset's record; give the file with --dataset"));
+    assert!(outcome.err.contains("__field:id__ needs a dataset; give the file with --dataset"));
     let asked =
         run(&[&["-p", &port, "--headless", "--dataset", &good.display().to_string(), "--"], &HSET[..]]
             .concat());

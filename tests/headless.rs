@@ -117,7 +117,7 @@ fn the_readable_form_has_a_heading_a_line_a_second_and_a_summary() {
     let outcome = run(&args).expect_code(0);
     let lines: Vec<_> = outcome.out.lines().collect();
     assert!(lines[0].starts_with("redyno 0.") && lines[0].contains("  redis 7."), "{}", outcome.out);
-    assert!(lines[1].starts_with("segment 1: 5 clients × 1, rate max, GET:SET 10:1"), "{}", outcome.out);
+    assert!(lines[1].starts_with("segment 1: 5 clients × 1, rate max, SET:GET 1:10"), "{}", outcome.out);
     assert!(lines[2].trim_start().starts_with("time      ops/s      p50"), "{}", outcome.out);
     assert!(lines.iter().filter(|line| line.contains(" s ") && line.contains(" | ")).count() >= 2);
     let summary = outcome.out.split_once("\n\n").unwrap().1;

@@ -187,7 +187,7 @@ fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_its
     let server = Server::redis().start();
     let port = server.port_text();
     let refused = run(&["-p", &port, "--workload", "ping", "--prefill"]).expect_code(2).err;
-    assert_eq!(refused, "redyno: the workload 'ping' has no keys that a prefill could make\n");
+    assert_eq!(refused, "redyno: the workload 'ping' has no keys for a prefill; leave --prefill out\n");
     let plain = told(&server, &["--workload", "get", "-n", "100"]);
     assert_eq!((plain.segments.len(), plain.end.summary.misses), (1, 100));
 }

@@ -64,7 +64,7 @@ fn what_is_wrong_in_it_is_told_with_file_and_line() {
     let path = file(folder.path(), "at 1s rate 10\nat 2s wheels 4\n");
     let path = path.to_str().unwrap();
     let told = |args: &[&str]| run(&[args, &["--script", path]].concat()).expect_code(2).err;
-    assert!(told(&["--headless"]).starts_with("redyno: turns.script:2: 'wheels 4' sets nothing; "));
+    assert!(told(&["--headless"]).starts_with("redyno: turns.script:2: 'wheels 4' is not a setting; "));
     file(folder.path(), "at 1s rate 10\nat 9s end");
     let short = told(&["--headless", "--duration", "5"]);
     assert!(

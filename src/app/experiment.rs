@@ -306,7 +306,7 @@ mod tests {
             session.said().to_owned()
         };
         assert_eq!(read(Err("is it there?")), "ramp.script cannot be read: is it there?");
-        assert!(read(Ok("at 5s wheels 4")).starts_with("ramp.script:1: 'wheels 4' sets nothing"));
+        assert!(read(Ok("at 5s wheels 4")).starts_with("ramp.script:1: 'wheels 4' is not a setting"));
         read(Ok("at 0s clients 9\nat 2s pipeline 4\nat 4s end"));
         assert!(session.is_running() && session.knobs.load && session.knobs.clients == 9);
         session.press(":value size 100\n");

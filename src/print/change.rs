@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(change(Some(&on), &with(preset("incr").unwrap())), "workload INCR");
         assert_eq!(
             change(Some(&with(preset("ping").unwrap())), &on),
-            "workload GET:SET 10:1, distribution uniform"
+            "workload SET:GET 1:10, distribution uniform"
         );
         let mut three = Workload::clone(&on.workload);
         three.operations.push(Operation::command("PING", 3));

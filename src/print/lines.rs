@@ -225,7 +225,7 @@ mod tests {
         let segment = Record::Segment(Segment::new(0.0, 1, knobs));
         let all: Vec<_> =
             [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
-        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
+        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys");
         assert_eq!(
             all[1],
             "   time      ops/s      p50      p90      p99    p99.9      max   errors | ping p50   kernel  receive      max | server ops/s  clients"

@@ -227,7 +227,7 @@ mod tests {
         let expected = "\
 00:00:02 measured
   load      200 ops in 2.0 s under load, 100/s
-  knobs     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys
+  knobs     50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys
   service   p50 250 µs  p90 250 µs  max 250 µs
   hits      75 % of 200 lookups
   conflicts 7 times another client had stored the key in between

@@ -167,7 +167,7 @@ pub const PROMISES: &[Promise] = &[
     makes("workloads timeline > mine.toml", Ends(&[0]), &[("mine.toml", "[[operation]]")]),
     shows("-p 6379 --workload ./mine.toml", Screen, &["read"]),
     shows("-p 6379 --workload timeline --distribution 'zipfian 1.2' -r 1M", Screen, &["zipfian"]),
-    shows("-p 6379 --ratio 1:10", Screen, &["GET:SET 10:1"]),
+    shows("-p 6379 --ratio 1:10", Screen, &["SET:GET 1:10"]),
     shows(r"-p 6379 -- 3: SET {key} {value 64..1024} EX {number 60..3600} \; GET {key zipfian 1.1}", Screen, &["SET", "GET"]),
     with("-p 6379 --headless --yes --dataset docs.csv -- HSET doc:__field:id__ title __field:title__", &[], Ends(&[0]), &["2 ops"]),
     shows("-p 6379 --headless --yes --dataset docs.jsonl -- JSON.SET doc:__field:id__ $ __record__", Ends(&[1]), &["lacks the module"]),

@@ -185,7 +185,7 @@ mod tests {
         let knobs = Knobs::default();
         let set = |text| Adjustable::Weight.typed(&knobs, text).map(|knobs| knobs.workload.to_string());
         for text in ["GET 5", "get 5", " GET  5 "] {
-            assert_eq!(set(text), Ok("GET:SET 5:1".to_owned()), "{text}");
+            assert_eq!(set(text), Ok("SET:GET 1:5".to_owned()), "{text}");
         }
         for (text, error) in [
             ("INCR 5", "'INCR 5' is not an operation and its weight; write for example weight GET 5"),

@@ -85,6 +85,6 @@ mod tests {
         assert_eq!("Poisson".parse(), Ok(Arrivals::Poisson));
         assert_eq!("shed".parse(), Ok(Backlog::Shed));
         let error = "uniform".parse::<Arrivals>().unwrap_err();
-        assert_eq!(error.to_string(), "'uniform' is neither constant nor poisson");
+        assert_eq!(error.to_string(), "'uniform' must be constant or poisson");
     }
 }

@@ -136,7 +136,7 @@ mod tests {
     fn a_weight_is_turned_alone_and_the_operations_stay_the_same() {
         let cache = preset("cache").unwrap();
         let turned = cache.with_weight(1, 7);
-        assert_eq!(turned.to_string(), "GET:SET 10:7");
+        assert_eq!(turned.to_string(), "SET:GET 7:10");
         assert!(turned.has_operations_of(&cache) && !turned.has_operations_of(&preset("ping").unwrap()));
         assert_eq!(cache.with_weight(9, 7), cache);
         assert!(!turned.asks_alone(0) && turned.with_weight(1, 0).asks_alone(0));
@@ -155,7 +155,7 @@ mod tests {
     fn the_read_share_turns_both_ways_and_leaves_other_operations_their_share() {
         let usual = preset("cache").unwrap();
         assert_eq!(usual.read_share().map(|share| (share * 100.0).round()), Some(91.0));
-        assert_eq!(usual.with_read_percent(50).to_string(), "GET:SET 1:1");
+        assert_eq!(usual.with_read_percent(50).to_string(), "SET:GET 1:1");
         assert_eq!(usual.with_read_percent(0).with_read_percent(50), usual.with_read_percent(50));
         let mut with_ping = (*Workload::ratio(1, 1)).clone();
         with_ping.operations.push(Operation::command("PING", 2));

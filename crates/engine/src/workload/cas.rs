@@ -1,5 +1,5 @@
-//! `{cas}`: the number of an item as the reply to the step before told it, for a step that changes the item only while it has
-//! that number.
+//! `{cas}`: the number of an item from the reply to the previous step, for a step that changes the item only if it still has that
+//! number.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -14,17 +14,17 @@ use crate::protocol::Dialect;
 /// The flag of memcached's meta commands that compares the number.
 const COMPARES: u8 = b'C';
 /// The flag that asks for it.
-const TELLS: u8 = b'c';
+const RETURNS: u8 = b'c';
 
 impl Workload {
-    /// Whether `{cas}` stands only where a dialect has such numbers, and a reply has told one.
+    /// Checks that `{cas}` is used only with a dialect that has such numbers, after a reply with one.
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let unspoken = |whose: &str, why: &str| Err(WorkloadError::of(format!("{whose}: {{cas}} {why}")));
         for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
             let steps = &compiled.steps;
             let whose = format!("the operation '{}'", operation.name);
             if !dialect.has_cas() && steps.iter().any(Step::awaits_cas) {
-                return unspoken(&whose, "is the number of an item of memcached, and Redis has none");
+                return unspoken(&whose, "is memcached's number of an item, which Redis does not have");
             }
             check_steps(steps, operation.together).or_else(|why| unspoken(&whose, why))?;
         }
@@ -39,33 +39,33 @@ impl Workload {
     }
 }
 
-/// Whether each `{cas}` stands behind a step that tells the number, and where it is taken.
+/// Checks that each `{cas}` follows a step whose reply has the number, where the command accepts it.
 fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
     for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.awaits_cas()) {
         let before = n.checked_sub(1).map(|before| &steps[before]);
-        if together != Together::Sequence || !before.is_some_and(tells_cas) {
+        if together != Together::Sequence || !before.is_some_and(returns_cas) {
             return Err(
-                "is what the reply to the step before tells: write together = \"sequence\", and before it gets, \
+                "comes from the reply to the previous step: write together = \"sequence\", and before it gets, \
                         gats, or mg with the flag c",
             );
         }
         if !takes_cas(step) {
-            return Err("is the number of cas, once, or stands in the flag C of ms, md or ma");
+            return Err("may be used once, as the number of cas, or in the flag C of ms, md or ma");
         }
     }
     Ok(())
 }
 
-/// Whether the reply to a step tells the number of an item.
-fn tells_cas(step: &Step) -> bool {
+/// Whether the reply to a step contains the number of an item.
+fn returns_cas(step: &Step) -> bool {
     match step.command().as_deref() {
         Some("GETS" | "GATS") => true,
-        Some("MG" | "MA" | "MS") => has_flag(step, TELLS),
+        Some("MG" | "MA" | "MS") => has_flag(step, RETURNS),
         _ => false,
     }
 }
 
-/// Whether `{cas}` stands once in a step, and where memcached takes the number.
+/// Whether `{cas}` is used once in a step, where memcached accepts the number.
 fn takes_cas(step: &Step) -> bool {
     let compares = [Fragment::Text(vec![COMPARES]), Fragment::Cas];
     let is_taken = match step.command().as_deref() {
@@ -76,7 +76,7 @@ fn takes_cas(step: &Step) -> bool {
     is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
 }
 
-/// The flags of a meta command: its words behind the key, and of ms behind the value.
+/// The flags of a meta command: its words after the key, and in ms after the value.
 fn flags(step: &Step) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)
@@ -125,16 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn a_number_stands_behind_the_step_that_tells_it_and_where_it_is_taken() {
-        let told = "the operation 'op': {cas} is what the reply to the step before tells";
-        let taken = "the operation 'op': {cas} is the number of cas, once";
+    fn a_number_follows_the_step_that_returns_it_and_is_accepted_there() {
+        let expected = "the operation 'op': {cas} comes from the reply to the previous step";
+        let taken = "the operation 'op': {cas} may be used once, as the number of cas";
         for (steps, expected) in [
             (&["gets {key}", "cas {key.same} {cas} {value}"][..], ""),
-            (&["gat 9 {key}", "cas {key.same} {cas} {value}"], told),
+            (&["gat 9 {key}", "cas {key.same} {cas} {value}"], expected),
             (&["mg {key} v c", "ms {key.same} {value} T9 C{cas}"], ""),
-            (&["mg {key} v", "ms {key.same} {value} C{cas}"], told),
-            (&["gets {key}", "get {key}", "cas {key.same} {cas} {value}"], told),
-            (&["cas {key} {cas} {value}"], told),
+            (&["mg {key} v", "ms {key.same} {value} C{cas}"], expected),
+            (&["gets {key}", "get {key}", "cas {key.same} {cas} {value}"], expected),
+            (&["cas {key} {cas} {value}"], expected),
             (&["gets {key}", "cas {key.same} 1 {cas}"], taken),
             (&["gets {key}", "set {key.same} {cas}"], taken),
             (&["gets {key}", "cas {key.same} {cas} {value}-{cas}"], taken),
@@ -148,9 +148,9 @@ mod tests {
             );
         }
         let mut at_once = sequence(&["gets {key}", "cas {key.same} {cas} {value}"]);
-        assert!(error(&at_once, Dialect::Resp2).ends_with("Redis has none"));
+        assert!(error(&at_once, Dialect::Resp2).ends_with("Redis does not have"));
         at_once.operations[0].together = Together::Pipeline;
-        assert!(error(&at_once, Dialect::Memcached).starts_with(told));
+        assert!(error(&at_once, Dialect::Memcached).starts_with(expected));
     }
 
     #[test]

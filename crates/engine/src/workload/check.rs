@@ -1,4 +1,4 @@
-//! Whether a workload can be run, and what is wrong with one that cannot.
+//! Checks whether a workload can be run, and reports its errors.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::untrusted::is_obeyed;
 pub const MAX_OPERATIONS: usize = 256;
 /// The most sets of keys of a workload.
 const MAX_KEYSETS: usize = 64;
-/// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
+/// The longest prefix of a set of keys, in bytes, since the names of all sets are in the marker of a run.
 pub const LONGEST_PREFIX: usize = 128;
 /// The most kinds of values of a workload.
 const MAX_VALUE_KINDS: usize = 64;
@@ -25,61 +25,64 @@ const LONGEST_NAME: usize = 64;
 const MAX_STEPS: usize = 1000;
 
 impl Workload {
-    /// The workload, if it can be run.
+    /// Checks that the workload can be run.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// The error in it.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.values.len() > MAX_VALUE_KINDS {
             return Err(WorkloadError::of(format!(
-                "a workload has up to {MAX_VALUE_KINDS} kinds of values, not {}",
+                "a workload can have at most {MAX_VALUE_KINDS} kinds of values, not {}",
                 self.values.len()
             )));
         }
         if let Some(name) = self.values.keys().find(|name| self.keys.contains_key(*name)) {
-            return Err(WorkloadError::of(format!("there are keys and values called '{name}'")));
+            return Err(WorkloadError::of(format!(
+                "both keys and values are called '{name}'; rename one of them"
+            )));
         }
-        // The largest size of the knob is one that every kind has.
+        // If the knob's largest size is possible, every size is.
         self.check_values(MAX_VALUE_SIZE)?;
         self.check_operations().map_err(|(_, error)| error)?;
         let Compiled { setup, prefill, .. } = self.compiled();
-        // The connection that it is run on asks other things too.
+        // Other commands share the connection on which the setup runs.
         let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
         self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", setup), ("prefill", prefill)] {
             if let Some(portion) = steps.iter().flat_map(Step::portions).next() {
                 return Err(WorkloadError::of(format!(
-                    "the {whose} sends {portion} of a record, which only operations do"
+                    "the {whose} sends {portion} of a record, which only operations can do"
                 )));
             }
             let new = steps.iter().flat_map(Step::fragments).find_map(Fragment::inserts);
             if let Some(set) = new {
                 let keys = self.keyset(set).0;
                 return Err(WorkloadError::of(format!(
-                    "the {whose} inserts {{{keys}.new}}, which only operations do"
+                    "the {whose} inserts {{{keys}.new}}, which only operations can do"
                 )));
             }
         }
         let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
         if let Some((step, _)) = self.prefill.steps.iter().zip(prefill).find(|(_, step)| !draws(step)) {
-            let why = "draws no key, so there is nothing that it would be run once for";
+            let why =
+                "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
             return Err(WorkloadError::of(format!("the prefill step '{step}' {why}")));
         }
         if self.asked().next().is_none() {
             let next = "give at least one operation a weight";
-            return Err(WorkloadError::of(format!("the workload '{}' asks for nothing; {next}", self.name)));
+            return Err(WorkloadError::of(format!("the workload '{}' sends nothing; {next}", self.name)));
         }
         Ok(())
     }
 
-    /// Whether its operations can be run, be they asked for or not; the place of the one that cannot.
+    /// Checks all operations, even without a weight; returns the place of an invalid one.
     pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
         // Each placeholder is looked up among these.
         self.check_keysets().map_err(|error| (0, error))?;
         let count = self.operations.len();
         if count > MAX_OPERATIONS {
-            let text = format!("a workload has up to {MAX_OPERATIONS} operations, not {count}");
+            let text = format!("a workload can have at most {MAX_OPERATIONS} operations, not {count}");
             return Err((MAX_OPERATIONS, WorkloadError::of(text)));
         }
         let mut places = 0..count;
@@ -91,13 +94,13 @@ impl Workload {
         let name = &operation.name;
         if operation.weight > MAX_WEIGHT {
             return Err(WorkloadError::of(format!(
-                "the weights of operations go up to {MAX_WEIGHT}, '{name}' goes beyond"
+                "the weights of operations must be at most {MAX_WEIGHT}, but '{name}' has more"
             )));
         }
         if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
-            let has = format!("has 1 to {LONGEST_NAME} bytes and no control characters");
+            let has = format!("must have 1 to {LONGEST_NAME} bytes and no control characters");
             let name = name.escape_debug();
-            return Err(WorkloadError::of(format!("the name of an operation {has}, not that of '{name}'")));
+            return Err(WorkloadError::of(format!("the name of an operation {has}, unlike '{name}'")));
         }
         let whose = || format!("the operation '{name}'");
         if operation.steps.is_empty() {
@@ -106,20 +109,20 @@ impl Workload {
         let steps = &self.compiled().operations[place].steps;
         self.check_steps((&operation.steps, steps), whose, changes_connection)?;
         if self.operations[..place].iter().any(|other| other.name == *name) {
-            return Err(WorkloadError::of(format!("there are two operations called '{name}'")));
+            return Err(WorkloadError::of(format!("two operations are called '{name}'; rename one of them")));
         }
         Ok(())
     }
 
-    /// That nothing of it is drawn.
+    /// The error that it uses no keys.
     pub fn has_no_keys(&self) -> WorkloadError {
-        WorkloadError::of(format!("the workload '{}' has no keys that could be drawn", self.name))
+        WorkloadError::of(format!("the workload '{}' has no keys to draw", self.name))
     }
 
-    /// Whether its keys have names, where the knob says `keyspace`.
+    /// Checks the names of its keys, if the knob is `keyspace`.
     ///
     /// # Errors
-    /// Says of which keys the names are no such.
+    /// Names the keys without valid names.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_key_names(keyspace)?;
         let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
@@ -127,7 +130,7 @@ impl Workload {
         wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))
     }
 
-    /// The same, but for what a distribution asks of the numbers that it is drawn over.
+    /// The same, except the requirements of a distribution on the numbers.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))
@@ -137,7 +140,7 @@ impl Workload {
         match self.keys.len() {
             0..=MAX_KEYSETS => Ok(()),
             count => Err(WorkloadError::of(format!(
-                "a workload has up to {MAX_KEYSETS} sets of keys, not {count}"
+                "a workload can have at most {MAX_KEYSETS} sets of keys, not {count}"
             ))),
         }
     }
@@ -150,7 +153,7 @@ impl Workload {
     ) -> Result<(), WorkloadError> {
         if steps.len() > MAX_STEPS {
             return Err(WorkloadError::of(format!(
-                "there may be up to {MAX_STEPS} steps; {} has more",
+                "an operation can have at most {MAX_STEPS} steps; {} has more",
                 whose()
             )));
         }
@@ -158,13 +161,13 @@ impl Workload {
         let unread = self.compiled().unread.as_ref();
         for (text, step) in texts.iter().zip(steps) {
             if unread == Some(text) {
-                let wrong = "are not closed, or closed in the middle of a word";
+                let wrong = "are not closed, or closed within a word";
                 return Err(WorkloadError::of(format!("quotes of the step '{text}' {wrong}")));
             }
             let command = step.command().ok_or_else(|| no_step(&whose()))?;
             if is_bad(&command) {
                 let (whose, command) = (whose(), command.replace('|', " "));
-                let why = "which changes the connection that it is sent on";
+                let why = "which is not allowed, since it changes its connection";
                 return Err(WorkloadError::of(format!("{whose} has {command}, {why}")));
             }
             for fragment in step.fragments() {
@@ -172,7 +175,7 @@ impl Workload {
                     Fragment::Key(set) | Fragment::New(set) => drop(drawn.insert(*set)),
                     Fragment::Same(set) if !drawn.contains(set) => {
                         let (whose, keys) = (whose(), self.keyset(*set).0);
-                        let text = format!("{whose} repeats {{{keys}.same}} before it has drawn {{{keys}}}");
+                        let text = format!("{whose} repeats {{{keys}.same}} before it uses {{{keys}}}");
                         return Err(WorkloadError::of(text));
                     }
                     _ => {}
@@ -192,15 +195,16 @@ fn undrawn(keys: &str, error: &WorkloadError) -> WorkloadError {
 }
 
 impl Keyset {
-    /// Whether its keys, called `name`, have names, where the knob says `keyspace`.
+    /// Checks the names of its keys, called `name`, if the knob is `keyspace`.
     pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
         if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_obeyed) {
-            let has = format!("has up to {LONGEST_PREFIX} bytes and no control characters");
-            return Err(WorkloadError::of(format!("the prefix of keys {has}, not that of '{name}'")));
+            let has = format!("must have at most {LONGEST_PREFIX} bytes and no control characters");
+            return Err(WorkloadError::of(format!("the prefix of keys {has}, unlike that of '{name}'")));
         }
         let (first, count, digits) = (self.first, self.count.unwrap_or(keyspace), self.digits);
         if digits > MAX_DIGITS {
-            let text = format!("the numbers of keys have up to {MAX_DIGITS} digits, not those of '{name}'");
+            let text =
+                format!("the numbers of keys can have at most {MAX_DIGITS} digits, unlike those of '{name}'");
             return Err(WorkloadError::of(text));
         }
         if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > self.form().highest()) {
@@ -231,13 +235,13 @@ mod tests {
             workload.check().err().map(|error| error.to_string())
         };
         assert_eq!((of("text", "64..1024 text"), of("text", "json"), of("value", "1")), (None, None, None));
-        assert_eq!(of("key", "1").as_deref(), Some("there are keys and values called 'key'"));
-        let error = "the values 'text' cannot be: a value has 1 to 67108864 bytes, not 0";
+        assert_eq!(of("key", "1").as_deref(), Some("both keys and values are called 'key'"));
+        let error = "the values 'text' are invalid: a value must have 1 to 67108864 bytes, not 0";
         assert_eq!(of("text", "0..4").as_deref(), Some(error));
         let values = (0..65).map(|n| (format!("v{n}"), crate::workload::ValueKind::default())).collect();
         let many = Workload { values, ..Workload::clone(&Workload::ratio(1, 1)) };
         let error = many.check().unwrap_err().to_string();
-        assert_eq!(error, "a workload has up to 64 kinds of values, not 65");
+        assert_eq!(error, "a workload can have at most 64 kinds of values, not 65");
     }
 
     #[test]
@@ -255,13 +259,13 @@ mod tests {
             [None, None, None]
         );
         assert!(of(0, false, 2, u64::MAX).is_some() && of(12, false, 0, 0).is_some());
-        let error = "the numbers of keys have up to 20 digits, not those of 'key'";
+        let error = "the numbers of keys can have at most 20 digits, unlike those of 'key'";
         assert_eq!(of(21, false, 0, 1).as_deref(), Some(error));
     }
 
     #[test]
     fn no_command_may_change_the_connection_that_it_is_sent_on() {
-        let changes = "which changes the connection that it is sent on";
+        let changes = "which is not allowed, since it changes its connection";
         assert_eq!(error("select 3", "PING"), Some(format!("the operation 'select' has SELECT, {changes}")));
         assert_eq!(error("PING", "CLIENT reply OFF"), Some(format!("the setup has CLIENT REPLY, {changes}")));
         assert_eq!(error("PING", "MULTI"), Some(format!("the setup has MULTI, {changes}")));

@@ -1,6 +1,6 @@
-//! Which key of a set is drawn: a [`Distribution`] over so many numbers, made ready when a program is compiled.
+//! Chooses keys of a set: a [`Distribution`] over a number of keys, prepared when a program is compiled.
 //!
-//! What a client's requests are drawn from.
+//! The random state of a client.
 
 #[cfg(test)]
 mod tests;
@@ -24,40 +24,40 @@ use super::{
     zipf::{YcsbZipf, Zipf, scattered, ycsb_hash},
 };
 
-/// What YCSB's exponential distribution is made of: 95 % of the draws in this part of the keys.
+/// YCSB's exponential distribution has 95 % of the draws in this part of the keys.
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// -ln(1 - 0.95)
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
 /// Its mean as a part of the keys, before it is cut at their end.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
-/// How far the clients have got through a set together. A program goes on with those of the one before.
+/// The clients' common progress through a set. A new program continues from the previous one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counters {
-    /// Keys that were drawn one after the other.
+    /// The number of keys drawn in sequence.
     drawn: Arc<AtomicU64>,
-    /// New keys; one growth for all sets that are the same keys.
+    /// New keys; one growth for all sets of the same keys.
     growth: Arc<Growth>,
 }
 
-/// Draws keys of a set.
+/// Chooses keys of a set.
 #[derive(Debug, Clone)]
 pub(super) struct Chooser {
     /// The lowest number.
     first: u64,
-    /// How many there are before any is inserted, at least 1.
+    /// The number of keys before any is inserted, at least 1.
     count: u64,
     how: How,
     form: KeyForm,
     /// Whether operations insert new ones.
     grows: bool,
-    /// How many clients draw, at least 1.
+    /// The number of clients, at least 1.
     pub(super) clients: u64,
-    /// What the clients count together.
+    /// The clients' common counters.
     pub(super) counters: Counters,
 }
 
-/// A distribution with what need not be computed for each draw.
+/// A distribution with precomputed values.
 #[derive(Debug, Clone, Copy)]
 enum How {
     Uniform,
@@ -74,7 +74,7 @@ enum How {
 }
 
 impl Chooser {
-    /// Of a set of keys, where the knob says `keyspace`, for one client; `grows` is whether operations insert new ones.
+    /// For a set of keys, if the knob is `keyspace`, for one client; `grows` is whether operations insert new keys.
     pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
@@ -106,12 +106,12 @@ impl Chooser {
         }
     }
 
-    /// Grows with another set, which is the same keys.
+    /// Shares growth with another set of the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// The number of the next new key, as it is named, and what makes it drawn like any other when the operation at this
+    /// The number of the next new key, as in its name, and the handle that makes it available for drawing when the operation at this
     /// place of its batch is answered.
     pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
         let growth = Arc::clone(&self.counters.growth);
@@ -119,12 +119,12 @@ impl Chooser {
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
-    /// A key of the set by its number, as it is named.
+    /// The number of a drawn key, as in its name.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number)
     }
 
-    /// The number of the next key as it is named, of the set with the number `set`.
+    /// The number of the next key, as in its name, for the set with the number `set`.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
         if self.grows {
@@ -135,7 +135,7 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// The same where there are new ones.
+    /// The same, if there are new keys.
     fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let place = self.place(self.count + answered, set, draws);
@@ -171,8 +171,8 @@ impl Chooser {
         }
     }
 
-    /// YCSB hashes onto the keys that there will be in the end, and draws again what is not there yet. How many these will be
-    /// is not known here: at first twice as many as there are, and twice as many again when those are there.
+    /// YCSB hashes onto the final number of keys, and draws again if a key does not exist yet. The final number is unknown here: at
+    /// first twice the present number, and doubled whenever it is reached.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -183,7 +183,7 @@ impl Chooser {
         }
     }
 
-    /// The next in the part of this client; where there are fewer keys than clients, some share one.
+    /// The next key in this client's part; if there are fewer keys than clients, some share one.
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         let (parts, client) = (self.clients.min(n), draws.client());
         let part = client % parts;
@@ -192,22 +192,22 @@ impl Chooser {
     }
 }
 
-/// Which of `n` are the part with this number of so many parts, as even as they come.
+/// This part of `n`, divided as evenly as possible.
 pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
     begin(part)..begin(part + 1)
 }
 
-/// How many of `n` keys, of which there is one at least, a hotspot has that is this share of them.
+/// The number of keys in a hotspot of this share, of `n` keys, at least one.
 pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
     ((n as f64 * share) as u64).clamp(1, n)
 }
 
-/// The first that lies in 0 to `n`, rounded down.
+/// The first number within 0 to `n`, rounded down.
 fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
     loop {
         let drawn = draw();
-        // Not below 0, and not above for being rounded to the next number that a float has.
+        // Not below 0; rounding of a float must not exceed the range either.
         if drawn >= 0.0 && (drawn as u64) < n {
             return drawn as u64;
         }
@@ -215,7 +215,7 @@ fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
 }
 
 impl Workload {
-    /// The sets of keys, as what draws their numbers, and what they are called.
+    /// The sets of keys with their choosers and names.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
         let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
@@ -226,25 +226,25 @@ impl Workload {
     }
 }
 
-/// What one client's requests are drawn from.
+/// The random state of a client.
 #[derive(Debug, Clone)]
 pub struct Draws {
     pub(super) random: Pcg64Mcg,
-    /// Which client of the run it is, from 0.
+    /// The number of the client in the run, from 0.
     client: u64,
-    /// How many operations came in turn.
+    /// How many operations were sent in turn.
     turn: u64,
-    /// How far it is in its parts of the sets of keys that are parted among the clients.
+    /// Its progress in its parts of partitioned sets.
     steps: Vec<u64>,
 }
 
 impl Draws {
-    /// The stream of this seed. Two streams never ask the same.
+    /// The stream with this seed. Different streams never give the same requests.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, steps: Vec::new() }
     }
 
-    /// The stream of this seed, of the client with the number `client` in the run, from 0.
+    /// The stream with this seed, for the client `client` of the run, from 0.
     pub fn of_client(seed: u64, client: u64) -> Self {
         Self { client, ..Self::new(seed) }
     }
@@ -261,7 +261,7 @@ impl Draws {
         turn
     }
 
-    /// How often it was asked this of the set with the number `set`.
+    /// How often this was called for the set with the number `set`.
     pub(super) fn step(&mut self, set: usize) -> u64 {
         if self.steps.len() <= set {
             self.steps.resize(set + 1, 0);
@@ -276,7 +276,7 @@ impl Draws {
         (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number of the normal distribution around 0 with the deviation 1, by Marsaglia's polar method.
+    /// A normally distributed number with mean 0 and deviation 1, by Marsaglia's polar method.
     pub(super) fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -294,15 +294,14 @@ impl Draws {
     }
 }
 
-/// The number below `n` that a random number stands for, by Lemire's multiplication: its upper bits decide, and the bias is
-/// below n/2^64.
+/// Maps a random number to a number below `n`, by Lemire's multiplication: its upper bits decide, and the bias is below n/2^64.
 #[inline]
 pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// The seed of the client with the number `number` over all workers of a run with the seed `seed`. Neighbours share no stream: the generator
-/// mixes the seed.
+/// The seed of the client `number` over all workers of a run with the seed `seed`. Similar seeds give independent streams: the
+/// generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

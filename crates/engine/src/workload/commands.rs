@@ -1,9 +1,9 @@
-//! What is known of commands by their names.
+//! Properties of commands, by their names.
 
-/// Which replies of a command say that there was nothing.
+/// Which replies of a command are misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Misses {
-    /// It neither hits nor misses.
+    /// None: it neither hits nor misses.
     #[default]
     Never,
     /// A null, or an empty list; every other good reply is a hit.
@@ -12,8 +12,7 @@ pub enum Misses {
     NullOrConflict,
 }
 
-/// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to
-/// write.
+/// The commands that change nothing, and are never a hit or a miss. Commands neither here nor in [`FINDING`] are assumed to write.
 const READING: &str = "\
     BITCOUNT BITFIELD_RO BITPOS DBSIZE DISCARD DUMP ECHO EVALSHA_RO EVAL_RO EXEC EXISTS EXPIRETIME FCALL_RO \
     FT.AGGREGATE FT.INFO FT.SEARCH GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GETBIT \
@@ -25,42 +24,42 @@ const READING: &str = "\
     XREAD XREVRANGE ZCARD ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX \
     ZRANGEBYSCORE ZREVRANGE ZUNION";
 
-/// The commands that change nothing, and answer with a null where there is nothing.
+/// The commands that change nothing, and return a null if there is nothing.
 const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE";
 
-/// The commands that read a key whole, and answer with an empty list where it is not there: no key holds nothing.
+/// The commands that read a whole key, and return an empty list if it does not exist: keys are never empty.
 const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
-/// Those that do where they read from the first element on.
+/// The same for commands that read from the first element on.
 const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
-/// The commands whose second word says what is asked, and which the server counts by both.
+/// The commands whose second word is a subcommand, which the server counts separately.
 const GROUPS: &str = "\
     ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
     XINFO";
 
-/// The commands that change the connection that they are sent on: which database it means, who it is, what it is called, and
-/// how many replies follow a request. Keys would be written where nobody removes them, and replies be taken for others.
+/// The commands that change the connection itself: its database, user or name, or how many replies follow a request. Keys would be
+/// written where they are not removed, and replies would be assigned wrongly.
 const OF_CONNECTIONS: &str = "\
     AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
     SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
 
-/// Whether `command`, as the server counts it, changes the connection that it is sent on.
+/// Whether `command`, as the server counts it, changes its connection.
 pub(super) fn changes_connection(command: &str) -> bool {
     is_in(OF_CONNECTIONS, command)
 }
 
-/// Whether `command` changes what is asked beside it on the same connection, where other questions come in between.
+/// Whether `command` affects other commands between its own ones on the same connection.
 pub(super) fn begins_transaction(command: &str) -> bool {
     ["MULTI", "WATCH"].contains(&command)
 }
 
-/// Whether the server counts `command`, in upper case, by its second word too.
+/// Whether the server counts `command`, in upper case, with its second word.
 pub(super) fn has_subcommands(command: &str) -> bool {
     is_in(GROUPS, command)
 }
 
-/// Whether a list has `command`, in upper case.
+/// Whether a list contains `command`, in upper case.
 fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| name == command)
 }
@@ -70,43 +69,43 @@ pub(super) fn only_reads(command: &str) -> bool {
     is_in(FINDING, command) || is_in(READING, command)
 }
 
-/// Reading commands of keys that SET makes.
+/// Commands that read keys made by SET.
 const OF_STRINGS: &str = "\
     BITCOUNT BITPOS DELETE DUMP EXISTS EXPIRETIME GAT GATS GET GETBIT GETRANGE GETS MG MGET PTTL STRLEN \
     SUBSTR TOUCH TTL TYPE";
 
-/// Writing commands that make no key, but change one or take it away.
+/// Commands that write without making a key: they change or remove one.
 const KEEPING: &str = "\
     BLPOP BRPOP BZPOPMAX BZPOPMIN CAS DEL DELETE EXPIRE EXPIREAT GAT GATS GETDEL GETEX HDEL LINSERT LPOP \
     LPUSHX LREM LSET LTRIM MD MOVE PERSIST PEXPIRE PEXPIREAT REPLACE RPOP RPUSHX SPOP SREM TOUCH UNLINK XDEL \
     XTRIM ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE";
 
-/// Whether `command` reads keys that SET makes.
+/// Whether `command` reads keys made by SET.
 pub(super) fn reads_strings(command: &str) -> bool {
     is_in(OF_STRINGS, command)
 }
 
-/// Whether `command` is known to make no key though it writes.
+/// Whether `command` is known to write without making a key.
 pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
 
-/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
+/// The commands whose replies on memcached show whether they found their key: END alone, EN, NF, NOT_FOUND.
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 
-/// Whether the reply to `command` says on memcached whether its key was found.
+/// Whether the reply to `command` on memcached shows whether its key was found.
 pub(super) fn finds_on_memcached(command: &str) -> bool {
     is_in(FINDING_ON_MEMCACHED, command)
 }
 
-/// Which replies are misses of `command` with these words behind it, as far as they are fixed.
+/// Which replies are misses of `command` with these arguments, as far as they are fixed.
 pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     let finds = is_in(FINDING, command) || is_in(WHOLE, command);
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Whether a range of these arguments is of places, and has the first element of every list.
+/// Whether the arguments are a range of indices that includes the first element of every list.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -120,7 +119,7 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// How many elements the reply of `command` of so many words has, each of which is a null where there is nothing.
+/// How many elements the reply of `command` with this many words has, each null if there is nothing.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,
@@ -129,8 +128,8 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Which of the `words` of `command`, which stands in the first of them, are keys that it may write to; empty where that is
-/// not known, or there is none.
+/// Which of the `words` of `command`, the first of which is the command itself, are keys that it may write; empty if that is
+/// unknown, or there is none.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

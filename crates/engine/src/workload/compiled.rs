@@ -1,10 +1,10 @@
-//! What a workload's text says, as data.
+//! The parsed text of a workload, as data.
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
 use super::step::Step;
 
-/// What a workload's text says.
+/// The parsed text of a workload.
 #[derive(Debug)]
 pub(super) struct Compiled {
     /// Its operations, in their order.
@@ -15,30 +15,30 @@ pub(super) struct Compiled {
     pub(super) values: BTreeSet<u16>,
     /// The steps of its setup.
     pub(super) setup: Vec<Step>,
-    /// Those of its prefill.
+    /// The steps of its prefill.
     pub(super) prefill: Vec<Step>,
-    /// The first step whose quotes do not match. It is read as one without words.
+    /// The first step whose quotes do not match. It is treated as one without words.
     pub(super) unread: Option<String>,
 }
 
-/// What the text of an operation says.
+/// The parsed text of an operation.
 #[derive(Debug)]
 pub(super) struct CompiledOperation {
     pub(super) steps: Vec<Step>,
-    /// Whether it changes the server's data. A command that is not known to read is taken to write.
+    /// Whether it changes the server's data. Commands that are not known to read are assumed to write.
     pub(super) writes: bool,
 }
 
-/// What the text says of a set of keys.
+/// The parsed properties of a set of keys.
 #[derive(Debug)]
 pub(super) struct CompiledKeyset {
-    /// The first set that is the same keys, be they drawn otherwise: `{key}` and `{key latest}`.
+    /// The first set with the same keys, even with another distribution: `{key}` and `{key latest}`.
     pub(super) same: usize,
-    /// Whether operations insert new ones. Sets that are the same keys get the same ones.
+    /// Whether operations insert new keys. Sets with the same keys get the same new ones.
     pub(super) grows: bool,
 }
 
-/// Where a workload keeps what its text says. A copy of the workload reads its own text, which may be changed before.
+/// Where a workload keeps its parsed text. A copy of the workload parses its own text, which may be changed before.
 #[derive(Default)]
 pub struct CompiledOnce(pub(super) OnceLock<Compiled>);
 
@@ -49,7 +49,7 @@ impl Clone for CompiledOnce {
 }
 
 impl PartialEq for CompiledOnce {
-    /// Workloads of the same text are the same.
+    /// Workloads with the same text are equal.
     fn eq(&self, _: &Self) -> bool {
         true
     }

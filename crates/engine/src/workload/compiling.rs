@@ -1,7 +1,7 @@
-//! What a workload's text says, read once: nothing else reads the text of its steps.
+//! The parsed text of a workload: the text of its steps is parsed here, and nowhere else.
 //!
 //! ```text
-//!  text ──► steps, by operations, of the setup, of the prefill ──► what is written, what is new, which values are sent
+//!  text ──► steps, by operations, of the setup, of the prefill ──► written keys, new keys, values
 //! ```
 
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ fn same_keys(workload: &Workload) -> Vec<usize> {
 }
 
 impl Workload {
-    /// What its text says.
+    /// The parsed text.
     pub(super) fn compiled(&self) -> &Compiled {
         let compiled = self.compiled.0.get_or_init(|| Compiled::of(self));
         let operations = compiled.operations.iter().map(|operation| operation.steps.len());
@@ -74,12 +74,12 @@ impl Workload {
         (name, keys)
     }
 
-    /// Its operations with what the text of each says.
+    /// Its operations, each with its parsed text.
     pub(super) fn read_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
         self.operations.iter().zip(&self.compiled().operations)
     }
 
-    /// What the text says of the operations that have a weight.
+    /// The parsed operations that have a weight.
     pub(super) fn read_asked(&self) -> impl Iterator<Item = &CompiledOperation> {
         let asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
         asked.map(|(_, compiled)| compiled)
@@ -90,7 +90,7 @@ impl Workload {
         self.read_asked().flat_map(|operation| &operation.steps)
     }
 
-    /// Whether each operation with a weight may write.
+    /// For each operation with a weight, whether it may write.
     pub fn only_writes(&self) -> bool {
         self.read_asked().all(|operation| operation.writes)
     }
@@ -100,7 +100,7 @@ impl Workload {
         self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// These steps of one operation as they are sent: of sets that are drawn once they repeat what was drawn.
+    /// The steps of one operation as they are sent: a key drawn only once is drawn again as the same.
     pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
@@ -115,12 +115,12 @@ impl Workload {
         steps
     }
 
-    /// Whether what a client asks depends on how many clients there are.
+    /// Whether a client's requests depend on the number of clients.
     pub fn depends_on_clients(&self) -> bool {
         self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
+    /// The sets of keys that operations with a weight, setup and prefill may write, and whether these include new keys.
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
@@ -130,14 +130,14 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by
-    /// a name that stands in the command, `SET foo`, or one that is not known, `FLUSHALL`.
+    /// The commands of operations with a weight, and of the prefill, that may write keys which are not the run's own: with a literal
+    /// key, `SET foo`, or unknown keys, `FLUSHALL`.
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
         steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// The commands of modules that setup, prefill and operations with a weight ask for: what has a dot in its name.
+    /// The modules' commands in setup, prefill and operations with a weight: those with a dot in the name.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);

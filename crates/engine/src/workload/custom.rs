@@ -1,4 +1,4 @@
-//! Commands of the command line as a workload: words with placeholders, each argument as it was given.
+//! Commands on the command line as a workload: words with placeholders, each argument as given.
 //!
 //! ```text
 //! 3: SET {key} {value} \; GET {key}     two operations, the first three times as often
@@ -7,11 +7,11 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// The workload of commands: their words in order, with `;` between two commands and `N:` before one as its weight, 1
-    /// where there is none. A word is sent as it is but for its placeholders, see [`Operation::steps`].
+    /// The workload of commands: their words in order, with `;` between two commands and `N:` before one as its weight, 1 by default. A
+    /// word is sent unchanged except for placeholders, see [`Operation::steps`].
     ///
     /// # Errors
-    /// When a command is missing, or a weight is none.
+    /// When a command is missing, or a weight is invalid.
     pub fn of_commands(words: &[String]) -> Result<Self, WorkloadError> {
         let mut operations: Vec<Operation> = Vec::new();
         for words in words.split(|word| word == ";") {
@@ -31,7 +31,7 @@ impl Workload {
         Ok(Self { operations: named, ..unnamed.clone() })
     }
 
-    /// The workload of steps, each an operation that is asked for as often as the others and called by its first word.
+    /// The workload of steps, each an operation of equal weight named after its first word.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         Self::custom(operations)
@@ -43,7 +43,7 @@ impl Workload {
     }
 }
 
-/// Whether an operation is called `name`, or that and a number.
+/// Whether an operation has this `name`, or the name and a number.
 fn is_named(operation: &Operation, name: &str) -> bool {
     let number = operation.name.strip_prefix(name);
     number.is_some_and(|rest| {
@@ -80,7 +80,7 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadErro
     Ok(Operation { name, weight, steps, ..Operation::default() })
 }
 
-/// A word as a step says it.
+/// A word in the syntax of a step.
 fn quoted(word: &str) -> String {
     let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && !word.contains(needs_quotes) {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_told() {
+    fn a_missing_command_is_reported() {
         for words in [&[][..], &["GET", "x", ";"], &[";", "GET"], &["3:"]] {
             let error = read(words).unwrap_err().to_string();
             assert!(error.starts_with("there is no command behind "), "{words:?}: {error}");

@@ -1,4 +1,4 @@
-//! A workload as data: what a preset, a file or a recording says of it.
+//! A workload as data: the content of a preset, a file or a recording.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -10,38 +10,38 @@ use super::{
     quantity::{quantity, some_quantity},
 };
 
-/// What is asked of a server: operations by weight, and the keys that they choose from.
+/// The requests of a load: operations with weights, and the keys that they use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Its name.
     pub name: String,
-    /// What it is like, in a line.
+    /// A description in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
+    /// The sets of keys, by their names in steps: `{key}` draws one of `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
-    /// The kinds of values, by the name that a step has for them: `{text}` draws one of `text`. `{value}` is a plain one, of
-    /// the size that the knob says, where nothing has this name.
+    /// The kinds of values, by their names in steps: `{text}` draws one of `text`. `{value}` is a plain value with the size of the knob,
+    /// unless a kind has this name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
-    /// The operations, in the order in which they are listed everywhere.
+    /// The operations, in the order of all lists.
     pub operations: Vec<Operation>,
-    /// What is run once before.
+    /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// What makes the keys that it reads: each step is run once for every key of the first set of several keys that it draws
-    /// from, or of a single one: `ZADD {index} 0 {post}` for every post.
+    /// The prefill, which makes the keys that it reads: each step runs once for every key of the first set with several keys that it
+    /// uses, or of a single key: `ZADD {index} 0 {post}` for every post.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// Whether each client asks for its operations in turn, each as often as its weight says before the next, and not by chance.
-    /// No file says that, and no recording.
+    /// Whether each client sends its operations in turn, each as often as its weight, and not at random. It is not part of files and
+    /// recordings.
     #[serde(skip)]
     pub in_turn: bool,
-    /// Where its records come from, if it sends any. No file says that, and no recording.
+    /// Its dataset, if it sends records. It is not part of files and recordings.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
-    /// What its text says, once it was asked for: the text above is not changed any more then but in a copy.
+    /// The parsed text, once it was needed: after that, the text is changed only in copies.
     #[serde(skip)]
     pub compiled: CompiledOnce,
 }
@@ -50,30 +50,30 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
-    /// What stands before the number, behind the prefix of all keys of the run.
+    /// The prefix before the number, after the prefix of all keys of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The lowest number.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_zero")]
     pub first: u64,
-    /// How many there are; `None` is as many as the knob of keys says.
+    /// The number of keys; `None`: the knob.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Digits of a number at the least, up to 20; 0 is as many as it has.
+    /// The least number of digits, up to 20; 0: no padding.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// Whether YCSB's hash of the number stands for it: `user6284781860667377211`.
+    /// Whether numbers are replaced by YCSB's hash: `user6284781860667377211`.
     #[serde(skip_serializing_if = "is_false")]
     pub hashed: bool,
-    /// Whether the number stands alone, without any prefix: it is a part of a name or an argument, and no key of the run.
+    /// Whether it is only a number, without any prefix: part of a name or an argument, and not a key of the run.
     #[serde(skip_serializing_if = "is_false")]
     pub bare: bool,
-    /// How often each is drawn.
+    /// The distribution.
     pub distribution: Distribution,
 }
 
 impl Default for Keyset {
-    /// As many as the knob says, in twelve digits.
+    /// As many keys as the knob, with twelve digits.
     fn default() -> Self {
         let KeyForm { digits, hashed } = KeyForm::default();
         Self {
@@ -88,11 +88,11 @@ impl Default for Keyset {
     }
 }
 
-/// Commands that are run before a load, written as the steps of an operation are.
+/// Commands that run before a load, in the syntax of an operation's steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Steps {
-    /// They themselves.
+    /// The commands.
     pub steps: Vec<String>,
 }
 
@@ -104,44 +104,42 @@ impl Steps {
 }
 
 impl Keyset {
-    /// The numbers of its keys, where the knob says `keyspace`, before any is inserted.
+    /// The numbers of its keys, if the knob is `keyspace`, before any is inserted.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
     }
 
-    /// How its numbers are written.
+    /// The format of its numbers.
     pub fn form(&self) -> KeyForm {
         KeyForm { digits: self.digits, hashed: self.hashed }
     }
 }
 
-/// One or more commands that are asked for and timed as one.
+/// One or more commands that are sent and timed as one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How often it is asked for, in relation to the others; 0 is not at all.
+    /// How often it is sent, in relation to the others; 0 means never.
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
-    /// How its steps belong together.
+    /// How its steps are combined.
     #[serde(default, skip_serializing_if = "Together::is_default")]
     pub together: Together,
-    /// Whether it changes the server's data, where its commands do not tell.
+    /// Whether it changes the server's data, if that cannot be seen from its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, quoted as
-    /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds
-    /// since 1970, `{cas}` the number of the item that the reply to the step before told; braces that name nothing stay as
-    /// they are.
+    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, with redis-cli's quotes.
+    /// `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds since 1970, `{cas}` the
+    /// number of the item in the reply to the previous step; braces with an unknown name are unchanged.
     pub steps: Vec<String>,
-    /// Whether its steps are sent byte for byte as they are, each a request: inline commands with the ends of their lines.
-    /// No file says so.
+    /// Whether its steps are sent byte for byte, each as a request: inline commands with their line ends. It is not part of files.
     #[serde(skip)]
     pub is_raw: bool,
 }
 
-/// How the steps of an operation belong together.
+/// How the steps of an operation are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Together {
@@ -150,7 +148,7 @@ pub enum Together {
     Pipeline,
     /// Written at once, between MULTI and EXEC.
     Multi,
-    /// Written one after the other, each when the reply to the one before has come, be that an error or not.
+    /// Written one after the other, each when the reply to the previous one has arrived, even if that is an error.
     Sequence,
 }
 
@@ -177,7 +175,7 @@ impl Together {
 }
 
 impl Operation {
-    /// An operation of one command, called by its first word.
+    /// An operation with one command, named after its first word.
     pub fn command(step: &str, weight: u32) -> Self {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
@@ -190,7 +188,7 @@ impl Workload {
         self.operations.iter().filter(|operation| operation.weight > 0)
     }
 
-    /// The same with every set of keys drawn by `distribution`.
+    /// The workload with this `distribution` for every set of keys.
     #[must_use]
     pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
@@ -198,7 +196,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// How its keys are drawn where that is not uniformly, each way once.
+    /// The distributions of its keys other than uniform, each once.
     pub fn distributions(&self) -> Vec<Distribution> {
         let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();
         let mut seen = Vec::new();
@@ -210,12 +208,12 @@ impl Workload {
         all
     }
 
-    /// Its kinds of values by their numbers: those with names, in their order, and the plain kind.
+    /// Its kinds of values by number: the named ones, in their order, then the plain kind.
     pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
         self.values.values().cloned().chain([ValueKind::default()])
     }
 
-    /// The number of the kind that `{name}` draws.
+    /// The number of the kind of `{name}`.
     pub(super) fn value_kind(&self, name: &str) -> Option<u16> {
         let named = self.values.keys().position(|known| known == name);
         named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
@@ -227,20 +225,35 @@ impl Workload {
     }
 }
 
-/// So many operations are told by their names.
+/// The most operations that are listed by name.
 const MOST_NAMES: usize = 4;
 
-impl fmt::Display for Workload {
-    /// `GET:SET 10:1`, with the operations that have a weight; one alone is just its name, and of many there is their number,
-    /// `ycsb (20 operations)`.
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let names: Vec<_> = self.asked().map(|operation| operation.name.as_str()).collect();
-        let weights: Vec<_> = self.asked().map(|operation| operation.weight.to_string()).collect();
+impl Workload {
+    /// `GET:SET 10:1`, always in the order of the operations: the form in exports, whose readers rely on it.
+    pub fn in_own_order(&self) -> String {
+        self.listed(&self.asked().collect::<Vec<_>>())
+    }
+
+    fn listed(&self, operations: &[&Operation]) -> String {
+        let names: Vec<_> = operations.iter().map(|operation| operation.name.as_str()).collect();
+        let weights: Vec<_> = operations.iter().map(|operation| operation.weight.to_string()).collect();
         match names.len() {
-            1 => f.write_str(names[0]),
-            many if many > MOST_NAMES => write!(f, "{} ({many} operations)", self.name),
-            _ => write!(f, "{} {}", names.join(":"), weights.join(":")),
+            1 => names[0].to_owned(),
+            many if many > MOST_NAMES => format!("{} ({many} operations)", self.name),
+            _ => format!("{} {}", names.join(":"), weights.join(":")),
         }
+    }
+}
+
+impl fmt::Display for Workload {
+    /// `SET:GET 1:10`, in the order of `--ratio`; other operations with a weight in their own order. A single one is just its
+    /// name, and many are counted: `ycsb (20 operations)`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut asked: Vec<_> = self.asked().collect();
+        if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {
+            asked.reverse();
+        }
+        f.write_str(&self.listed(&asked))
     }
 }
 
@@ -250,20 +263,22 @@ mod tests {
     use crate::workload::presets;
 
     #[test]
-    fn few_operations_are_told_by_their_names_and_many_by_their_number() {
+    fn few_operations_are_listed_by_name_and_many_are_counted() {
         let of = |n: usize| {
             let operations =
                 (0..n).map(|n| Operation { name: format!("o{n}"), weight: 2, ..Operation::default() });
             Workload { name: "mine".to_owned(), operations: operations.collect(), ..Workload::default() }
         };
-        let told = [1, 2, 4, 5, 20].map(|n| of(n).to_string());
+        let texts = [1, 2, 4, 5, 20].map(|n| of(n).to_string());
         assert_eq!(
-            told,
+            texts,
             ["o0", "o0:o1 2:2", "o0:o1:o2:o3 2:2:2:2", "mine (5 operations)", "mine (20 operations)"]
         );
         let mut few = of(20);
         few.operations.iter_mut().skip(1).for_each(|operation| operation.weight = 0);
         assert_eq!(few.to_string(), "o0", "what has no weight is not asked for");
+        let ratio = Workload::ratio(1, 10);
+        assert_eq!((ratio.to_string(), ratio.in_own_order()), ("SET:GET 1:10".into(), "GET:SET 10:1".into()));
     }
 
     #[test]

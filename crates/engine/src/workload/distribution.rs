@@ -1,7 +1,7 @@
 //! How often each key of a set is drawn, as data.
 //!
-//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the usual
-//! parameters. What draws by it is a [`Chooser`](super::chooser::Chooser).
+//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the default
+//! parameters. A [`Chooser`](super::chooser::Chooser) draws by it.
 
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -12,7 +12,7 @@ use serde::{
 
 use super::WorkloadError;
 
-/// The exponent where none is given: YCSB's.
+/// The default exponent: YCSB's.
 const USUAL_EXPONENT: f64 = 0.99;
 /// The steepest exponent.
 pub const MAX_EXPONENT: f64 = 10.0;
@@ -21,40 +21,39 @@ pub const MAX_EXPONENT: f64 = 10.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution {
-    /// Each as often as any other.
+    /// All keys are equally frequent.
     #[default]
     Uniform,
-    /// One after the other, and from the last on to the first, by one counter over all clients.
+    /// In sequence, from the last key to the first again, with one counter for all clients.
     Sequential,
-    /// One after the other in as many parts as there are clients, each client in a part of its own (memtier's P).
+    /// In sequence in as many parts as there are clients, each client in its own part (memtier's P).
     Partitioned,
-    /// One after the other, and from the last on to the first, by each client for itself (memtier's S).
+    /// In sequence, from the last key to the first again, by each client separately (memtier's S).
     SequentialByClient,
-    /// The hottest key as often as 1, the next 1/2^exponent, the next 1/3^exponent, ..., scattered over all numbers.
+    /// The hottest key has frequency 1, the next 1/2^exponent, the next 1/3^exponent, ..., scattered over all numbers.
     Zipfian(f64),
     /// The same with the lowest number as the hottest key, and so on upwards (memtier's Z).
     ZipfianInOrder(f64),
-    /// What YCSB calls zipfian, exactly: 10^10 ranks at 0.99, whose hashes fall on the keys as they may. The hottest key is
-    /// drawn about 3.78 % of the time however many there are.
+    /// Exactly YCSB's zipfian: 10^10 ranks at 0.99, hashed onto the keys. The hottest key gets about 3.78 % of the draws, for any number
+    /// of keys.
     YcsbZipfian,
-    /// Zipfian with the newest key, the one of the highest number, as the hottest, and so on downwards.
+    /// Zipfian with the newest key, the one with the highest number, as the hottest, and so on downwards.
     Latest(f64),
-    /// A share of the keys, those of the lowest numbers and at least one, is drawn for a share of the requests, and the others
-    /// for the rest.
+    /// A share of the keys, those with the lowest numbers and at least one, gets a share of the requests; the others get the rest.
     Hotspot {
         /// The share of the keys, 0 to 1.
         keys: f64,
         /// The share of the requests, 0 to 1.
         share: f64,
     },
-    /// Ever rarer from the newest key downwards: YCSB's, 95 % of the draws in the newest 6/7 of the keys.
+    /// Less and less frequent from the newest key downwards: YCSB's, with 95 % of the draws in the newest 6/7 of the keys.
     Exponential,
-    /// A bell over the numbers (memtier's G): what falls outside is drawn again.
+    /// A bell curve over the numbers (memtier's G); values outside are drawn again.
     Gaussian {
-        /// The number at its top; the middle of the set where there is none.
+        /// The number at its top; by default the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// Its standard deviation in keys; a sixth of the set where there is none.
+        /// Its standard deviation in keys; by default a sixth of the set.
         #[serde(default)]
         deviation: Option<f64>,
     },
@@ -70,24 +69,24 @@ impl Distribution {
         DISTRIBUTIONS.split(", ").filter_map(|form| form.split(' ').next())
     }
 
-    /// Whether each parameter lies in its range.
+    /// Checks that each parameter is in its range.
     ///
     /// # Errors
-    /// Says which does not.
+    /// Names the one that is not.
     pub fn check(self) -> Result<(), WorkloadError> {
         match self {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
                 if !(exponent > 0.0 && exponent <= MAX_EXPONENT) =>
             {
                 Err(WorkloadError::of(format!(
-                    "the exponent of a distribution lies above 0 and goes up to {MAX_EXPONENT}, not {exponent}"
+                    "the exponent of a distribution must be above 0 and at most {MAX_EXPONENT}, not {exponent}"
                 )))
             }
             Self::Hotspot { keys, share } => {
                 let bad = [keys, share].into_iter().find(|share| !(0.0..=1.0).contains(share));
                 bad.map_or(Ok(()), |share| {
                     Err(WorkloadError::of(format!(
-                        "the shares of a hotspot lie between 0 and 1, not {share}"
+                        "the shares of a hotspot must be between 0 and 1, not {share}"
                     )))
                 })
             }
@@ -95,10 +94,10 @@ impl Distribution {
         }
     }
 
-    /// Whether its parameters fit keys of these numbers, of which there is one at least.
+    /// Checks that its parameters fit keys with these numbers, at least one.
     ///
     /// # Errors
-    /// Says which does not.
+    /// Names the one that does not.
     pub fn check_over(self, numbers: &Range<u64>) -> Result<(), WorkloadError> {
         let Self::Gaussian { median, deviation } = self else { return Ok(()) };
         let keys = numbers.end - numbers.start;
@@ -107,12 +106,12 @@ impl Distribution {
         if let Some(median) = median.filter(|median| !is_inside(median)) {
             let among = format!("among the numbers of its keys, {} to {}", numbers.start, numbers.end - 1);
             return Err(WorkloadError::of(format!(
-                "the median of a gaussian distribution lies {among}, not at {median}"
+                "the median of a gaussian distribution must be {among}, not {median}"
             )));
         }
         let bad = deviation.filter(|deviation| !is_wide(deviation));
         bad.map_or(Ok(()), |deviation| {
-            let lies = format!("lies above 0 and goes up to its {keys} keys");
+            let lies = format!("must be above 0 and at most its {keys} keys");
             Err(WorkloadError::of(format!(
                 "the deviation of a gaussian distribution {lies}, not {deviation}"
             )))
@@ -123,11 +122,12 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = WorkloadError;
 
-    /// Reads `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and its parameters, all or none. `-` is the
-    /// usual one.
+    /// Parses `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and all of its parameters or none. `-` is the
+    /// default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown =
-            || WorkloadError::of(format!("'{text}' is no distribution of keys; there are {DISTRIBUTIONS}"));
+        let unknown = || {
+            WorkloadError::of(format!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}"))
+        };
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(unknown)?;
         let number =
@@ -156,7 +156,7 @@ impl FromStr for Distribution {
 }
 
 impl fmt::Display for Distribution {
-    /// As it is read.
+    /// In the syntax that is parsed.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let optional =
             |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
@@ -262,20 +262,20 @@ mod tests {
         let error = |text: &str| text.parse::<Distribution>().unwrap_err().to_string();
         assert_eq!(
             error("zipf"),
-            "'zipf' is no distribution of keys; there are uniform, sequential, partitioned, sequential-by-client, zipfian [EXPONENT], \
+            "'zipf' is not a distribution of keys; give one of uniform, sequential, partitioned, sequential-by-client, zipfian [EXPONENT], \
              zipfian-in-order [EXPONENT], ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, \
              gaussian [MEDIAN DEVIATION]"
         );
         for bad in ["", "uniform 1", "zipfian x", "zipfian -", "zipfian 1 2", "hotspot 0.2", "gaussian 1"] {
-            assert!(error(bad).starts_with(&format!("'{bad}' is no distribution")), "{bad}");
+            assert!(error(bad).starts_with(&format!("'{bad}' is not a distribution")), "{bad}");
         }
         for bad in ["zipfian 0", "latest -1", "zipfian-in-order 10.5", "zipfian NaN", "zipfian inf"] {
             assert!(
-                error(bad).starts_with("the exponent of a distribution lies above 0 and goes up to 10"),
+                error(bad).starts_with("the exponent of a distribution must be above 0 and at most 10"),
                 "{bad}"
             );
         }
-        assert_eq!(error("hotspot 0.2 80"), "the shares of a hotspot lie between 0 and 1, not 80");
+        assert_eq!(error("hotspot 0.2 80"), "the shares of a hotspot must be between 0 and 1, not 80");
         for (json, said) in [
             (r#"{"zipfian":0}"#, "the exponent of a distribution"),
             (r#"{"hotspot":{"keys":0.1,"part":1.0}}"#, "unknown field `part`"),
@@ -294,10 +294,10 @@ mod tests {
             error.map(|error| error.to_string())
         };
         assert_eq!(check(Some(100.0), Some(100.0)), None);
-        let median = "the median of a gaussian distribution lies among the numbers of its keys, 100 to 199, not at 200";
+        let median = "the median of a gaussian distribution must be among the numbers of its keys, 100 to 199, not 200";
         assert_eq!(check(Some(200.0), None).as_deref(), Some(median));
         let deviation =
-            "the deviation of a gaussian distribution lies above 0 and goes up to its 100 keys, not 0";
+            "the deviation of a gaussian distribution must be above 0 and at most its 100 keys, not 0";
         assert_eq!(check(None, Some(0.0)).as_deref(), Some(deviation));
         assert!(check(None, Some(100.5)).is_some() && check(Some(f64::NAN), None).is_some());
     }

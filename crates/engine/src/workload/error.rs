@@ -1,10 +1,10 @@
-//! What is wrong with a workload.
+//! Errors in a workload.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Why a text is no workload or no part of one, or a workload cannot be run, and what to write instead.
+/// Why a text is not a workload or a part of one, or a workload cannot be run, and what to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WorkloadError(String);

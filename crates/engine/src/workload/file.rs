@@ -1,4 +1,4 @@
-//! A workload's file: TOML, strictly read, with an error that names the line.
+//! A workload's file: TOML, parsed strictly, with errors that name the line.
 //!
 //! ```text
 //! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
@@ -30,14 +30,14 @@ pub struct Chosen {
     pub load: Suggested,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file.
     pub file: String,
-    /// The line, from 1 on, where it is known.
+    /// The line, from 1, if it is known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub cause: String,
 }
 
@@ -53,14 +53,14 @@ impl fmt::Display for FileError {
     }
 }
 
-/// The file as it is written.
+/// The file as written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
-    /// Read before, for what is replaced.
+    /// Read earlier, for the replacement of names.
     #[serde(default, rename = "parameters", skip_serializing)]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, skip_serializing_if = "Suggested::is_empty")]
@@ -94,7 +94,7 @@ impl Written {
         }
     }
 
-    /// What it says is asked, called `name` where it has no name of its own.
+    /// Its workload, called `name` if it has no name of its own.
     fn workload(self, name: &str) -> Workload {
         let Self { about, keys, values, operation, setup, prefill, .. } = self;
         Workload {
@@ -110,12 +110,12 @@ impl Written {
     }
 }
 
-/// Something that stands at no place of a text.
+/// A value whose place in the text does not matter.
 fn anywhere<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// Where in a text something is wrong, and what.
+/// The place of an error in a text, and the error.
 pub struct Wrong {
     at: Option<usize>,
     cause: String,
@@ -127,12 +127,12 @@ impl Wrong {
         Self { at: Some(at), cause: cause.to_string() }
     }
 
-    /// Nowhere in particular.
+    /// Without a place.
     pub fn anywhere(cause: impl fmt::Display) -> Self {
         Self { at: None, cause: cause.to_string() }
     }
 
-    /// The error of the file that has this text.
+    /// The error, for the file with this text.
     pub fn in_file(self, file: &str, text: &str) -> FileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
@@ -150,7 +150,7 @@ impl Chosen {
     /// Reads the file `path`, with these settings of its parameters.
     ///
     /// # Errors
-    /// Names the file, the line where it is known, and what is wrong there.
+    /// Names the file, the line if it is known, and the error.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
         let file = path.display().to_string();
         let text = text_of(path)?;
@@ -158,16 +158,16 @@ impl Chosen {
         Self::parse(&text, (&file, &name), settings)
     }
 
-    /// Reads what would be the file of a workload called `name` from a table of another file.
+    /// Reads the workload called `name` from a table in another file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn of_table(name: &str, table: &toml::Table, settings: &Settings) -> Result<Self, String> {
         let text = toml::to_string(table).map_err(|error| error.to_string())?;
         parse(&text, name, settings).map_err(|wrong| wrong.cause)
     }
 
-    /// Reads a file's text. It is called `name` where it has no name of its own.
+    /// Parses a file's text. `name` is used if it has no name of its own.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -180,18 +180,18 @@ impl Chosen {
     }
 }
 
-/// The text of a file that a person wrote: of a workload, a series or a script.
+/// The text of a file written by a person: a workload, a series or a script.
 ///
 /// # Errors
 /// When it cannot be read, or is too long.
 pub fn text_of(path: &Path) -> Result<String, FileError> {
     let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
     let mut bytes = Vec::new();
-    // What a device or a pipe says of its size is nothing.
+    // The reported size of a device or a pipe has no meaning.
     let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
     let text = read.and_then(|_| io::read_to_string(&bytes[..]));
     if bytes.len() as u64 > LONGEST {
-        return Err(wrong(format!("it has more than {LONGEST} bytes, and such a file has no more")));
+        return Err(wrong(format!("it has more than {LONGEST} bytes, the most of such a file")));
     }
     text.map_err(|error| wrong(error.to_string()))
 }
@@ -215,14 +215,14 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     Ok(Chosen { workload: Arc::new(workload), load })
 }
 
-/// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
+/// The line in `text` of the place `at` in `filled`: replacement of names changes no line's number.
 pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
 impl fmt::Display for Chosen {
-    /// The text of a file that is read as this.
+    /// The text of a file with this content.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
     }
@@ -293,7 +293,7 @@ steps = ["SET {post} {value}"]
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         let operation = "name = \"a\"\nsteps = [\"GET {post}\"]";
         for (text, error) in [
             ("nam = \"x\"", "mine.toml:1: unknown field `nam`, expected one of"),
@@ -301,21 +301,21 @@ steps = ["SET {post} {value}"]
             ("[[operation]]\nname = \"a\"\nwieght = 1", "mine.toml:3: unknown field `wieght`"),
             ("[[operation]]\nname = \"a\"\nweight = -1", "mine.toml:3: "),
             ("name = \"x", "mine.toml:1: "),
-            ("", "mine.toml: the workload 'mine' asks for nothing"),
+            ("", "mine.toml: the workload 'mine' sends nothing"),
         ] {
-            let told = read(text, &[]).unwrap_err();
-            assert!(told.starts_with(error), "{text}: {told}");
-            assert!(!told.contains('\n'), "{told}");
+            let refused = read(text, &[]).unwrap_err();
+            assert!(refused.starts_with(error), "{text}: {refused}");
+            assert!(!refused.contains('\n'), "{refused}");
         }
         let heavy = format!(
             "\n[[operation]]\n{operation}\n\n[[operation]]\nname = \"b\"\nweight = \"2M\"\nsteps = [\"PING\"]"
         );
         assert_eq!(
             read(&heavy, &[]).unwrap_err(),
-            "mine.toml:6: the weights of operations go up to 1000000, 'b' goes beyond"
+            "mine.toml:6: the weights of operations must be at most 1000000, but 'b' has more"
         );
         let twice = format!("[[operation]]\n{operation}\n[[operation]]\n{operation}");
-        assert_eq!(read(&twice, &[]).unwrap_err(), "mine.toml:4: there are two operations called 'a'");
+        assert_eq!(read(&twice, &[]).unwrap_err(), "mine.toml:4: two operations are called 'a'");
     }
 
     #[test]

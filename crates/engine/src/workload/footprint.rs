@@ -1,4 +1,4 @@
-//! How much stands on a server when all that a workload may write has been written.
+//! The amount of data on a server when everything that a workload may write has been written.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::{
 /// Keys, and the bytes of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Footprint {
-    /// Keys that values are written to.
+    /// The number of keys with values.
     pub keys: u64,
-    /// Bytes of all these values, in the mean.
+    /// The mean size of all these values together.
     pub bytes: f64,
-    /// The most that one operation writes of them, or one request of the prefill.
+    /// The most bytes that one operation, or one request of the prefill, writes.
     pub each: f64,
 }
 
 impl Workload {
-    /// What stands on the server when the prefill, and the operations with a weight, have written every key that is there to be drawn, where
-    /// the knobs say `keyspace` and `value_size`. The values of a step are those of the set of keys that it draws from first;
-    /// of several steps the largest counts.
+    /// The data on the server when the prefill, and the operations with a weight, have written every possible key, if the knobs are
+    /// `keyspace` and `value_size`. The values of a step belong to the set of keys from which it draws first; of several steps the
+    /// largest counts.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
         let mut largest = BTreeMap::<_, f64>::new();

@@ -1,19 +1,19 @@
-//! How a set of keys grows while it is drawn from: which new keys were inserted, and which of these are there to be drawn.
+//! The growth of a set of keys while it is used: which new keys were inserted, and which of them can be drawn already.
 //!
 //! ```text
-//!  inserted   0  1  2  3  4  5  6           numbers, in the order in which they are asked for
+//!  inserted   0  1  2  3  4  5  6           numbers, in the order of their requests
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn when the reply to its insert has come, and not before: one whose insert failed or was lost never is. The
-//! last [`KEPT`] are kept in the order of their replies, without a lock; of older ones the order is that of their numbers.
+//! A key can be drawn after the reply to its insert has arrived; one whose insert failed or was lost is never drawn. The last
+//! [`KEPT`] are kept in the order of their replies, without a lock; older ones are in the order of their numbers.
 
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
-/// So many of the newest are kept in the order of their replies: more than are ever in flight.
+/// How many of the newest are kept in the order of their replies: more than are ever in flight.
 const KEPT: u64 = 1 << 16;
 
 /// The growth of a set, which all clients share.
@@ -21,7 +21,7 @@ const KEPT: u64 = 1 << 16;
 pub(super) struct Growth {
     inserted: AtomicU64,
     answered: AtomicU64,
-    /// Above the place of each by 1; 0 where a place was counted and is not written yet.
+    /// Each place plus 1; 0 if a place was counted but is not written yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
 
@@ -31,13 +31,13 @@ impl Growth {
         self.inserted.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many were answered.
+    /// How many inserts were answered.
     #[inline]
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// The number of the key that was answered as the one with this number, from 0, of so many.
+    /// The number of the key with this position among the answered ones, from 0, of this many.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> u64 {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
@@ -52,7 +52,7 @@ impl Growth {
     }
 }
 
-/// A new key that was asked for.
+/// A new key that was requested.
 #[derive(Debug, Clone)]
 pub struct Inserted {
     pub(super) growth: Arc<Growth>,
@@ -61,7 +61,7 @@ pub struct Inserted {
     pub(super) operation: u32,
 }
 
-/// The new keys of a batch whose replies have not come.
+/// The new keys of a batch whose replies have not arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Insertions(Vec<Inserted>);
 
@@ -78,7 +78,7 @@ impl Insertions {
         self.0.clear();
     }
 
-    /// Takes all of another batch.
+    /// Takes over all keys of another batch.
     #[inline]
     pub fn take(&mut self, other: &mut Self) {
         self.0.append(&mut other.0);
@@ -88,13 +88,13 @@ impl Insertions {
         self.0.push(inserted);
     }
 
-    /// Those of the first `operations` of the batch were answered: from now on they are drawn.
+    /// The first `operations` of the batch were answered: their keys can be drawn from now on.
     pub fn answer(&mut self, operations: u32) {
         let answered = self.0.iter().take_while(|inserted| inserted.operation < operations).count();
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// Those of the operation with this place failed.
+    /// The operation with this place failed.
     pub fn fail(&mut self, operation: u32) {
         self.0.retain(|inserted| inserted.operation != operation);
     }

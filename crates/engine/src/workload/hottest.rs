@@ -1,4 +1,4 @@
-//! What share of the draws falls on the hottest keys, in closed form.
+//! The share of draws on the hottest keys, in closed form.
 
 use std::{f64::consts, ops::Range};
 
@@ -9,7 +9,7 @@ use super::{
     zipf::YcsbZipf,
 };
 
-/// The hottest part of a set of keys that is told is one of so many.
+/// The reported hottest part of a set of keys is one of this many.
 const HOTTEST: u64 = 100;
 
 /// Shares of all draws, 0 to 1.
@@ -19,12 +19,12 @@ pub struct Hottest {
     pub key: f64,
     /// Of the hottest hundredth of the keys.
     pub hundredth: f64,
-    /// How many keys that is, one at least.
+    /// How many keys that is, at least one.
     pub keys: u64,
 }
 
 impl Distribution {
-    /// The share of the hottest of the keys with these numbers, of which there is one at least.
+    /// The share of the hottest of the keys with these numbers, at least one.
     pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
         let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
         let share = |of| self.share_of_hottest(of, numbers);
@@ -40,7 +40,7 @@ impl Distribution {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {
                 zeta(m, exponent) / zeta(n, exponent)
             }
-            // The ranks beyond the hottest fall on all keys alike.
+            // The ranks after the hottest ones are spread over all keys equally.
             Self::YcsbZipfian => {
                 let hottest = zeta(m, YcsbZipf::EXPONENT) / YcsbZipf::ZETA;
                 hottest + (1.0 - hottest) * part
@@ -58,30 +58,30 @@ impl Distribution {
     }
 }
 
-/// The share of the `m` hottest of `n` keys of which `hot` are drawn for this share of the requests.
+/// The share of the `m` hottest of `n` keys, of which `hot` get this share of the requests.
 fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     let share = if hot < n { share } else { 1.0 };
     let (hot, n, m) = (hot as f64, n as f64, m as f64);
     let density = |(keys, share): (f64, f64)| if keys > 0.0 { share / keys } else { 0.0 };
     let (spot, rest) = ((hot, share), (n - hot, 1.0 - share));
-    // Where the spot is colder than the rest, the rest is what is hottest.
+    // If the hotspot is colder than the rest, the rest is the hottest.
     let (hotter, colder) = if density(spot) >= density(rest) { (spot, rest) } else { (rest, spot) };
     m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
 }
 
-/// The share of the `m` keys around the top of a bell over the numbers from 0 to `n`.
+/// The share of the `m` keys around the top of a bell curve over the numbers from 0 to `n`.
 fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     let (median, deviation) = (median.unwrap_or(n / 2.0), deviation.unwrap_or(n / 6.0));
     let below = |x: f64| erf((x - median) / (deviation * consts::SQRT_2));
     let from = (median - m / 2.0).floor();
-    // A key is all that lies between two whole numbers.
+    // A key covers the range between two whole numbers.
     let share = |from: f64| below(from + m) - below(from);
     let best = [from, from + 1.0].map(|from| share(from.clamp(0.0, n - m)));
     best[0].max(best[1]) / (below(n) - below(0.0))
 }
 
-/// The error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within 1.5e-7; near 0,
-/// where that is much, the beginning of its series, 7.1.5.
+/// The error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within 1.5e-7; near 0, where
+/// that error is large, the beginning of its series, 7.1.5.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;
@@ -107,7 +107,7 @@ mod tests {
 
     const FIRST: u64 = 7;
 
-    /// What share of draws from `n` keys falls on these places.
+    /// The share of draws from `n` keys at these places.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };
@@ -123,7 +123,7 @@ mod tests {
         type Case<'a> = (&'a str, &'a dyn Fn(u64) -> u64, f64);
         let lowest: Hot = |rank| rank;
         let highest: Hot = |rank| N - 1 - rank;
-        // Around a key and downwards first.
+        // Around a key, beginning downwards.
         let around: fn(u64, u64) -> u64 =
             |top, rank| if rank % 2 == 0 { top + rank / 2 } else { top - 1 - rank / 2 };
         let cases: [Case; 14] = [
@@ -133,7 +133,7 @@ mod tests {
             ("zipfian 1.4", &|rank| scattered(rank, N), 0.0),
             ("zipfian-in-order 0.5", &lowest, 0.0),
             ("latest", &highest, 0.0),
-            // Which other ranks fall on the hottest keys is chance.
+            // Which other ranks are hashed to the hottest keys is random.
             ("ycsb-zipfian", &|rank| ycsb_hash(rank) % N, 0.1),
             ("hotspot", &lowest, 0.0),
             ("hotspot 0.9 0.1", &highest, 0.0),
@@ -145,13 +145,16 @@ mod tests {
         ];
         for (text, hot, tolerance) in cases {
             let distribution: Distribution = text.parse().unwrap();
-            let told = distribution.hottest(&(FIRST..FIRST + N));
-            assert_eq!(told.keys, 10);
-            for (m, share) in [(1, told.key), (10, told.hundredth)] {
+            let hottest = distribution.hottest(&(FIRST..FIRST + N));
+            assert_eq!(hottest.keys, 10);
+            for (m, share) in [(1, hottest.key), (10, hottest.hundredth)] {
                 let drawn = drawn(distribution, N, &(0..m).map(hot).collect());
                 let sigma = (share * (1.0 - share) / 200_000.0).sqrt();
                 let within = 5.0 * sigma + tolerance * share + 1e-6;
-                assert!((drawn - share).abs() <= within, "{text}, {m} of {N}: {drawn} drawn, {share} told");
+                assert!(
+                    (drawn - share).abs() <= within,
+                    "{text}, {m} of {N}: {drawn} drawn, {share} reported"
+                );
             }
         }
     }
@@ -160,8 +163,8 @@ mod tests {
     fn all_of_few_keys_are_drawn_always() {
         let all = "uniform partitioned zipfian latest ycsb-zipfian hotspot exponential gaussian";
         for name in all.split(' ') {
-            let told = name.parse::<Distribution>().unwrap().hottest(&(3..4));
-            assert!((told.key - 1.0).abs() < 1e-6 && told.keys == 1, "{name}: {told:?}");
+            let hottest = name.parse::<Distribution>().unwrap().hottest(&(3..4));
+            assert!((hottest.key - 1.0).abs() < 1e-6 && hottest.keys == 1, "{name}: {hottest:?}");
         }
     }
 

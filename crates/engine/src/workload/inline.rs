@@ -1,19 +1,19 @@
-//! Sets of keys and kinds of values that a step describes where it draws them: `{key zipfian 1.1}`, `{value 64..1024}`, and
-//! the placeholders of other tools.
+//! Sets of keys and kinds of values that a step describes itself: `{key zipfian 1.1}`, `{value 64..1024}`, and placeholders of
+//! other tools.
 //!
 //! ```text
-//!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key`, drawn so
+//!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
 //!  {value 64..1024}    ──► the values "value 64..1024"
 //!  __rand_int__        ──► the keys "__rand_int__": numbers alone, without a prefix
 //! ```
-//! They are added to the workload under what stands between the braces, so that a step is read by names alone.
+//! They are added to the workload under the text between the braces, so that a step refers to names only.
 
 use std::collections::BTreeMap;
 
 use super::{Keyset, ValueKind, Workload};
 
-/// Placeholders for a number below the keyspace in twelve digits (redis-benchmark's, valkey-benchmark's), or in as many as it
-/// has (the TairRoaring tool's).
+/// Placeholders for a number below the keyspace: with twelve digits (redis-benchmark's, valkey-benchmark's), or without padding (the
+/// TairRoaring tool's).
 const NUMBERS: [(&str, u8); 12] = [
     ("__rand_int__", 12),
     ("__rand_1st__", 12),
@@ -29,24 +29,24 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// The placeholders for a number, and what each draws where the knob says how many keys there are.
+/// The placeholders for a number, and what each draws if the knob sets the number of keys.
 pub fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
     NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }
 
-/// Whether all occurrences of a placeholder in an operation are one number.
+/// Whether a placeholder has the same number everywhere in an operation.
 pub(super) fn is_drawn_once(name: &str) -> bool {
     name.starts_with("__rand_") && name != "__rand_int__"
 }
 
-/// The name of what `text` begins with if that is a placeholder of another tool: `__key__`.
+/// The name at the beginning of `text`, if that is a placeholder of another tool: `__key__`.
 pub(super) fn foreign_name(text: &str) -> Option<&str> {
     let length = text.strip_prefix("__")?.find("__")? + 4;
     text.get(..length)
 }
 
-/// What stands in the braces that `text` begins with, and behind them. There are no braces in braces: each is looked at
-/// once, however many there are.
+/// The text in the braces with which `text` begins, and the rest after them. Braces are not nested: each is checked once, however
+/// many there are.
 pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find(['{', '}'])?;
@@ -54,7 +54,7 @@ pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Workload {
-    /// The same with the sets of keys and kinds of values that its steps describe.
+    /// The workload with the sets of keys and kinds of values that its steps describe.
     #[must_use]
     pub(super) fn with_inline(mut self) -> Self {
         let operations = self.operations.iter().flat_map(|operation| &operation.steps);
@@ -84,7 +84,7 @@ impl Workload {
         }
     }
 
-    /// Adds what a placeholder of another tool draws.
+    /// Adds the set of a placeholder of another tool.
     fn add_foreign(&mut self, name: &str) {
         match (name, self.keys.get("key")) {
             ("__data__", _) => drop(self.values.entry(name.to_owned()).or_default()),
@@ -101,8 +101,8 @@ impl Workload {
     }
 }
 
-/// `text` with each `{repeat N: WORDS}` written out: the words so many times, with `{i}` in them as the number of the
-/// time, from 0 on. One that is none stays as it is.
+/// `text` with each `{repeat N: WORDS}` expanded: the words N times, with `{i}` in them as the number of the repetition, from 0.
+/// Invalid ones are unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -126,7 +126,7 @@ pub(super) fn written_out(text: &str) -> String {
     out + &text[at..]
 }
 
-/// Where each brace that opens is closed.
+/// Where each opening brace is closed.
 fn closing(text: &str) -> BTreeMap<usize, usize> {
     let (mut open, mut closing) = (Vec::new(), BTreeMap::new());
     for (at, brace) in text.match_indices(['{', '}']) {
@@ -139,10 +139,10 @@ fn closing(text: &str) -> BTreeMap<usize, usize> {
 }
 
 const REPEAT: &str = "{repeat ";
-/// The most times that words are repeated.
+/// The most repetitions.
 const MOST_TIMES: u32 = 10_000;
 
-/// How often what.
+/// The number of repetitions, and the words.
 fn repeated(inner: &str) -> Option<(u32, &str)> {
     let (times, words) = inner.split_once(':')?;
     let times = times.trim().parse().ok().filter(|times| *times <= MOST_TIMES)?;

@@ -1,4 +1,4 @@
-//! How the number of a key is written in its name.
+//! The format of a key's number in its name.
 
 use super::zipf::ycsb_hash;
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
 /// The most digits: those of the highest number.
 pub const MAX_DIGITS: u8 = 20;
 
-/// How the number of a key is written in its name.
+/// The format of a key's number in its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyForm {
-    /// Digits at the least, up to 20: a lower number has leading zeros.
+    /// The least number of digits, up to 20: lower numbers have leading zeros.
     pub digits: u8,
-    /// Whether YCSB's hash of the number stands for it.
+    /// Whether it is YCSB's hash of the number.
     pub hashed: bool,
 }
 
@@ -26,23 +26,23 @@ impl Default for KeyForm {
 }
 
 impl KeyForm {
-    /// The number that is written for this one.
+    /// The number in the name for this one.
     #[inline]
     pub(super) fn named(self, number: u64) -> u64 {
         if self.hashed { ycsb_hash(number) } else { number }
     }
 
-    /// A number as it is written, which is [named](Self::named) already.
+    /// The text of a number that is [named](Self::named) already.
     pub(super) fn padded(self, named: u64) -> String {
         format!("{named:0width$}", width = usize::from(self.digits))
     }
 
-    /// The number as it is written.
+    /// The text of a number.
     pub fn write(self, number: u64) -> String {
         self.padded(self.named(number))
     }
 
-    /// The number that stands there; `None` where none is written so. A hash has lost its number: any below 2^63 may be one.
+    /// The number in a text; `None` if the format differs. A hash cannot be reversed: any below 2^63 may be one.
     pub fn read(self, text: &[u8]) -> Option<u64> {
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
@@ -52,30 +52,30 @@ impl KeyForm {
         untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
     }
 
-    /// The highest number that has no more digits than it should.
+    /// The highest number that does not need more digits.
     pub(super) fn highest(self) -> u64 {
         let is_any = self.digits == 0 || self.hashed;
         10_u64.checked_pow(self.digits.into()).filter(|_| !is_any).map_or(u64::MAX, |end| end - 1)
     }
 }
 
-/// What the keys of a set are called.
+/// The names of a set's keys.
 #[derive(Debug, Clone)]
 pub(super) struct SetNames {
-    /// What stands before the number.
+    /// The prefix before the number.
     pub(super) prefix: String,
     pub(super) form: KeyForm,
-    /// Whether its numbers may outgrow their digits.
+    /// Whether its numbers may need more digits.
     pub(super) grows: bool,
 }
 
 impl SetNames {
-    /// The key of a number that is [named](KeyForm::named) already.
+    /// The key for a number that is [named](KeyForm::named) already.
     pub(super) fn key(&self, named: u64) -> Vec<u8> {
         [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
     }
 
-    /// The same for a template, where the number comes from `source`.
+    /// The same for a template, with the number from `source`.
     pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
         let number = match self.form.digits {
             0 | 1 => Part::Number(source),

@@ -1,4 +1,4 @@
-//! How the keys are named that a load touches: which are a run's own, and which a user's.
+//! The names of a load's keys: those of a run itself, and a user's own.
 //!
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
@@ -6,8 +6,8 @@
 //! redyno:4g7k2m9q:user8517097267634966620 that of a set whose numbers are hashed, or have their own digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
-//! Every other key is somebody's, whatever its name. Which sets a run has, in which form, and which numbers, a
-//! [`KeySpan`](super::KeySpan) says.
+//! Any other key belongs to somebody else. The sets of a run, with their formats and numbers, are in a
+//! [`KeySpan`](super::KeySpan).
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -15,24 +15,24 @@ use thiserror::Error;
 
 use crate::protocol::KEY_DIGITS;
 
-/// What the name of every key begins with that redyno writes of its own accord.
+/// The prefix of every key that redyno writes, unless the user chooses names.
 pub const NAMESPACE: &str = "redyno:";
 
 /// Letters of a run's name, 5 random bits each: Crockford's base 32, which leaves out i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RUN_LETTERS: usize = 8;
 
-/// The name of a run: 40 random bits as text. It has no letter that means something in a pattern.
+/// The name of a run: 40 random bits as text. It has no letter with a meaning in a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId([u8; RUN_LETTERS]);
 
-/// A text that names no run.
+/// A text that is not the name of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the name of a run is {RUN_LETTERS} of the characters 0 to 9 and a to z without i, l, o, u")]
 pub struct NoRunId;
 
 impl RunId {
-    /// A name that no other run has. It does not come from the seed of the load.
+    /// A unique name. It does not come from the seed of the load.
     pub fn random() -> Self {
         let bits: u64 = rand::random();
         Self(std::array::from_fn(|place| ALPHABET[(bits >> (5 * place)) as usize % ALPHABET.len()]))
@@ -48,7 +48,7 @@ impl RunId {
         letters.iter().all(|letter| ALPHABET.contains(letter)).then_some(Self(letters))
     }
 
-    /// A pattern of KEYS and SCAN that every key of every run matches, and few others.
+    /// A pattern for KEYS and SCAN that matches every key of every run, and few others.
     pub fn any_key_pattern() -> String {
         format!("{NAMESPACE}{}:*", "?".repeat(RUN_LETTERS))
     }
@@ -74,51 +74,51 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// How a load's keys are named: what stands before their numbers. Copies share it.
+/// The names of a load's keys: the prefix of their numbers. Copies share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyNames {
     prefix: Arc<str>,
 }
 
 impl KeyNames {
-    /// The own names of a run.
+    /// The names of a run.
     pub fn of_run(run: RunId) -> Self {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
     }
 
-    /// The own names of a run that has no name yet: `?` stands for each of its letters.
+    /// The names of a run whose name is not chosen yet: `?` for each of its letters.
     pub fn of_some_run() -> Self {
         Self { prefix: format!("{NAMESPACE}{}:", "?".repeat(RUN_LETTERS)).into() }
     }
 
-    /// Names that a user gave.
+    /// Names chosen by the user.
     pub fn given(prefix: &str) -> Self {
         Self { prefix: prefix.into() }
     }
 
-    /// What stands before the prefix of every set of keys.
+    /// The prefix before that of every set of keys.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 }
 
-/// A key that stands below a run's name.
+/// A key of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnKey<'a> {
     /// The run.
     pub run: RunId,
-    /// What stands behind the run's name: the prefix of a set, and a number.
+    /// The rest after the run's name: the prefix of a set, and a number.
     pub name: &'a [u8],
 }
 
 impl<'a> OwnKey<'a> {
-    /// Reads the name of a key; `None` for every other form.
+    /// Parses the name of a key; `None` for other keys.
     pub fn read(key: &'a [u8]) -> Option<Self> {
         let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
         Some(Self { run: RunId::read(run)?, name: rest.strip_prefix(b":")? })
     }
 
-    /// Whether it ends in twelve digits, as the keys of most sets do, whatever stands before them.
+    /// Whether it ends in twelve digits after any prefix, as the keys of most sets do.
     pub fn is_usual(&self) -> bool {
         let digits = self.name.last_chunk::<KEY_DIGITS>();
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))

@@ -1,26 +1,26 @@
-//! Which keys a load may have written, so that exactly these can be removed.
+//! The keys that a load may have written, so that exactly these can be removed.
 
 use std::{cmp::Ordering, ops::Range};
 
 use super::{KeyForm, KeyNames, Keyset, Workload};
 
-/// What stands before the numbers of counters, which share no key with values.
+/// The prefix of counters, which share no key with values.
 const COUNTER: &str = "counter:";
 
-/// Names that a load may have written, by the sets of keys that they belong to.
+/// The names that a load may have written, by set of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeySpan(Vec<NameSet>);
 
 /// The names of one set of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameSet {
-    /// What stands before the number.
+    /// The prefix before the number.
     pub prefix: String,
-    /// How the number is written.
+    /// The format of the number.
     pub form: KeyForm,
     /// The numbers.
     pub numbers: Range<u64>,
-    /// Whether all higher numbers are among them: the set grows, and nobody knows how far before it is over.
+    /// Whether it includes all higher numbers: the set grows, and its end is unknown until the load has ended.
     pub is_open: bool,
 }
 
@@ -36,12 +36,12 @@ impl NameSet {
         (&self.prefix, self.form).cmp(&(&other.prefix, other.form))
     }
 
-    /// What stands as a number behind its prefix, if `name` has both.
+    /// The part after its prefix, if `name` has the prefix and then a number.
     fn number(&self, name: &[u8]) -> Option<u64> {
         self.form.read(name.strip_prefix(self.prefix.as_bytes())?)
     }
 
-    /// A hash does not tell its number: every one is taken to be of the set.
+    /// The number cannot be recovered from a hash, so every hash is assumed to be in the set.
     fn has(&self, name: &[u8]) -> bool {
         let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
         self.number(name).is_some_and(|number| self.form.hashed || reaches(number))
@@ -52,7 +52,7 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// The name of its highest number that is known.
+    /// The name of its highest known number.
     pub fn last(&self) -> String {
         let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
         name + if self.is_open { " and on" } else { "" }
@@ -60,7 +60,7 @@ impl NameSet {
 }
 
 impl KeySpan {
-    /// What a load of `workload` over `keyspace` keys may write.
+    /// The names that a load of `workload` over `keyspace` keys may write.
     pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
         let set = |(keys, is_open): (&Keyset, bool)| NameSet {
             prefix: keys.prefix.clone(),
@@ -71,49 +71,49 @@ impl KeySpan {
         workload.written_keys().map(set).collect()
     }
 
-    /// What a run of before sets of keys had prefixes of their own may have written.
+    /// The names that a run of an old redyno, without prefixes of sets, may have written.
     pub fn of_values_and_counters(values: u64, counters: u64) -> Self {
         [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
 
-    /// Its sets, in the order of their prefixes.
+    /// Its sets, sorted by prefix.
     pub fn iter(&self) -> impl Iterator<Item = &NameSet> {
         self.0.iter()
     }
 
-    /// How many names it is in all; `None` where that is not known.
+    /// The number of names; `None` if unknown.
     pub fn total(&self) -> Option<u64> {
         let count = |set: &NameSet| (!set.is_open).then(|| set.numbers.end - set.numbers.start);
         self.0.iter().try_fold(0_u64, |total, set| Some(total.saturating_add(count(set)?)))
     }
 
-    /// Whether it is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it has this name, which stands behind what all names of the run begin with.
+    /// Whether it contains this name, without the common prefix of the run.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.has(name))
     }
 
-    /// Whether a name has the prefix and the form of one of its sets.
+    /// Whether a name has the prefix and the format of one of its sets.
     pub fn has_form(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.number(name).is_some())
     }
 
-    /// Whether `other` names nothing that this does not.
+    /// Whether `other` is contained in it.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|other| self.0.iter().any(|set| set.covers(other)))
     }
 
-    /// Both together, and what lies between their numbers.
+    /// Both together, and the numbers between theirs.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         self.0.into_iter().chain(other.0).collect()
     }
 
-    /// All these names, up to the highest numbers that are known.
+    /// All names, up to the highest known numbers.
     pub fn names(self, names: &KeyNames) -> impl Iterator<Item = Vec<u8>> + use<> {
         let run = names.prefix().to_owned();
         self.0.into_iter().flat_map(move |set| {
@@ -124,7 +124,7 @@ impl KeySpan {
 }
 
 impl<S: Into<NameSet>> FromIterator<S> for KeySpan {
-    /// Sets of one prefix and one form are one.
+    /// Unites sets with the same prefix and format.
     fn from_iter<I: IntoIterator<Item = S>>(sets: I) -> Self {
         let mut all = Vec::<NameSet>::new();
         for set in sets.into_iter().map(Into::into).filter(|set| !set.numbers.is_empty() || set.is_open) {

@@ -1,11 +1,11 @@
-//! What is asked of the server: weighted operations, keys, values.
+//! The requests of a load: weighted operations, keys, values.
 //!
 //! ```text
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
 //! ```
-//! Knows no socket, and no clock but the date that `{now}` is; what it reads are its files and datasets. A program turns random numbers into request bytes; who sends them, and when, is
-//! [`load`](crate::load)'s business.
+//! This room does not know sockets, and no clock except the date of `{now}`; it reads its own files and datasets. A program turns
+//! random numbers into request bytes; [`load`](crate::load) sends them.
 
 mod cas;
 mod check;

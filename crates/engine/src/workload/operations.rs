@@ -1,9 +1,9 @@
-//! What the replies to operations are counted by: their labels, and the requests that they are on the wire.
+//! How replies to operations are counted: labels, and the requests on the wire.
 
 use super::{Misses, Operation, Together, commands, spoken, step::Step};
 use crate::protocol::Dialect;
 
-/// What a transaction begins and ends with on the wire.
+/// The requests around a transaction.
 pub(super) const MULTI: &str = "MULTI";
 pub(super) const EXEC: &str = "EXEC";
 
@@ -19,37 +19,37 @@ impl OpId {
     }
 }
 
-/// What the replies to a program's operations are counted by.
+/// How the replies to a program's operations are counted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
     wants_parts: bool,
 }
 
-/// What is expected of one operation.
+/// The expected replies of one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// Its requests on the wire, one reply each.
     pub requests: Vec<Request>,
-    /// Whether each of several requests waits for the reply to the one before.
+    /// Whether each of several requests waits for the reply to the previous one.
     pub is_sequence: bool,
-    /// Which elements of its last reply are misses: those of the array that EXEC is answered with, or MGET. Empty without one.
+    /// Which elements of its last reply are misses: elements of EXEC's array, or MGET's. Empty otherwise.
     pub elements: Vec<Misses>,
 }
 
 /// One request of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The command, as the server's own statistics call it but for its case: `GET`.
+    /// The command, as the server's statistics name it, in any case: `GET`.
     pub command: String,
     /// Which of its replies are misses.
     pub misses: Misses,
 }
 
 impl Operations {
-    /// Of these, each with its steps, in the order of their numbers, in a dialect.
+    /// The operations with these steps, in order of their numbers, in a dialect.
     pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
@@ -57,19 +57,19 @@ impl Operations {
         Self { wants_parts: awaits || all.iter().any(|expected| !expected.elements.is_empty()), all }
     }
 
-    /// How many there are.
+    /// The number of operations.
     #[inline]
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// What is expected of an operation.
+    /// The expected replies of an operation.
     #[inline]
     pub fn of(&self, op: OpId) -> &Expected {
         &self.all[op.index()]
     }
 
-    /// Whether parts of replies count by themselves: elements that say what was found, numbers that a later step sends.
+    /// Whether parts of replies matter: elements that show whether keys were found, numbers for a later step.
     #[inline]
     pub fn wants_parts(&self) -> bool {
         self.wants_parts
@@ -98,7 +98,7 @@ impl Expected {
                     .map_or(0, |step| commands::elements(&step.command().unwrap_or_default(), step.0.len()));
                 (commands.zip(misses).map(request).collect(), vec![Misses::Null; elements])
             }
-            // Its steps are answered with QUEUED, and what they found is in the array that EXEC is answered with.
+            // Its steps are answered with QUEUED; their results are in the array of EXEC.
             Together::Multi => {
                 let [multi, exec] = [MULTI, EXEC].map(str::to_owned);
                 let all = [multi].into_iter().chain(commands).chain([exec]);

@@ -1,4 +1,4 @@
-//! Requests that are to be written: bytes that were put together, and large values that stay in their pool.
+//! Requests to be written: bytes that were built, and large values that stay in their pool.
 //!
 //! ```text
 //!  bytes    *3 … $70000\r\n│\r\n*3 … $70000\r\n│\r\n
@@ -9,53 +9,53 @@ use std::io::IoSlice;
 
 use super::{DatasetError, Insertions, Values, dataset::Taken, values::Cut};
 
-/// Values of more bytes are not copied.
+/// Larger values are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
-/// Digits of the largest number that is put in.
+/// Digits of the largest number that is inserted.
 const LONGEST_NUMBER: usize = 20;
 
-/// Requests, some of whose values lie elsewhere.
+/// Requests; some of their values are elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     pub(super) bytes: Vec<u8>,
-    /// The values that are left out in `bytes`, in their order.
+    /// The values that are left out of `bytes`, in order.
     pub(super) left_out: Vec<LeftOut>,
-    /// The keys that the operation which is being put together repeats, by their sets.
+    /// The keys that the present operation repeats, by set.
     pub(super) noted: Vec<u64>,
-    /// The record that the operation which was put together last is of, if it is of one.
+    /// The record of the last operation, if it used one.
     pub(super) record: Taken,
-    /// The numbers that are to be put in, in their order.
+    /// The numbers to be inserted, in order.
     pub(super) awaited: Vec<Awaited>,
-    /// How many operations it has a step of, where these are later ones.
+    /// How many operations have a step here, if these are later steps.
     pub(super) operations: usize,
-    /// How many bytes there were before the step that was put together last, where these are later ones.
+    /// The length before the last step, if these are later steps.
     pub(super) before: usize,
-    /// What was to be a key and is none, first since this was taken.
+    /// The first text that was not a valid key, since it was last taken.
     refused: Option<Vec<u8>>,
     /// How many operations were appended.
     pub(super) appended: u32,
     /// The new keys among these.
     pub(super) inserted: Insertions,
-    /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
+    /// Requests to be written later: the second steps of operations whose steps wait for one another, the third, ...
     pub(super) later: Vec<Outgoing>,
 }
 
 /// A value that is left out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeftOut {
-    /// Behind how many bytes it stands.
+    /// Its position in the bytes.
     pub(super) at: usize,
     pub(super) cut: Cut,
-    /// How many bytes this one and those before it have together.
+    /// The total length of this one and those before it.
     pub(super) upto: usize,
 }
 
-/// A number that is known when the reply to the step before has come.
+/// A number that is known when the reply to the previous step has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Awaited {
-    /// Behind how many bytes it is to be put in.
+    /// The position at which it is inserted.
     pub(super) at: usize,
-    /// Whose it is: the place of its operation among those that have such a step.
+    /// The place of its operation among those with such a step.
     pub(super) operation: usize,
 }
 
@@ -80,19 +80,19 @@ impl Outgoing {
         &mut self.inserted
     }
 
-    /// Why a record that was to be sent could not be had: what was put together since must not be written.
+    /// Why a record could not be read: requests built since then must not be written.
     #[inline]
     pub fn failure(&self) -> Option<&DatasetError> {
         self.record.failure()
     }
 
-    /// Whether the operation that was to be put together last is of a record that is not read yet: nothing of it is here.
+    /// Whether the last operation needs a record that is not read yet: no part of it is here.
     #[inline]
     pub fn awaits_record(&self) -> bool {
         self.record.is_awaited()
     }
 
-    /// Takes the request back that begins behind so many bytes: `key`, which was to be a key of it, is none.
+    /// Removes the request that begins after this many bytes, because `key` is not a valid key.
     #[cold]
     pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
         self.cut(start);
@@ -100,8 +100,7 @@ impl Outgoing {
         self.refused.get_or_insert(key);
     }
 
-    /// Takes the steps back that the operation which was put together last has in the first so many of those to be written
-    /// later.
+    /// Removes the steps of the last operation from the first ones of those to be written later.
     #[cold]
     pub(super) fn cut_later(&mut self, steps: usize) {
         for step in &mut self.later[..steps] {
@@ -116,19 +115,18 @@ impl Outgoing {
         while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
     }
 
-    /// What was to be a key and is none, if a request was taken back for that since this was last asked. Such a request has
-    /// no bytes.
+    /// The text that was not a valid key, if a request was removed for that since the last call. Such a request has no bytes.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
     }
 
-    /// Takes out what is to be written later, by steps; nothing where all is written at once.
+    /// Takes the requests to be written later, by step; empty if all is written at once.
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {
         (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
     }
 
-    /// Puts in what was awaited: `append` appends that of the operation at this place among those that have such a step.
+    /// Inserts the awaited numbers: `append` appends that of the operation at this place among those with such a step.
     pub fn put_in(&mut self, append: impl Fn(usize, &mut Vec<u8>)) {
         if self.awaited.is_empty() {
             return;
@@ -148,33 +146,33 @@ impl Outgoing {
         self.bytes = bytes;
     }
 
-    /// The bytes, if no value lies elsewhere.
+    /// The bytes, if no value is left out.
     #[inline]
     pub fn as_whole(&self) -> Option<&[u8]> {
         self.left_out.is_empty().then_some(&self.bytes)
     }
 
-    /// How many bytes there are on the wire.
+    /// The number of bytes on the wire.
     #[inline]
     pub fn length(&self) -> usize {
         self.bytes.len() + self.left_out.last().map_or(0, |last| last.upto)
     }
 
-    /// The same with what is to be written later.
+    /// The same, including later steps.
     #[inline]
     pub fn length_in_all(&self) -> usize {
         self.length() + self.later.iter().map(Self::length).sum::<usize>()
     }
 
-    /// The bytes on the wire; the values that lie elsewhere are those of `values`.
+    /// The bytes on the wire; values that are left out come from `values`.
     pub(super) fn wire(&self, values: &Values) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
         let filled = self.slices(Some(values), 0, &mut slices);
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// Fills `slices` with what follows the first `written` bytes, as far as there is room; the values that lie elsewhere are
-    /// those of `values`. How many were filled.
+    /// Fills `slices` with the data after the first `written` bytes, as far as there is room; values that are left out come from
+    /// `values`. Returns how many were filled.
     pub fn slices<'a>(
         &'a self,
         values: Option<&'a Values>,
@@ -206,7 +204,7 @@ mod tests {
         workload::{Draws, KeyNames, Operation, Program, Workload},
     };
 
-    /// The requests of a workload on the wire, behind the first `written` bytes; whether no value lies elsewhere.
+    /// The requests of a workload on the wire, after the first `written` bytes; and whether no value is left out.
     fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
         let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
         (0..requests).for_each(|_| _ = program.append(&mut draws, &mut out));
@@ -231,7 +229,7 @@ mod tests {
         Program::new(&workload, dialect, 10, values, &KeyNames::given("k:"))
     }
 
-    /// The number that a line of this kind begins the bytes with, and what stands behind it.
+    /// The number in a line of this kind at the beginning of the bytes, and the rest.
     fn header(kind: u8, bytes: &[u8]) -> (usize, &[u8]) {
         assert_eq!(bytes[0], kind);
         let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
@@ -239,7 +237,7 @@ mod tests {
         (std::str::from_utf8(&bytes[1..end]).unwrap().parse().unwrap(), &bytes[end + 2..])
     }
 
-    /// The commands that bytes are, all of them.
+    /// The commands in the bytes.
     fn commands(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut commands = Vec::new();
         while !bytes.is_empty() {
@@ -273,7 +271,7 @@ mod tests {
         }
     }
 
-    /// A kind of values with the smallest and the largest of them.
+    /// A kind of values with its smallest and largest size.
     fn kinds() -> impl Strategy<Value = (String, usize, usize)> {
         let (one, large) = (11..200_usize, LARGE - 2..LARGE + 300);
         let size = prop_oneof![one.clone(), large, 11..3 * LARGE];

@@ -1,4 +1,4 @@
-//! Parameters of a workload: numbers and words that its file names, and that `--set NAME=VALUE` sets.
+//! Parameters of a workload: numbers and words named in its file, which `--set NAME=VALUE` sets.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// Settings of parameters, the last of a name counts.
+/// Settings of parameters; the last one of a name counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
 
@@ -39,7 +39,7 @@ impl From<Vec<Setting>> for Settings {
 }
 
 impl Settings {
-    /// What is set of the parameter `name`.
+    /// The setting of the parameter `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -49,10 +49,10 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// Whether all that is set is among `names`.
+    /// Checks that all settings are among `names`.
     ///
     /// # Errors
-    /// Names what is not.
+    /// Names the one that is not.
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), WorkloadError> {
         let known: Vec<_> = names.into_iter().map(str::to_owned).collect();
         match self.0.keys().find(|name| !known.contains(name)) {
@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-/// The text of a file with its parameters in place of their names, `$name`; what names none stays as it is.
+/// The text of a file with its parameters in place of their names, `$name`; unknown names are unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
     let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
@@ -83,16 +83,16 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
     Ok(filled(text, &values))
 }
 
-/// `value`, if a parameter can be set to it.
+/// `value`, if a parameter can have it.
 pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
-    // It stands inside of a text in quotes, on its line.
+    // It is inserted into a text in quotes, on one line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
-        return Err(wrong_value(name, value, "it has quotes, backslashes or control characters"));
+        return Err(wrong_value(name, value, "it must not have quotes, backslashes or control characters"));
     }
     Ok(value)
 }
 
-/// That a parameter cannot have this value.
+/// The error that a parameter cannot have this value.
 pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
     WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
 }
@@ -116,7 +116,7 @@ pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     filled
 }
 
-/// A parameter's value as it stands in a text.
+/// A parameter's value as text.
 pub fn written(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,12 +1,12 @@
-//! A workload cut to some of its operations, or with its commands in batches.
+//! A workload reduced to some of its operations, or with its commands in batches.
 
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// The same with these operations alone; one that has no weight is asked for as often as one of weight 1.
+    /// The workload with only these operations; one without a weight gets weight 1.
     ///
     /// # Errors
-    /// Names the first that it does not have.
+    /// Names the first one that it does not have.
     pub fn of_operations(&self, names: &[String]) -> Result<Self, WorkloadError> {
         let find = |name: &String| {
             let found = self.operations.iter().find(|operation| operation.name == *name);
@@ -14,7 +14,7 @@ impl Workload {
                 let known: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
                 let (workload, known) = (&self.name, known.join(", "));
                 WorkloadError::of(format!(
-                    "the workload '{workload}' has no operation '{name}'; there are {known}"
+                    "the workload '{workload}' has no operation '{name}'; give one of {known}"
                 ))
             };
             found.cloned().ok_or_else(none)
@@ -24,7 +24,7 @@ impl Workload {
         Ok(Self { operations, ..self.clone() })
     }
 
-    /// The same with each operation so many times between MULTI and EXEC, with keys and values of its own each time.
+    /// The workload with each operation this many times between MULTI and EXEC, with new keys and values each time.
     #[must_use]
     pub fn in_batches_of(&self, times: u32) -> Self {
         let batch = |operation: &Operation| Operation {

@@ -1,4 +1,4 @@
-//! What makes the keys that a workload reads: steps that are run once for every key, before anything is measured.
+//! The prefill: makes the keys that a workload reads, with steps that run once for every key, before anything is measured.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -8,18 +8,18 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// A step, and the numbers of the keys that it is run for.
+/// A step, and the numbers of its keys.
 pub(super) struct Filled {
     pub(super) step: Step,
     pub(super) numbers: Range<u64>,
     /// The set of these keys.
     pub(super) set: u16,
-    /// Whether they are whole names.
+    /// Whether they are complete names.
     is_whole: bool,
 }
 
 impl Workload {
-    /// The steps of its prefill as operations, each by the name of its command.
+    /// The steps of its prefill as operations, each named after its command.
     pub(super) fn prefill_operations(&self) -> Vec<Operation> {
         let compiled = &self.compiled().prefill;
         let operation = |(place, text): (usize, &String)| {
@@ -33,13 +33,13 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// The set that a step is run for every key of: the first of several keys that it draws from, else the first.
+    /// The set of keys for which a step runs: the first one with several keys from which it draws, else the first.
     fn filled_by(&self, step: &Step) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
 
-    /// The steps of the prefill over `keyspace` keys, the key of each that it is run for given.
+    /// The steps of the prefill over `keyspace` keys, with the key for which each runs.
     pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
         let filled = move |step: &Step| {
             let mut step = self.drawn_once([step]).pop()?;
@@ -53,7 +53,7 @@ impl Workload {
         self.compiled().prefill.iter().filter_map(filled)
     }
 
-    /// How many requests the prefill is over `keyspace` keys.
+    /// The number of requests of the prefill over `keyspace` keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
         let requests = self.fillings(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
         requests.fold(0, u64::saturating_add)
@@ -64,7 +64,7 @@ impl Workload {
         self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Those of them whose names are no parts of others, so that they can be looked for.
+    /// Those of them whose names are not parts of others, so that they can be checked.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
@@ -82,11 +82,11 @@ impl Workload {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// The same with a prefill, if it has none: for each set of keys that it reads (or, if it reads none, has) by the
-    /// operation that makes them, whatever its weight, else by SET.
+    /// The same with a prefill, if it has none: for each set of keys that it reads (or, if it reads none, has) by the operation that
+    /// makes them, whatever its weight, else by SET.
     ///
     /// # Errors
-    /// When there are no keys, or nobody knows how they are made.
+    /// When there are no keys, or it is unknown how they are made.
     pub fn with_prefill(&self) -> Result<Self, WorkloadError> {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
@@ -98,19 +98,19 @@ impl Workload {
         let read = drawn(|step| step.command().is_some_and(|command| only_reads(&command)));
         let sets = if read.is_empty() { drawn(|_| true) } else { read };
         if sets.is_empty() {
-            let text = format!("the workload '{}' has no keys that a prefill could make", self.name);
+            let text = format!("the workload '{}' has no keys for a prefill; leave --prefill out", self.name);
             return Err(WorkloadError::of(text));
         }
         let steps = sets.into_iter().map(|set| self.maker(set)).collect::<Result<_, _>>()?;
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
-    /// The first set that is the same keys as this one.
+    /// The first set that consists of the same keys as this one.
     fn first_of(&self, set: u16) -> usize {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// The step that makes the keys of a set, which is the first that is these keys.
+    /// The step that makes the keys of a set, which is the first one with these keys.
     fn maker(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &Step)| {
@@ -125,7 +125,7 @@ impl Workload {
         let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
         let unknown = |how: &str, these: &str| {
             WorkloadError::of(format!(
-                "the workload '{}' reads its keys '{keys}' {how}, and none of its operations makes {these}: give it a [prefill] table",
+                "the workload '{}' reads its keys '{keys}' {how}, but none of its operations makes {these}: give it a [prefill] table",
                 self.name
             ))
         };
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(made(preset("incr")), Ok(vec!["INCR {counter}".to_owned()]));
         assert_eq!(
             made(preset("ping")),
-            Err(WorkloadError::of("the workload 'ping' has no keys that a prefill could make"))
+            Err(WorkloadError::of("the workload 'ping' has no keys for a prefill; leave --prefill out"))
         );
         let hashes = of(&["HGET {a} f", "DEL {a}", "HSET {a} f {value}", "GET {b}", "SET {c} 1"], &[]);
         assert_eq!(made(hashes), Ok(vec!["HSET {a} f {value}".to_owned(), "SET {b} {value}".to_owned()]));
@@ -228,7 +228,7 @@ mod tests {
         let numbers = of(&["GET key:__rand_int__"], &[]).with_inline();
         let error = made(numbers).unwrap_err().to_string();
         assert!(
-            error.contains(" as parts of other names, and none of its operations makes these: "),
+            error.contains(" as parts of other names, but none of its operations makes these: "),
             "{error}"
         );
         let written = of(&["GET app:{a}", "SET app:{a} x"], &[]).with_prefill().unwrap();

@@ -1,4 +1,4 @@
-//! The workloads that have names of their own.
+//! The built-in workloads.
 
 mod records;
 mod ycsb;
@@ -11,28 +11,28 @@ use std::{
 
 use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadError};
 
-/// A workload with a name of its own.
+/// A built-in workload.
 struct Preset {
-    /// As it is without settings.
+    /// The workload without settings.
     usual: Chosen,
     source: PresetText,
 }
 
-/// Where a preset comes from.
+/// The source of a preset.
 enum PresetText {
-    /// A file inside of the program.
+    /// A file in the program.
     File(&'static str),
-    /// It is made of its parameters.
+    /// Made from its parameters.
     Made(ycsb::Make),
 }
 
-/// All presets, in the order in which they are listed.
+/// All presets, in the order of the list.
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     let files = FILES.iter().map(|(name, text)| of_file(name, text));
     files.chain(ycsb::ALL.into_iter().map(made)).collect()
 });
 
-/// The files of presets, by their names.
+/// The files of presets, by name.
 macro_rules! files {
     ($($name:literal),*) => {
         const FILES: &[(&str, &str)] =
@@ -72,16 +72,16 @@ fn made(make: ycsb::Make) -> Preset {
 }
 
 impl Chosen {
-    /// The preset called `text`, or the workload of the file `text`, which has a `/` or ends with `.toml`; with these
-    /// settings of its parameters.
+    /// The preset called `text`, or the workload in the file `text`, which has a `/` or ends with `.toml`; with these settings of its
+    /// parameters.
     ///
     /// # Errors
-    /// When there is none, or it is no workload, or has no such parameter.
+    /// When it does not exist, is invalid, or lacks one of these parameters.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         Self::find_in(Path::new(""), text, settings)
     }
 
-    /// The same with files beside one in `directory`.
+    /// The same, with other files relative to `directory`.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -90,7 +90,7 @@ impl Chosen {
             return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
         }
         let preset = found(text).map_err(|error| {
-            WorkloadError::of(format!("{error}; a file is told by its path, such as ./mine.toml"))
+            WorkloadError::of(format!("{error}, or a file by its path, such as ./mine.toml"))
         })?;
         match &preset.source {
             PresetText::File(file) => {
@@ -106,12 +106,12 @@ impl Chosen {
     /// The preset called `name`, with the load that it suggests.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none with this name.
     pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
         found(name).map(|preset| preset.usual.clone())
     }
 
-    /// What a file would say of the preset called `name`.
+    /// The text of a file with the preset called `name`.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -130,16 +130,16 @@ pub fn is_path(text: &str) -> bool {
 
 fn found(name: &str) -> Result<&'static Preset, WorkloadError> {
     PRESETS.iter().find(|preset| preset.usual.workload.name == name).ok_or_else(|| {
-        WorkloadError::of(format!("there is no workload '{name}'; there are {}", preset_names()))
+        WorkloadError::of(format!("there is no workload '{name}'; give one of {}", preset_names()))
     })
 }
 
-const NO_RATIO: &str = "a ratio of 0:0 asks for nothing; give at least one side a weight, such as 1:10";
+const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weight, such as 1:10";
 
 /// The preset called `name`.
 ///
 /// # Errors
-/// When there is none; the message lists those there are.
+/// When there is none; the message lists the presets.
 pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
     found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
@@ -154,7 +154,7 @@ pub fn preset_names() -> String {
     presets().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is asked where nobody says: ten GET for each SET, as memtier_benchmark does.
+/// The default workload: one SET per ten GETs, as in memtier_benchmark.
 pub fn usual() -> Arc<Workload> {
     Arc::clone(&PRESETS[0].usual.workload)
 }
@@ -165,10 +165,10 @@ impl Workload {
         Arc::new(strings(set, get))
     }
 
-    /// Reads memtier_benchmark's `SET:GET`.
+    /// Parses memtier_benchmark's `SET:GET`.
     ///
     /// # Errors
-    /// When the text has another form, or asks for nothing.
+    /// When the text has another form, or both weights are 0.
     pub fn parse_ratio(text: &str) -> Result<Arc<Self>, WorkloadError> {
         let form = || {
             WorkloadError::of(format!("'{text}' is not a ratio SET:GET of two whole numbers, such as 1:10"))
@@ -178,7 +178,7 @@ impl Workload {
         match (weight(set)?, weight(get)?) {
             (0, 0) => Err(WorkloadError::of(NO_RATIO)),
             (set, get) if get.max(set) > MAX_WEIGHT => Err(WorkloadError::of(format!(
-                "the weights of a ratio go up to {MAX_WEIGHT}, '{text}' goes beyond"
+                "the weights of a ratio must be at most {MAX_WEIGHT}, not '{text}'"
             ))),
             (set, get) => Ok(Self::ratio(set, get)),
         }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_ratio_is_set_before_get() {
         assert_eq!(Workload::parse_ratio("1:10"), Ok(Workload::ratio(1, 10)));
-        assert_eq!(Workload::ratio(1, 10).to_string(), "GET:SET 10:1");
+        assert_eq!(Workload::ratio(1, 10).to_string(), "SET:GET 1:10");
         assert_eq!(Workload::parse_ratio("0:0"), Err(WorkloadError::of(NO_RATIO)));
         for bad in ["1", "1:", "a:b", "1:2:3", "-1:2"] {
             let text = format!("'{bad}' is not a ratio SET:GET of two whole numbers, such as 1:10");
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn every_preset_can_be_run_and_says_what_it_asks() {
         let said: Vec<_> = presets().map(|preset| (preset.check(), preset.to_string())).collect();
-        let asks = ["GET:SET 10:1", "GET:SET 1:1", "GET", "SET", "INCR", "PING", "read:newest:write 10:5:1"];
+        let asks = ["SET:GET 1:10", "SET:GET 1:1", "GET", "SET", "INCR", "PING", "read:newest:write 10:5:1"];
         assert_eq!(said[..asks.len()], asks.map(|asked| (Ok(()), asked.to_owned())));
         assert!(said.iter().all(|(checked, _)| checked.is_ok()), "{said:?}");
         assert!(presets().all(|preset| !preset.about.is_empty() && preset.written_by_name().is_empty()));

@@ -1,8 +1,8 @@
-//! What a run is going to ask, told before anything is connected.
+//! A preview of a run's requests, before anything connects.
 //!
 //! ```text
 //!  Workload ──compile──► Program ──► a few requests, the shares and the bytes of the operations
-//!     └── its sets of keys ──► how many, how they are called, how hot the hottest are; what a prefill makes
+//!     └── its sets of keys ──► their number, their names, how hot the hottest are; the prefill
 //! ```
 
 use std::collections::BTreeSet;
@@ -16,73 +16,73 @@ use super::{
 };
 use crate::{protocol::Dialect, untrusted};
 
-/// Requests that are shown.
+/// How many requests are shown.
 const SAMPLES: usize = 12;
-/// Draws of each operation from which the mean of its bytes is taken: numbers have different lengths.
+/// The number of draws of each operation for the mean of its bytes, since numbers have different lengths.
 const DRAWS: u64 = 500;
-/// What a run is to ask.
+/// The run to preview.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// What is asked; it can be [run](Workload::check), and the dialect [has it](Workload::check_dialect).
+    /// The workload; it can be [run](Workload::check), and the dialect [supports it](Workload::check_dialect).
     pub workload: &'a Workload,
     /// In which dialect.
     pub dialect: Dialect,
-    /// How many keys a set has that has no number of its own.
+    /// The number of keys of sets without their own number.
     pub keyspace: u64,
-    /// How many bytes a value has that has no size of its own.
+    /// The size of values without their own size.
     pub value_size: u32,
-    /// How many clients ask.
+    /// The number of clients.
     pub clients: u32,
-    /// How the keys are called.
+    /// The names of the keys.
     pub names: &'a KeyNames,
-    /// Where all random numbers come from.
+    /// The random seed.
     pub seed: u64,
 }
 
-/// What a run is going to ask.
+/// A preview of a run's requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
     /// The operations with a weight.
     pub operations: Vec<OperationPreview>,
-    /// The sets of keys that they draw from.
+    /// The sets of keys that they use.
     pub keys: Vec<KeysPreview>,
-    /// Where records come from, if any are sent.
+    /// The dataset, if records are sent.
     pub dataset: Option<DatasetPreview>,
-    /// What is made before, if anything is.
+    /// The prefill, if there is one.
     pub prefill: Option<PrefillPreview>,
-    /// Some of what the first client asks.
+    /// Some requests of the first client.
     pub samples: Vec<Sample>,
 }
 
 /// An operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationPreview {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its share of all operations, 0 to 1.
     pub share: f64,
-    /// Bytes on the wire, out, in the mean.
+    /// The mean of the bytes sent.
     pub bytes: f64,
-    /// Its commands, as the workload says them.
+    /// Its commands, as the workload has them.
     pub commands: String,
 }
 
 /// A set of keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeysPreview {
-    /// What the workload calls it.
+    /// Its name in the workload.
     pub name: String,
-    /// How many keys there are, before any is inserted.
+    /// The number of keys, before any is inserted.
     pub count: u64,
-    /// The name of the lowest number.
+    /// The name of the lowest key.
     pub first: String,
-    /// That of the highest.
+    /// The name of the highest key.
     pub last: String,
-    /// Whether keys are inserted behind it.
+    /// Whether keys are inserted after it.
     pub grows: bool,
-    /// How keys are drawn; `None` where only new ones are.
+    /// The distribution; `None` if only new keys are used.
     pub distribution: Option<Distribution>,
-    /// The shares of the hottest before any is inserted; `None` where no closed form has them.
+    /// The shares of the hottest keys before any is inserted; `None` if there is no closed form.
     pub hottest: Option<Hottest>,
 }
 
@@ -91,29 +91,29 @@ pub struct KeysPreview {
 pub struct DatasetPreview {
     /// The file.
     pub file: String,
-    /// How many records there are.
+    /// The number of records.
     pub records: u64,
-    /// From how many of them, the first, the bytes of operations are taken.
+    /// The number of first records from which the bytes of operations are computed.
     pub read: u64,
-    /// What is sent of each.
+    /// The parts of each that are sent.
     pub portions: Vec<String>,
 }
 
-/// What is made before anything is measured.
+/// The prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillPreview {
-    /// Requests that it takes.
+    /// The number of its requests.
     pub requests: u64,
-    /// Keys that it makes.
+    /// The number of keys that it makes.
     pub keys: u64,
-    /// Bytes on the wire, out, in all.
+    /// The bytes sent in all.
     pub bytes: f64,
-    /// Bytes that a server needs for each key beside what is sent of it, about.
+    /// About how many bytes a server needs for each key beside the data.
     pub overhead: u64,
 }
 
 impl PrefillPreview {
-    /// About how many bytes of memory it takes: what is sent, and the overhead of each key.
+    /// The approximate memory in bytes: the data, and the overhead of each key.
     pub fn memory(&self) -> f64 {
         self.bytes + (self.keys * self.overhead) as f64
     }
@@ -122,19 +122,19 @@ impl PrefillPreview {
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// The operation that it is of.
+    /// Its operation.
     pub operation: String,
     /// Its bytes on the wire.
     pub bytes: u64,
-    /// What is sent, in a line.
+    /// Its text, in a line.
     pub request: String,
 }
 
 impl Preview {
-    /// That of a run.
+    /// The preview of a run.
     ///
     /// # Errors
-    /// When the workload sends records, and those cannot be read any more.
+    /// When the workload sends records, and these can no longer be read.
     pub fn new(asking: &Asking) -> Result<Self, DatasetError> {
         let prefill = (!asking.workload.prefill.is_empty()).then(|| asking.prefill()).transpose()?;
         Ok(Self {
@@ -146,7 +146,7 @@ impl Preview {
         })
     }
 
-    /// Bytes of an operation on the wire, out, in the mean over all.
+    /// The mean of the bytes sent for an operation, over all.
     pub fn bytes(&self) -> f64 {
         self.operations.iter().map(|operation| operation.share * operation.bytes).sum()
     }
@@ -220,7 +220,7 @@ impl Asking<'_> {
         (0..SAMPLES).map(sample).collect()
     }
 
-    /// The sets of keys that operations with a weight draw from.
+    /// The sets of keys that operations with a weight use.
     fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
         let fragments: Vec<_> = workload.asked_steps().flat_map(Step::fragments).collect();
@@ -233,7 +233,7 @@ impl Asking<'_> {
             let key = |number| untrusted::bytes(&names.key(names.form.named(number)));
             let is_drawn = fragments.contains(&&Fragment::Key(set));
             let distribution = is_drawn.then_some(keys.distribution);
-            // There the hottest ranks may fall on keys that are not there yet.
+            // Then the hottest ranks may belong to keys that do not exist yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
             Some(KeysPreview {
                 name: untrusted::text(name),
@@ -262,10 +262,10 @@ impl Asking<'_> {
     }
 }
 
-/// What makes a program.
+/// Makes programs.
 type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
-/// The same where each value has the mean size of its kind.
+/// The same, with each value at the mean size of its kind.
 fn levelled(workload: &Workload) -> Workload {
     let level = |size: &Size| match size {
         Size::Knob => Size::Knob,
@@ -303,9 +303,9 @@ mod tests {
         let preview = of(&preset("cache").unwrap(), Dialect::Resp2);
         let get = "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000000\r\n".len() as f64;
         let set = "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$32\r\n\r\n".len() as f64 + 32.0;
-        let told: Vec<_> = preview.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
-        assert_eq!(told.iter().find(|(name, _)| *name == "GET"), Some(&("GET", get)));
-        assert_eq!(told.iter().find(|(name, _)| *name == "SET"), Some(&("SET", set)));
+        let sizes: Vec<_> = preview.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
+        assert_eq!(sizes.iter().find(|(name, _)| *name == "GET"), Some(&("GET", get)));
+        assert_eq!(sizes.iter().find(|(name, _)| *name == "SET"), Some(&("SET", set)));
         assert!((preview.bytes() - (10.0 * get + set) / 11.0).abs() < 1e-9);
         let shares: f64 = preview.operations.iter().map(|operation| operation.share).sum();
         assert!((shares - 1.0).abs() < 1e-12);
@@ -319,14 +319,14 @@ mod tests {
     fn the_mean_of_drawn_sizes_is_what_is_sent_in_the_mean() {
         let steps = ["SET {key} {text}", "SETRANGE {key} {number 1..99999} {text}"];
         let workload = with(&[("text", "64..1024")], &steps, &[]);
-        let told = of(&workload, Dialect::Resp2).bytes();
+        let mean = of(&workload, Dialect::Resp2).bytes();
         let values = Values::new(&workload, 32, 1);
         let program = Program::new(&workload, Dialect::Resp2, 1000, values, &KeyNames::given("k:"));
         let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
         (0..20_000).for_each(|_| _ = program.append(&mut draws, &mut out));
         let drawn = out.length() as f64 / 20_000.0;
         // Five standard deviations of the drawn sizes' mean.
-        assert!((told - drawn).abs() < 5.0 * 277.0 / 20_000.0_f64.sqrt(), "{told} told, {drawn} drawn");
+        assert!((mean - drawn).abs() < 5.0 * 277.0 / 20_000.0_f64.sqrt(), "{mean} previewed, {drawn} drawn");
     }
 
     #[test]
@@ -338,12 +338,12 @@ mod tests {
         let program = Program::new(&workload, Dialect::Memcached, 1000, values, &KeyNames::given("k:"));
         let (mut draws, mut out) = (Draws::of_client(client_seed(7, 0), 0), Outgoing::default());
         (0..SAMPLES).for_each(|_| _ = program.append(&mut draws, &mut out));
-        let told: Vec<_> = preview.samples.iter().map(|sample| sample.request.as_str()).collect();
-        assert_eq!(told.concat(), untrusted::at_most(out.as_whole().unwrap(), 10_000));
+        let shown: Vec<_> = preview.samples.iter().map(|sample| sample.request.as_str()).collect();
+        assert_eq!(shown.concat(), untrusted::at_most(out.as_whole().unwrap(), 10_000));
     }
 
     #[test]
-    fn steps_that_wait_are_told_one_after_the_other_and_counted_whole() {
+    fn steps_that_wait_are_shown_in_order_and_counted_together() {
         let mut workload = with(&[], &["GET {key}"], &[]);
         workload.operations[0].together = Together::Sequence;
         workload.operations[0].steps.push("SET {key.same} {value}".to_owned());
@@ -358,16 +358,16 @@ mod tests {
     #[test]
     fn a_prefill_is_counted_in_keys_and_bytes() {
         let workload = with(&[("text", "64..1024")], &["GET {key}"], &["SET {key} {text} EX 60"]);
-        let told = of(&workload, Dialect::Resp2).prefill.unwrap();
-        assert_eq!((told.requests, told.keys), (1000, 1000));
+        let made = of(&workload, Dialect::Resp2).prefill.unwrap();
+        assert_eq!((made.requests, made.keys), (1000, 1000));
         let wire =
             "*5\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$544\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n".len() + 544;
-        assert_eq!((told.bytes, told.memory()), (1000.0 * wire as f64, 1000.0 * (wire + 64) as f64));
+        assert_eq!((made.bytes, made.memory()), (1000.0 * wire as f64, 1000.0 * (wire + 64) as f64));
         assert_eq!(of(&with(&[], &["GET {key}"], &[]), Dialect::Resp2).prefill, None);
     }
 
     #[test]
-    fn sets_of_keys_are_told_as_they_are_drawn() {
+    fn sets_of_keys_are_shown_as_they_are_drawn() {
         let mut workload =
             with(&[], &["GET {key}", "SET {new.new} {value}", "STRLEN {grown}", "APPEND {grown.new} x"], &[]);
         let keys = |prefix: &str, distribution: &str| super::super::Keyset {
@@ -380,14 +380,14 @@ mod tests {
         workload.keys.insert("new".to_owned(), keys("n", "zipfian"));
         workload.keys.insert("grown".to_owned(), keys("g", "ycsb-zipfian"));
         workload.keys.insert("unused".to_owned(), keys("u", "zipfian"));
-        let told = of(&workload, Dialect::Resp2).keys;
+        let sets = of(&workload, Dialect::Resp2).keys;
         let names: Vec<_> =
-            told.iter().map(|set| (set.name.as_str(), set.first.as_str(), set.last.as_str())).collect();
+            sets.iter().map(|set| (set.name.as_str(), set.first.as_str(), set.last.as_str())).collect();
         let usual = ("key", "k:000000000000", "k:000000000999");
         assert_eq!(names, [("grown", "k:g5", "k:g1004"), usual, ("new", "k:n5", "k:n1004")]);
-        assert_eq!(told[0].distribution, Some(Distribution::YcsbZipfian));
-        assert!(told[0].grows && told[0].hottest.is_none());
-        assert_eq!(told[1].hottest, Some(Hottest { key: 0.001, hundredth: 0.01, keys: 10 }));
-        assert!(told[2].grows && told[2].distribution.is_none() && told[2].hottest.is_none());
+        assert_eq!(sets[0].distribution, Some(Distribution::YcsbZipfian));
+        assert!(sets[0].grows && sets[0].hottest.is_none());
+        assert_eq!(sets[1].hottest, Some(Hottest { key: 0.001, hundredth: 0.01, keys: 10 }));
+        assert!(sets[2].grows && sets[2].distribution.is_none() && sets[2].hottest.is_none());
     }
 }

@@ -1,9 +1,9 @@
-//! What workers run: a workload, compiled for so many keys and values of one size.
+//! The program of workers: a workload, compiled for a number of keys and a size of values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
 //! ```
-//! All that a client's requests depend on is in its [`Draws`]: from a copy of them a batch can be drawn again.
+//! All state on which a client's requests depend is in its [`Draws`]: with a copy of them, a batch can be drawn again.
 
 mod filling;
 
@@ -18,32 +18,32 @@ use super::{
 };
 use crate::protocol::Dialect;
 
-/// A set of keys: its name, and what stands before its numbers.
+/// A set of keys: its name, and the prefix of its numbers.
 type SetName = (String, String);
 
-/// The place of an operation, its share of all, 0 to 1, and its bytes on the wire in the mean.
+/// The place of an operation, its share of all, 0 to 1, and its mean bytes on the wire.
 pub(super) type Weighed = (usize, f64, f64);
 
-/// What to ask. Each client draws from it with its own [`Draws`].
+/// The requests of a load. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
     templates: Templates,
     sources: Sources,
-    /// Of each set the first that is the same keys.
+    /// For each set the first one with the same keys.
     same: Vec<usize>,
-    /// What the sets of keys are called, and what stands before their numbers.
+    /// The names of the sets of keys, and the prefixes of their numbers.
     called: Vec<SetName>,
-    /// What the clients count together of each set that this program had, or one before it.
+    /// The clients' common counters for each set of this program, or of an earlier one.
     counted: BTreeMap<SetName, Counters>,
-    /// Whether each client has its operations in turn.
+    /// Whether each client sends its operations in turn.
     in_turn: bool,
-    /// Where records come from.
+    /// The dataset.
     dataset: Option<Dataset>,
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys, where they have no
-    /// number of their own, called `names`, with `values` that were made for it.
+    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys for sets without their own number,
+    /// called `names`, with `values` that were made for it.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -57,7 +57,7 @@ impl Program {
         Self::of(workload, templates, sets, names, values)
     }
 
-    /// Compiles the prefill of a workload likewise. Each of its requests has a number, by which it is
+    /// Compiles the prefill of a workload in the same way. Each of its requests has a number, by which it is
     /// [appended](Self::append_nth): the steps one after the other, and in each the keys.
     pub fn of_prefill(
         workload: &Workload,
@@ -98,7 +98,7 @@ impl Program {
         self
     }
 
-    /// The same, going on where `before` was with each set of keys that it had too, or one before it.
+    /// The same, continuing from `before` for each set of keys that it had too, or an earlier one.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -108,29 +108,29 @@ impl Program {
         self.growing_together()
     }
 
-    /// The same for so many clients, at least 1.
+    /// The same for this many clients, at least 1.
     #[must_use]
     pub fn for_clients(mut self, clients: u32) -> Self {
         self.sources.sets.iter_mut().for_each(|set| set.clients = clients.into());
         self
     }
 
-    /// Where the values come from.
+    /// The source of values.
     pub fn values(&self) -> &Values {
         &self.sources.values
     }
 
-    /// What its operations are called and answered with.
+    /// The labels and expected replies of its operations.
     pub fn operations(&self) -> &Arc<Operations> {
         &self.templates.operations
     }
 
-    /// Whether its operations may be of records that are not read yet.
+    /// Whether its operations may need records that are not read yet.
     pub fn has_records(&self) -> bool {
         self.dataset.is_some()
     }
 
-    /// Appends the next operation of the stream `draws` to `out`, unless that [awaits](Outgoing::awaits_record) it; which it is.
+    /// Appends the next operation of `draws` to `out`, unless that [awaits](Outgoing::awaits_record) a record; returns which one.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let asked = match self.templates.asked.as_slice() {
@@ -145,18 +145,18 @@ impl Program {
         self.fill(asked, 0, draws, out)
     }
 
-    /// Appends the request of a prefill with this number, and says which of its operations it is.
+    /// Appends the request of a prefill with this number; returns which of its operations it is.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
         let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
-    /// The place of each operation with its share of all, and its bytes on the wire in the mean of so many draws; of a
-    /// prefill for keys from the first to the last. Of records these are as many whole passes as fit in.
+    /// The place of each operation with its share of all, and its bytes on the wire, as the mean of this many draws; for a prefill, over
+    /// the keys from the first to the last. With records, these are as many whole passes as fit.
     ///
     /// # Errors
-    /// When a record cannot be had.
+    /// When a record cannot be read.
     pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
         let records = self.dataset.as_ref().map_or(1, Dataset::records);
         let of = of - of % records.min(of);
@@ -267,7 +267,7 @@ mod tests {
         assert!(next > before + 50, "{next} after {before}");
     }
 
-    /// What a seed asks is a promise: these bytes were written before workloads were data.
+    /// The requests of a seed never change: these bytes were written before workloads were data.
     #[test]
     fn a_seed_asks_what_it_always_asked() {
         let (_, text) = drawn(&preset("mixed").unwrap(), 1000, 3, 7);
@@ -348,7 +348,7 @@ mod tests {
         );
         assert_eq!(
             workload.check().unwrap_err().to_string(),
-            "the setup inserts {key.new}, which only operations do"
+            "the setup inserts {key.new}, which only operations can do"
         );
     }
 }

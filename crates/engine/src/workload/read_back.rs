@@ -1,10 +1,10 @@
-//! What was written of the records of a file, as questions for it and the answers that they must have.
+//! The records of a file as they were written: the commands that read them back, and the expected replies.
 //!
 //! ```text
 //!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
 //!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
 //! ```
-//! An answer in RESP2 has one form only, so it is compared byte for byte.
+//! A reply in RESP2 has only one form, so it is compared byte for byte.
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,
@@ -23,29 +23,30 @@ pub struct ReadBack {
     steps: Vec<Step>,
 }
 
-/// What is asked for a record, and what the answers in RESP2 must be, byte for byte.
+/// The commands that read a record back, and the expected replies in RESP2, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
     /// The key that was written.
     pub key: Vec<u8>,
     /// The command that reads it.
     pub question: Vec<u8>,
-    /// The answer where it is as it was written.
+    /// The reply if the record is as it was written.
     pub answer: Vec<u8>,
-    /// The answer where nothing is there.
+    /// The reply if there is no such key.
     pub nothing: Vec<u8>,
 }
 
-const SEVERAL: &str = "--verify needs one operation: of several nobody knows which of them wrote a record";
+const SEVERAL: &str =
+    "--verify needs a workload with one operation, since with several it is unknown which one wrote a record";
 
 impl Workload {
-    /// What it wrote of a whole pass over its records.
+    /// The commands for a whole pass over its records.
     ///
     /// # Errors
-    /// When it cannot be known.
+    /// When it is unknown how they were written.
     pub fn read_back(&self) -> Result<ReadBack, WorkloadError> {
         let dataset = self.dataset.as_ref().ok_or_else(|| {
-            WorkloadError::of("--verify reads the records of a file back; give it with --dataset")
+            WorkloadError::of("--verify reads the records of a file back; give the file with --dataset")
         })?;
         let mut asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
         let (Some((operation, compiled)), None) = (asked.next(), asked.next()) else {
@@ -53,9 +54,9 @@ impl Workload {
         };
         let steps = compiled.steps.clone();
         if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
-            let known = "what SET key value and HSET key field value ... write of a record alone";
+            let known = "records written by SET key value or HSET key field value ... alone";
             return Err(WorkloadError::of(format!(
-                "--verify reads back {known}, not '{}'",
+                "--verify reads back {known}; it cannot check '{}'",
                 operation.steps[place]
             )));
         }
@@ -75,10 +76,10 @@ fn can_be_read_back(step: &Step) -> bool {
 }
 
 impl ReadBack {
-    /// What is asked for the next record, a question a step; nothing after the last.
+    /// The commands for the next record, one for each step; `None` after the last.
     ///
     /// # Errors
-    /// When the record cannot be had.
+    /// When the record cannot be read.
     pub fn next_record(&mut self) -> Result<Vec<RecordCheck>, DatasetError> {
         if self.left == 0 {
             return Ok(Vec::new());
@@ -93,7 +94,7 @@ impl ReadBack {
 
     fn asked(&self, step: &Step) -> RecordCheck {
         let words: Vec<_> = step.0.iter().map(|word| self.word(word)).collect();
-        // HSET has fields; what a record says twice is what it said last.
+        // HSET has fields; if a record has a field twice, the last one counts.
         let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
         for pair in words[2..].chunks_exact(2) {
             fields.retain(|(name, _)| *name != pair[0]);
@@ -129,7 +130,7 @@ impl ReadBack {
 }
 
 impl RecordCheck {
-    /// The key as it can be shown.
+    /// The key in a printable form.
     pub fn shown_key(&self) -> String {
         untrusted::at_most(&self.key, 80)
     }
@@ -173,7 +174,7 @@ mod tests {
         ] {
             let error = of(words, &file).map(drop).unwrap_err().to_string();
             assert!(
-                error.starts_with("--verify reads back what SET key value and HSET "),
+                error.starts_with("--verify reads back records written by SET key value or HSET "),
                 "{words:?}: {error}"
             );
         }

@@ -1,19 +1,19 @@
-//! Requests as they stand on the wire, as a line that a person reads.
+//! Requests on the wire, as a line that a person can read.
 
 use super::{Operation, Together};
 use crate::{protocol::Dialect, untrusted};
 
-/// The longest word in characters, with what is said of the rest: enough for the name of a key.
+/// The longest word in characters, with the note about the rest: enough for the name of a key.
 const LONGEST_WORD: usize = 80;
-/// So many characters make a line; what stands behind the word that reaches them is counted.
+/// The most characters of a line; words after the one that reaches this are counted.
 const LONGEST_LINE: usize = 200;
 
 /// The longest commands of an operation in characters.
 const LONGEST_COMMANDS: usize = 160;
-/// What stands between two steps of which the second waits for the reply to the first.
+/// The separator of two steps of which the second waits for the reply to the first.
 pub(super) const THEN: &str = " then ";
 
-/// The commands of an operation as the workload says them.
+/// The commands of an operation, as in the workload.
 pub(super) fn commands_of(operation: &Operation) -> String {
     let between = if operation.together == Together::Sequence { THEN } else { " ; " };
     let steps = operation.steps.join(between);
@@ -21,8 +21,8 @@ pub(super) fn commands_of(operation: &Operation) -> String {
     if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
 }
 
-/// What is sent, in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; the lines of a dialect that has
-/// them are one, with `\r\n` written out.
+/// The request in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; lines of a text protocol become one,
+/// with `\r\n` escaped.
 pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
     let commands = if dialect.counts_words() { commands(wire) } else { None };
     commands.map_or_else(|| untrusted::at_most(wire, LONGEST_LINE), |commands| line(&commands))
@@ -54,14 +54,14 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
     line
 }
 
-/// A word, in quotes where it would not be seen as one.
+/// A word, in quotes if it would not be recognised as one.
 fn shown(word: &[u8]) -> String {
     let shown = untrusted::at_most(word, LONGEST_WORD);
     let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }
 
-/// The words of commands in RESP, `None` where it is something else.
+/// The words of commands in RESP; `None` for anything else.
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     Some(commands)
 }
 
-/// The number in the line of this kind that bytes begin with, and what stands behind it.
+/// The number in the line of this kind at the beginning of the bytes, and the rest.
 fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\r')?;
     let (line, behind) = bytes.split_at(end);
@@ -117,17 +117,17 @@ mod tests {
     #[test]
     fn what_is_long_is_cut_and_counted() {
         let value = [b'x'; 5000];
-        let told = of(&[&[b"SET", b"k", &value]]);
-        assert!(told.starts_with("SET k xxxx") && told.ends_with("x… (5 000 bytes)"), "{told}");
+        let line = of(&[&[b"SET", b"k", &value]]);
+        assert!(line.starts_with("SET k xxxx") && line.ends_with("x… (5 000 bytes)"), "{line}");
         let word: &[u8] = b"0123456789012345678";
-        let told = of(&[&[word; 30]]);
-        assert!(told.ends_with("8 … and 19 words") && told.len() < 250, "{told}");
+        let line = of(&[&[word; 30]]);
+        assert!(line.ends_with("8 … and 19 words") && line.len() < 250, "{line}");
     }
 
     #[test]
     fn what_is_no_resp_is_shown_byte_for_byte() {
-        let told = readable(b"set k 0 0 2\r\n\x00a\r\n", Dialect::Memcached);
-        assert_eq!(told, "set k 0 0 2\\r\\n\\x00a\\r\\n");
+        let line = readable(b"set k 0 0 2\r\n\x00a\r\n", Dialect::Memcached);
+        assert_eq!(line, "set k 0 0 2\\r\\n\\x00a\\r\\n");
         assert_eq!(readable(b"PING\r\n", Dialect::Resp2), "PING\\r\\n");
         assert_eq!(readable(b"*1\r\n$9\r\nPING\r\n", Dialect::Resp2), "*1\\r\\n$9\\r\\nPING\\r\\n");
     }

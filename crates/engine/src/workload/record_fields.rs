@@ -1,4 +1,4 @@
-//! What a workload sends of the records of a dataset.
+//! The use of a dataset's records by a workload.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Step {
-    /// What it sends of a record.
+    /// The parts of a record that it sends.
     pub(super) fn portions(&self) -> impl Iterator<Item = &Portion> {
         self.fragments().filter_map(|fragment| match fragment {
             Fragment::OfRecord(portion) => Some(portion),
@@ -16,14 +16,14 @@ impl Step {
         })
     }
 
-    /// Whether it sends anything of one.
+    /// Whether it sends any part.
     pub(super) fn is_of_record(&self) -> bool {
         self.portions().next().is_some()
     }
 }
 
 impl Workload {
-    /// What its operations send of a record, each once.
+    /// The parts of a record that its operations send, each once.
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
         let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
@@ -35,15 +35,15 @@ impl Workload {
         portions
     }
 
-    /// Whether each of its operations that have a weight is of a record.
+    /// Whether each of its operations with a weight uses a record.
     pub fn is_of_records(&self) -> bool {
         self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
     }
 
-    /// The same, sending the first `most` records of a file, which is read once.
+    /// The workload with the first `most` records of a file, which is read once.
     ///
     /// # Errors
-    /// When it sends nothing of a record, the file has not those that it sends, or one of its records is broken.
+    /// When it sends no part of a record, the file lacks a part, or one of its records is invalid.
     pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
         let portions = self.portions();
         if portions.is_empty() {
@@ -106,7 +106,7 @@ mod tests {
     fn only_operations_are_of_a_record() {
         let mut workload = of(&["PING"]);
         workload.setup.steps.push("SET x __field:id__".to_owned());
-        let told = workload.check().unwrap_err().to_string();
-        assert_eq!(told, "the setup sends __field:id__ of a record, which only operations do");
+        let error = workload.check().unwrap_err().to_string();
+        assert_eq!(error, "the setup sends __field:id__ of a record, which only operations can do");
     }
 }

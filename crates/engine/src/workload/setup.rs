@@ -1,7 +1,7 @@
-//! What is run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
+//! The setup: commands that run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
 //!
-//! Its commands are no operations: they are sent by the control plane before the load, in their order, each after the reply
-//! to the one before, and are in no count of operations.
+//! Its commands are not operations: the control plane sends them before the load, in order, each after the reply to the previous
+//! one, and they are not counted with operations.
 
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
@@ -11,14 +11,14 @@ use crate::protocol::Dialect;
 /// A command of a setup as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupCommand {
-    /// As the server's statistics call it but for its case: `SCRIPT|LOAD`.
+    /// As the server's statistics name it, in any case: `SCRIPT|LOAD`.
     pub name: String,
     /// Its words, the first of which is the command.
     pub words: Vec<Vec<u8>>,
 }
 
 impl Workload {
-    /// What the commands of its setup are called, each once, in their order.
+    /// The names of the commands of its setup, each once, in order.
     pub fn setup_names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
         let mut seen = std::collections::HashSet::new();
@@ -26,8 +26,8 @@ impl Workload {
         names
     }
 
-    /// The commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called `names`, with
-    /// values of `value_size` bytes; the same seed draws the same.
+    /// The commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called `names`, with values of
+    /// `value_size` bytes; the same seed draws the same.
     pub fn setup_commands(
         &self,
         keyspace: u64,
@@ -38,7 +38,7 @@ impl Workload {
         if self.setup.is_empty() {
             return Vec::new();
         }
-        // They are drawn as the steps of one operation are, each of which waits for the one before.
+        // They are drawn like the steps of one operation, each of which waits for the previous one.
         let steps = self.setup.steps.clone();
         let together = Together::Sequence;
         let operation =
@@ -113,6 +113,6 @@ mod tests {
         assert!(error(&["GET {key.same}"]).starts_with("the setup repeats {key.same}"));
         let nothing = Workload { operations: vec![Operation::command("PING", 0)], ..with_setup(&["PING"]) };
         let error = nothing.check().unwrap_err().to_string();
-        assert!(error.contains(" asks for nothing; "), "{error}");
+        assert!(error.contains(" sends nothing; "), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! How what is drawn fills the slots of a template.
+//! Fills the slots of a template with drawn values.
 
 use rand::Rng;
 
@@ -12,23 +12,23 @@ use super::{
 };
 use crate::{clock, protocol::Fill};
 
-/// Where the slots of a template draw their numbers, beside the sets of keys.
+/// The source of a slot's number, beside the sets of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
     /// A whole number from the first to the last.
     Number(u64, u64),
-    /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
+    /// A key of the set with this number: drawn and remembered if it `is_new`, else the one remembered last.
     Repeated { set: u16, is_new: bool },
-    /// The key of this set whose turn it is, which is noted.
+    /// The key of this set whose turn it is, which is remembered.
     Given(u16),
-    /// A new key of the set with this number, which is noted.
+    /// A new key of the set with this number, which is remembered.
     Inserted(u16),
     /// The time in milliseconds since 1970.
     Now,
 }
 
 impl NumberSource {
-    /// Where a fragment's number comes from beside the sets of keys, in an operation that repeats keys of these sets.
+    /// The source of a fragment's number, beside the sets of keys, in an operation that repeats keys of these sets.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
             Fragment::Key(set) => {
@@ -44,10 +44,10 @@ impl NumberSource {
     }
 }
 
-/// From this number on kinds of values are portions of a record.
+/// From this number on, kinds of values are parts of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
-/// What the slots of a program are filled from.
+/// The sources of a program's slots.
 #[derive(Debug)]
 pub(super) struct Sources {
     /// The sets of keys: the first sources of numbers.
@@ -57,23 +57,23 @@ pub(super) struct Sources {
     pub(super) values: Values,
 }
 
-/// An operation that is being filled.
+/// An operation being filled.
 pub(super) struct Filling<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
-    /// Values that are left out.
+    /// Large values that are not copied.
     pub(super) left_out: &'a mut Vec<LeftOut>,
-    /// The keys of this operation that were noted, by their sets.
+    /// The remembered keys of this operation, by set.
     pub(super) noted: &'a mut Vec<u64>,
-    /// Where new keys are noted, and the place of this operation in its batch.
+    /// Where new keys are recorded, and the place of this operation in its batch.
     pub(super) inserted: (&'a mut Insertions, u32),
-    /// The record that the operation is of, if it is of one.
+    /// The record of the operation, if it uses one.
     pub(super) record: &'a Taken,
     /// The key whose turn it is, where each has one.
     pub(super) given: u64,
-    /// Where a number is to be put in later, if one is.
+    /// Where a number is to be inserted later, if there is one.
     pub(super) awaited: Option<usize>,
-    /// What was to be a key and is none.
+    /// The text of a name that is not a valid key.
     pub(super) refused: Option<Vec<u8>>,
 }
 
@@ -93,7 +93,7 @@ impl Filling<'_> {
         self.keep(set, key)
     }
 
-    /// The next number of a source that is no set of keys.
+    /// The next number of a source that is not a set of keys.
     #[inline(never)]
     fn of_source(&mut self, source: NumberSource) -> u64 {
         match source {
@@ -106,7 +106,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Notes a key of a set.
+    /// Remembers a key of a set.
     fn keep(&mut self, set: u16, key: u64) -> u64 {
         let place = usize::from(set);
         self.noted.resize(self.noted.len().max(place + 1), 0);
@@ -114,7 +114,7 @@ impl Filling<'_> {
         key
     }
 
-    /// Appends a field of a record, or a value that something stands around, or that is large.
+    /// Appends a field of a record, or a value that is large or has text around it.
     #[inline(never)]
     fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
         if cut.kind() >= FIELDS {

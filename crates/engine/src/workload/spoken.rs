@@ -1,4 +1,4 @@
-//! What a dialect makes of a workload: whether it has its commands, and which of their replies are misses.
+//! A workload in a dialect: whether the dialect has its commands, and which of their replies are misses.
 
 use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,
@@ -30,20 +30,22 @@ fn fixed(word: &[Fragment]) -> Option<String> {
 }
 
 impl Workload {
-    /// Whether a dialect has its commands, where its keys are called `names`.
+    /// Checks that a dialect has its commands, with keys called `names`.
     ///
     /// # Errors
-    /// Names the first that it does not have.
+    /// Names the first one that it lacks.
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
         if !dialect.has_setup() && !self.setup.is_empty() {
-            return Err(WorkloadError::of(format!("{server} has nothing that a setup could make")));
+            return Err(WorkloadError::of(format!(
+                "{server} does not support a setup; remove [setup] from the workload"
+            )));
         }
         for (operation, compiled) in self.read_operations() {
             let whose = |why| WorkloadError::of(format!("the operation '{}': {why}", operation.name));
             if !dialect.has_transactions() && operation.together == Together::Multi {
-                return Err(whose(format!("{server} has no transactions")));
+                return Err(whose(format!("{server} has no transactions; write together = \"pipeline\"")));
             }
             for step in &compiled.steps {
                 self.check_step(step, dialect, names).map_err(whose)?;
@@ -62,7 +64,7 @@ impl Workload {
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
-    /// The words of a step, in parts, where each number is the largest that it can be; `None` is a value, or a field of a record.
+    /// The words of a step, in parts, with each number at its largest; `None` is a value, or a field of a record.
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
@@ -80,7 +82,7 @@ impl Workload {
     }
 }
 
-/// A part that is fixed, or a value, which is a slot whatever fills it.
+/// A part that is fixed, or a value, which is a slot in any case.
 fn part(part: &Option<Vec<u8>>) -> Part<'_> {
     part.as_deref().map_or(Part::Value { kind: 0, size: None }, Part::Text)
 }
@@ -156,6 +158,6 @@ mod tests {
         multi.operations[0].together = Together::Multi;
         begins(&multi, "k:", "the operation 'GET': memcached has no transactions");
         let setup = Workload { setup: Steps { steps: vec!["SET a b".to_owned()] }, ..of("GET {key}") };
-        begins(&setup, "k:", "memcached has nothing that a setup could make");
+        begins(&setup, "k:", "memcached does not support a setup; remove [setup] from the workload");
     }
 }

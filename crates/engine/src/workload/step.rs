@@ -1,22 +1,22 @@
-//! A step of an operation: the words of a command and the placeholders in them.
+//! A step of an operation: the words of a command, with placeholders.
 
 use super::{Portion, commands};
 use crate::untrusted;
 
-/// A command: its arguments, each a row of fragments.
+/// A command: its arguments, each a list of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
 
 /// A part of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fragment {
-    /// Sent as it is.
+    /// Literal bytes.
     Text(Vec<u8>),
-    /// A key of the set with this number, in the order of their names.
+    /// A key of the set with this number, in the order of names.
     Key(u16),
-    /// The key of this set whose turn it is, where each has one.
+    /// The key of this set whose turn it is, if each has one.
     Given(u16),
-    /// The next key beyond those of the set.
+    /// The next new key of the set.
     New(u16),
     /// The key of this set that was drawn last within the operation.
     Same(u16),
@@ -26,14 +26,14 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// The number of the item that the reply to the step before brought.
+    /// The number of the item in the reply to the previous step.
     Cas,
-    /// This of the record that the operation is of.
+    /// A part of the operation's record.
     OfRecord(Portion),
 }
 
 impl Fragment {
-    /// The set of which it draws a key, of those that are there or a new one.
+    /// The set from which it draws a key, existing or new.
     pub(super) fn draws(&self) -> Option<u16> {
         if let Self::Key(set) | Self::New(set) = self { Some(*set) } else { None }
     }
@@ -56,8 +56,8 @@ impl Step {
             .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
     }
 
-    /// The command as the server's statistics call it but for its case, `GET` or `SCRIPT|LOAD`; `None` where that is not
-    /// known before it is drawn, or there is none.
+    /// The command as the server's statistics name it, in any case, `GET` or `SCRIPT|LOAD`; `None` if that is unknown before it is
+    /// drawn, or there is none.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
             [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
@@ -70,8 +70,8 @@ impl Step {
         }
     }
 
-    /// What it may write that is not the run's own: the command with each name, or alone where no name is known. `is_bare` says
-    /// which sets of keys are numbers alone.
+    /// The writes that are not to the run's own keys: the command with each name, or alone if names are unknown. `is_bare` returns
+    /// which sets of keys are only numbers.
     pub(super) fn written_by_name(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
@@ -86,7 +86,7 @@ impl Step {
         if keys.is_empty() {
             return vec![shown];
         }
-        // A key with something around it has a name that no set has, and is not found again to be removed.
+        // A key with text around it has a name outside of all sets, and is not found for removal.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
             [Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)] => !is_bare(*set),
             _ => false,
@@ -95,7 +95,7 @@ impl Step {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// What a word begins with, as a person would write it.
+    /// The literal beginning of a word, as a person would write it.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),
@@ -106,7 +106,7 @@ impl Step {
 
     /// Whether it is known to change nothing.
     pub(super) fn only_reads(&self) -> bool {
-        // memcached's mg reads, unless a flag makes what is not there (N) or sets how long it stays (T).
+        // memcached's mg reads, unless a flag creates missing items (N) or sets their expiry (T).
         let changes = |word: &Vec<Fragment>| match word.first() {
             Some(Fragment::Text(text)) => text.starts_with(b"N") || text.starts_with(b"T"),
             _ => true,
@@ -117,7 +117,7 @@ impl Step {
         }
     }
 
-    /// Whether it sends the number of an item that the reply to the step before brings.
+    /// Whether it sends the number of an item from the reply to the previous step.
     pub(super) fn awaits_cas(&self) -> bool {
         self.fragments().any(|fragment| *fragment == Fragment::Cas)
     }
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_a_name_is_told_apart_from_the_runs_own_keys() {
-        for (written, told) in [
+    fn what_is_written_by_a_name_is_distinguished_from_the_runs_own_keys() {
+        for (written, expected) in [
             ("GET foo", vec![]),
             ("SET {key} foo", vec![]),
             ("MSET {key.new} 1 {key.same} 2", vec![]),
@@ -192,7 +192,7 @@ mod tests {
         ] {
             let workload = described();
             let step = Step::read(written, &workload).unwrap();
-            assert_eq!(step.written_by_name(|set| workload.keyset(set).1.bare), told, "{written}");
+            assert_eq!(step.written_by_name(|set| workload.keyset(set).1.bare), expected, "{written}");
         }
     }
 }

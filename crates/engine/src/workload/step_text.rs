@@ -1,11 +1,11 @@
-//! How a step is written: words, quotes, and placeholders in braces or between underscores.
+//! The syntax of a step: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
     Portion, Workload, inline,
     step::{Fragment, Step},
 };
 
-/// A quote that is not closed, or closed in the middle of a word.
+/// A quote that is not closed, or closed within a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadQuotes;
 

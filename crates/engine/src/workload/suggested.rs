@@ -1,10 +1,10 @@
-//! The load that a workload suggests: what holds where the command line does not say otherwise.
+//! The load that a workload suggests, for options that are not given.
 
 use serde::{Deserialize, Serialize};
 
 use super::quantity::some_quantity;
 
-/// Settings of the load that belong to a workload. What is absent is as usual.
+/// Settings of the load that a workload suggests. Absent ones have their usual default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Suggested {
@@ -14,19 +14,19 @@ pub struct Suggested {
     /// Requests in flight on each.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u32>,
-    /// Requests per second that are due.
+    /// Rate, in requests per second.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// Keys of the sets that have no number of their own.
+    /// Keys of the sets without their own number.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
-    /// Bytes of the values that have no size of their own.
+    /// Bytes of the values without their own size.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub data_size: Option<u32>,
-    /// Seconds.
+    /// Duration in seconds.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
-    /// Requests in all.
+    /// Total number of requests.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Worker threads.
@@ -35,15 +35,15 @@ pub struct Suggested {
 }
 
 impl Suggested {
-    /// Whether it says nothing.
+    /// Whether it suggests nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// This, and `other` where this says nothing.
+    /// This, completed by `other`.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        // Both say how long it is to be.
+        // Both are about the length of the load.
         let other_ends = if self.has_end() { (None, None) } else { (other.duration, other.requests) };
         Self {
             clients: self.clients.or(other.clients),
@@ -57,7 +57,7 @@ impl Suggested {
         }
     }
 
-    /// Whether it says how long the load is to be.
+    /// Whether it suggests the length of the load.
     pub fn has_end(&self) -> bool {
         self.duration.is_some() || self.requests.is_some()
     }

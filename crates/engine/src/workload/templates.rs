@@ -1,4 +1,4 @@
-//! How operations become templates, and what fills those.
+//! Translates operations into templates, and the sources of their slots.
 //!
 //! ```text
 //!  operation ──► its steps ──► templates, each written at once
@@ -19,22 +19,22 @@ use crate::protocol::{Dialect, Part, Template};
 /// Operations as templates.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
-    /// Those that are asked for, and the sum of the shares up to and with each.
+    /// The operations with a weight, with cumulative sums of their weights.
     pub(super) asked: Vec<(u64, OpId, Template)>,
     /// The sum of all shares.
     pub(super) total: u64,
-    /// The first key of each operation, where each key of its set has a turn.
+    /// The first key of each operation, for a program where each key of its set has a turn.
     pub(super) firsts: Vec<u64>,
     /// The steps of operations that are written later.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
-    /// The operations that are of a record.
+    /// The operations that use a record.
     pub(super) of_records: Vec<OpId>,
-    /// What all of them are called and answered with.
+    /// The labels and expected replies of all operations.
     pub(super) operations: Arc<Operations>,
 }
 
 impl Templates {
-    /// The operations of a workload that have a weight, and the sources of numbers that they have behind the sets of keys.
+    /// The operations of a workload that have a weight, and their sources of numbers after the sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,
         dialect: Dialect,
@@ -52,7 +52,7 @@ impl Templates {
         Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
 
-    /// The steps of its prefill over `keyspace` keys, likewise.
+    /// The steps of its prefill over `keyspace` keys, in the same form.
     pub(super) fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -100,18 +100,18 @@ impl Templates {
     }
 }
 
-/// An operation that is to be compiled.
+/// An operation to be compiled.
 struct OperationSpec {
-    /// How often it is asked for, in relation to the others.
+    /// Its weight.
     share: u64,
     /// Its place among the operations.
     place: usize,
     steps: Vec<Step>,
 }
 
-/// What templates are made with.
+/// The context of making templates.
 struct Making<'v> {
-    /// The sources that were needed until now.
+    /// The sources needed so far.
     sources: Vec<NumberSource>,
     names: &'v [SetNames],
     values: &'v Values,
@@ -124,7 +124,7 @@ impl<'v> Making<'v> {
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 
-    /// What is written of an operation, each when the reply to the one before has come.
+    /// The templates of an operation, each written when the reply to the previous one has arrived.
     fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
@@ -155,7 +155,7 @@ impl<'v> Making<'v> {
         }
     }
 
-    /// The parts that a fragment is in an operation that repeats keys of the sets `repeated`.
+    /// The parts of a fragment in an operation that repeats keys of the sets `repeated`.
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;
@@ -236,7 +236,7 @@ mod tests {
         assert!(keys.len() > 150 && text.contains(" of 7\r\n"), "{}", keys.len());
         for step in ["GET {key.same}", "GET {other} {key.same}"] {
             let error = of(vec![Operation::command(step, 1)]).check().unwrap_err();
-            assert_eq!(error.to_string(), "the operation 'GET' repeats {key.same} before it has drawn {key}");
+            assert_eq!(error.to_string(), "the operation 'GET' repeats {key.same} before it uses {key}");
         }
         let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
         assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");

@@ -8,7 +8,7 @@ pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
     Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
 }
 
-/// What the operations of the first `n` draws of a seed are called, and all their bytes; each is answered before the next.
+/// The names of the first `n` operations with a seed, and all their bytes; each is answered before the next.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
     let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
@@ -29,7 +29,7 @@ pub(super) fn of(operations: Vec<Operation>) -> Workload {
     Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
 }
 
-/// A workload of nothing but the sets of keys `a`, `key` and `zz_bare`, which has no prefix,, and the values `text`.
+/// A workload with only the sets of keys `a`, `key` and `zz_bare`, which has no prefix, and the values `text`.
 pub(super) fn described() -> Workload {
     let bare = Keyset { bare: true, ..Keyset::default() };
     let keys = [("a", Keyset::default()), ("key", Keyset::default()), ("zz_bare", bare)];

@@ -10,60 +10,59 @@ use serde::{Deserialize, Serialize};
 /// The largest value: 64 MiB.
 pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 
-/// What an object of JSON has around its text.
+/// The characters of a JSON object around its text.
 pub(super) const JSON: [&[u8]; 2] = [b"{\"text\":\"", b"\"}"];
 
-/// The smallest share that a value is compressed to: less would leave nothing in it that differs.
+/// The smallest share to which a value is compressed: less would leave no differences between values.
 const LEAST_SHARE: f64 = 0.02;
 
-/// A kind of values: how many bytes each has, and of what they are.
+/// A kind of values: sizes and content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValueKind {
-    /// How many bytes each has.
+    /// The sizes.
     #[serde(skip_serializing_if = "Size::is_knobs")]
     pub size: Size,
-    /// Of what they are.
+    /// The content.
     #[serde(skip_serializing_if = "Content::is_usual")]
     pub content: Content,
 }
 
-/// How many bytes each value of a kind has. In a file a number, `{ from = 64, to = 1024 }`, or
-/// `{ weights = { 64 = 9, "4k" = 1 } }`.
+/// The sizes of a kind of values. In a file a number, `{ from = 64, to = 1024 }`, or `{ weights = { 64 = 9, "4k" = 1 } }`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Size {
-    /// As many as the knob of value sizes says.
+    /// The size of the knob.
     #[default]
     Knob,
-    /// So many.
+    /// A fixed size.
     Bytes(u32),
-    /// Any number from the first to the last, each as often as any other.
+    /// Any size from the lowest to the highest, uniformly.
     Range {
         /// The lowest.
         from: u32,
         /// The highest.
         to: u32,
     },
-    /// One of these, each as often as its weight says in relation to the others.
+    /// One of these, by weight.
     Weights(BTreeMap<u32, u32>),
 }
 
-/// Of what values are.
+/// The content of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// 64 letters, digits and signs by chance, so six bits of entropy a byte.
+    /// 64 random letters, digits and signs, so six bits of entropy a byte.
     #[default]
     Printable,
-    /// All bytes by chance.
+    /// Random bytes.
     Random,
-    /// English words by chance.
+    /// Random English words.
     Text,
-    /// An object of JSON with one text.
+    /// A JSON object with one text.
     Json,
-    /// The letter x again and again.
+    /// Only the letter x.
     Alike,
-    /// What deflate makes so many times as large, 0.02 to 1: 0.5 is half.
+    /// Bytes that deflate compresses to this share, 0.02 to 1: 0.5 is half.
     Compressible(f64),
 }
 
@@ -72,7 +71,7 @@ impl Size {
         *self == Self::Knob
     }
 
-    /// The smallest and the largest, where the knob says `knob`.
+    /// The smallest and the largest size, with the knob at `knob`.
     pub fn bounds(&self, knob: u32) -> RangeInclusive<u32> {
         match self {
             Self::Knob => knob..=knob,
@@ -86,7 +85,7 @@ impl Size {
         }
     }
 
-    /// Bytes in the mean, where the knob says `knob`.
+    /// The mean size, with the knob at `knob`.
     pub fn mean(&self, knob: u32) -> f64 {
         match self {
             Self::Knob | Self::Bytes(_) | Self::Range { .. } => {
@@ -107,7 +106,7 @@ impl Content {
         *self == Self::default()
     }
 
-    /// The fewest bytes of a value.
+    /// The smallest size of a value.
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),
@@ -117,38 +116,42 @@ impl Content {
 }
 
 impl ValueKind {
-    /// Whether there are such values, where the knob says `knob`.
+    /// Checks the values, with the knob at `knob`.
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// Names the error.
     pub fn check(&self, knob: u32) -> Result<(), WorkloadError> {
         if let Size::Weights(weights) = &self.size {
             if let Some(weight) = weights.values().find(|weight| **weight > MAX_WEIGHT) {
                 return Err(WorkloadError::of(format!(
-                    "the weights of sizes go up to {MAX_WEIGHT}, not {weight}"
+                    "the weights of sizes must be at most {MAX_WEIGHT}, not {weight}"
                 )));
             }
             if weights.values().all(|weight| *weight == 0) {
-                return Err(WorkloadError::of("none of its sizes has a weight"));
+                return Err(WorkloadError::of(
+                    "none of its sizes has a weight; give at least one a weight above 0",
+                ));
             }
         }
         let (from, to) = self.size.bounds(knob).into_inner();
         if from > to {
-            let text = format!("a range of sizes goes from the lower to the higher, not from {from} to {to}");
+            let text =
+                format!("a range of sizes must go from the lower to the higher, not from {from} to {to}");
             return Err(WorkloadError::of(text));
         }
         if let Some(size) = [from, to].into_iter().find(|size| !(1..=MAX_VALUE_SIZE).contains(size)) {
-            return Err(WorkloadError::of(format!("a value has 1 to {MAX_VALUE_SIZE} bytes, not {size}")));
+            return Err(WorkloadError::of(format!(
+                "a value must have 1 to {MAX_VALUE_SIZE} bytes, not {size}"
+            )));
         }
         match self.content {
             Content::Compressible(share) if !(LEAST_SHARE..=1.0).contains(&share) => {
-                let text =
-                    format!("values are compressible to {LEAST_SHARE} to 1 of their size, not to {share}");
+                let text = format!("compressible must be between {LEAST_SHARE} and 1, not {share}");
                 Err(WorkloadError::of(text))
             }
             Content::Json if from < self.content.least() => {
                 let least = self.content.least();
-                Err(WorkloadError::of(format!("an object of JSON has at least {least} bytes, not {from}")))
+                Err(WorkloadError::of(format!("a JSON object needs at least {least} bytes, not {from}")))
             }
             _ => Ok(()),
         }
@@ -172,17 +175,17 @@ mod tests {
             assert_eq!(error(good), None, "{good}");
         }
         for (bad, message) in [
-            ("0", "a value has 1 to 67108864 bytes, not 0"),
-            ("0..5", "a value has 1 to 67108864 bytes, not 0"),
-            ("67108865", "a value has 1 to 67108864 bytes, not 67108865"),
-            ("1:1,67108865:1", "a value has 1 to 67108864 bytes, not 67108865"),
-            ("9..3", "a range of sizes goes from the lower to the higher, not from 9 to 3"),
+            ("0", "a value must have 1 to 67108864 bytes, not 0"),
+            ("0..5", "a value must have 1 to 67108864 bytes, not 0"),
+            ("67108865", "a value must have 1 to 67108864 bytes, not 67108865"),
+            ("1:1,67108865:1", "a value must have 1 to 67108864 bytes, not 67108865"),
+            ("9..3", "a range of sizes must go from the lower to the higher, not from 9 to 3"),
             ("9:0,3:0", "none of its sizes has a weight"),
-            ("9:1000001", "the weights of sizes go up to 1000000, not 1000001"),
-            ("compressible 0.01", "values are compressible to 0.02 to 1 of their size, not to 0.01"),
-            ("compressible NaN", "values are compressible to 0.02 to 1 of their size, not to NaN"),
-            ("10..20 json", "an object of JSON has at least 11 bytes, not 10"),
-            ("json", "an object of JSON has at least 11 bytes, not 8"),
+            ("9:1000001", "the weights of sizes must be at most 1000000, not 1000001"),
+            ("compressible 0.01", "compressible must be between 0.02 and 1, not 0.01"),
+            ("compressible NaN", "compressible must be between 0.02 and 1, not NaN"),
+            ("10..20 json", "a JSON object needs at least 11 bytes, not 10"),
+            ("json", "a JSON object needs at least 11 bytes, not 8"),
         ] {
             assert_eq!(error(bad).as_deref(), Some(message), "{bad}");
         }

@@ -1,13 +1,13 @@
-//! Values: of which sizes they are and what stands in them, and where they are cut from.
+//! Values: their sizes and contents, and the pools from which they are cut.
 //!
 //! ```text
 //!  ValueKind (data) ── in a step ──► used by operations ── the knob's size, a seed ──► Values: one pool for each content
 //!                                                                                       └── a random number ──► Cut
 //! ```
 //!
-//! Which kinds of values a workload has, and how many bytes of them its operations send.
+//! The kinds of values of a workload, and how many bytes of them its operations send.
 //!
-//! Pools of bytes that values are cut from: so many different values as there are places to begin at.
+//! Pools of bytes from which values are cut: there are as many different values as places to begin.
 
 mod cutting;
 
@@ -22,8 +22,8 @@ use rand_pcg::Pcg64Mcg;
 use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::Step};
 
 impl Workload {
-    /// The most bytes of values that one of its operations, or of the steps of its prefill, sends, where the knob says `value_size`; 0 when no value is
-    /// written.
+    /// The most bytes of values that one of its operations, or of the steps of its prefill, sends if the knob is `value_size`; 0 if
+    /// it sends no value.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
@@ -32,43 +32,43 @@ impl Workload {
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0)
     }
 
-    /// Whether it sends values, and all of them have sizes of their own, so that no knob changes these.
+    /// Whether it sends values, and all of them have their own sizes, so that no knob changes these.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
         !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
-    /// Whether there are such values, where the knob says `value_size`.
+    /// Checks the kinds of values, if the knob is `value_size`.
     ///
     /// # Errors
-    /// Says of which kind there are none, and why.
+    /// Names the invalid kind, and why.
     pub fn check_values(&self, value_size: u32) -> Result<(), WorkloadError> {
         self.values.iter().try_for_each(|(name, kind)| kind.check_named(name, value_size))
     }
 }
 
 impl ValueKind {
-    /// Whether there are such values, called `name`, where the knob says `value_size`.
+    /// Checks these values, called `name`, if the knob is `value_size`.
     pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
         self.check(value_size)
-            .map_err(|cause| WorkloadError::of(format!("the values '{name}' cannot be: {cause}")))
+            .map_err(|cause| WorkloadError::of(format!("the values '{name}' are invalid: {cause}")))
     }
 }
 
 /// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
 pub(super) const SPREAD: usize = 64 * 1024;
 
-/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor
-/// deduplication in a server or on the way finds a single repeated letter to work on.
+/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor deduplication in a server or
+/// on the way finds repetitions.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// Bytes of a stretch of which the first are by chance and the others alike.
+/// The length of a stretch of which the first bytes are random and the others equal.
 const STRETCH: f64 = 128.0;
-/// What deflate needs to say that the others are alike, in bytes.
+/// The bytes that deflate needs to encode the equal ones.
 const ALIKE: f64 = 1.5;
 
-/// The words of texts; those that stand first come most often.
+/// The words of texts; the first ones are the most frequent.
 const WORDS: &str = "the of and to a in is that it was for on are as with his they at be this have from or one had by \
     word but not what all were we when your can said there use an each which she do how their if will up other about \
     out many then them these so some her would make like him into time has look two more write go see number no way \
@@ -79,17 +79,17 @@ const WORDS: &str = "the of and to a in is that it was for on are as with his th
     read need land different home us move try kind hand picture again change off play spell air away animal house point \
     page letter mother answer found study still learn should world";
 
-/// Bytes of one content. Copies share them.
+/// The bytes of one content. Copies share them.
 #[derive(Debug, Clone)]
 pub(super) struct Pool {
     pub(super) content: Content,
     pub(super) bytes: Arc<[u8]>,
-    /// Where values begin; empty is anywhere in the first [`SPREAD`] bytes.
+    /// Where values may begin; empty means anywhere in the first [`SPREAD`] bytes.
     pub(super) starts: Arc<[u16]>,
 }
 
 impl Pool {
-    /// What no value is cut from.
+    /// The pool of kinds that need none.
     pub(super) fn none() -> Self {
         Self { content: Content::default(), bytes: Arc::new([]), starts: Arc::new([]) }
     }
@@ -112,7 +112,7 @@ impl Pool {
         Self { content, bytes: bytes.into(), starts: starts.into() }
     }
 
-    /// Where the value that belongs to this random number begins. The upper bits are its size's.
+    /// Where the value for this random number begins. Its upper bits decide the size.
     #[inline]
     pub(super) fn offset(&self, draw: u64) -> usize {
         let offset = draw as usize % SPREAD;
@@ -124,7 +124,7 @@ impl Pool {
     }
 }
 
-/// Words with spaces between them; where those begin that begin in the first [`SPREAD`] bytes.
+/// Words with spaces between them; and where each begins that begins in the first [`SPREAD`] bytes.
 fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
     let words: Vec<_> = WORDS.split_whitespace().collect();
     let (mut at, mut starts) = (0, Vec::new());
@@ -140,7 +140,7 @@ fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
     starts
 }
 
-/// Stretches that begin with bytes by chance and end with bytes that are alike, so that deflate makes `share` of them.
+/// Stretches of random bytes followed by equal bytes, so that deflate compresses them to `share`.
 fn write_stretches(bytes: &mut [u8], share: f64, random: &mut Pcg64Mcg) {
     let by_chance = if share < 1.0 { share * STRETCH - ALIKE } else { STRETCH };
     let mut owed = 0.0;
@@ -186,7 +186,7 @@ mod tests {
         assert!(!own(&[("a", "64")], &["SET k {value}"]) && !own(&[("a", "64")], &["PING"]));
     }
 
-    /// What deflate makes of values of `size` bytes.
+    /// The compression by deflate of values of `size` bytes.
     fn compressed(content: Content, size: usize) -> f64 {
         let pool = Pool::new(content, size, 7);
         let one = |n: u64| {

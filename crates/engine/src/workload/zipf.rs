@@ -1,12 +1,12 @@
-//! Zipf's law: ranks 1 to n, of which each comes as often as 1/rank^exponent.
+//! Zipf's law: ranks 1 to n, each with a frequency of 1/rank^exponent.
 //!
-//! Numbers scattered over numbers: so that those which are drawn most do not lie side by side.
+//! Scattering numbers, so that the hottest ones are not adjacent.
 
-/// The sum of the terms that are added one by one; what follows is summed in one step.
+/// The number of terms that are added one by one; the rest is summed in one step.
 const SUMMED: u64 = 1000;
 
-/// ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time: beyond the first thousand terms by the formula
-/// of Euler and Maclaurin, whose relative error is below 10^-12 there.
+/// ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time: after the first thousand terms by the formula of
+/// Euler and Maclaurin, whose relative error is below 10^-12 there.
 pub fn zeta(n: u64, exponent: f64) -> f64 {
     let first: f64 = (1..=n.min(SUMMED)).rev().map(|i| (i as f64).powf(-exponent)).sum();
     if n <= SUMMED {
@@ -35,16 +35,16 @@ fn ln_1p_over(x: f64) -> f64 {
 }
 
 /// Draws ranks by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6 (1996) 169-184. No table, and a power or two a draw, for every exponent above 0 and
-/// every n.
+/// discrete distributions", ACM TOMACS 6 (1996) 169-184. It needs no table, and a power or two for each draw, for every exponent
+/// above 0 and every n.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,
     /// The integral up to 3/2, less the term of rank 1.
     lowest: f64,
-    /// A rank that is rounded up by no more than this is taken at once.
+    /// A rank that is rounded up by at most this is accepted at once.
     near: f64,
-    /// How many ranks, and the integral up to half a rank beyond them.
+    /// The number of ranks, and the integral up to half a rank after them.
     ranks: u64,
     highest: f64,
 }
@@ -69,7 +69,7 @@ impl Zipf {
         self
     }
 
-    /// Draws a rank from numbers of `unit` that are uniform in [0, 1).
+    /// Draws a rank from numbers of `unit`, which are uniform in [0, 1).
     #[inline]
     pub(super) fn draw(&self, mut unit: impl FnMut() -> f64) -> u64 {
         loop {
@@ -83,17 +83,17 @@ impl Zipf {
         }
     }
 
-    /// The x up to which the integral is `area`.
+    /// The x at which the integral equals `area`.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
-        // Below -1 only by rounding.
+        // Below -1 only because of rounding.
         let t = (area * (1.0 - self.exponent)).max(-1.0);
         (area * ln_1p_over(t)).exp()
     }
 }
 
-/// YCSB's approximation of Zipf's law at 0.99 over the ranks from 0 on, which its scrambled generator draws from: J. Gray and
-/// others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
+/// YCSB's approximation of Zipf's law at 0.99 over the ranks from 0, used by its scrambled generator: J. Gray and others, "Quickly
+/// generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,
@@ -101,9 +101,9 @@ pub(super) struct YcsbZipf {
 }
 
 impl YcsbZipf {
-    /// ζ(10^10, 0.99), as it stands there.
+    /// ζ(10^10, 0.99), as in YCSB's code.
     pub(super) const ZETA: f64 = 26.469_028_201_783_02;
-    /// One more than its constant says.
+    /// One more than YCSB's constant.
     const RANKS: f64 = 10_000_000_001.0;
     pub(super) const EXPONENT: f64 = 0.99;
 
@@ -113,7 +113,7 @@ impl YcsbZipf {
         Self { alpha: 1.0 / (1.0 - Self::EXPONENT), eta }
     }
 
-    /// The rank that belongs to a number in [0, 1).
+    /// The rank for a number in [0, 1).
     #[inline]
     pub(super) fn rank(self, unit: f64) -> u64 {
         let uz = unit * Self::ZETA;
@@ -127,15 +127,15 @@ impl YcsbZipf {
     }
 }
 
-/// Odd, with its bits well mixed: 2^64 divided by the golden ratio.
+/// Odd, with well mixed bits: 2^64 divided by the golden ratio.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const ROUNDS: [u64; 4] =
     [0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_3822_299F_31D0, 0x082E_FA98_EC4E_6C89];
 
-/// Where the number `from` below `n` goes among the numbers below `n`: each number comes from exactly one. The same in every run.
+/// The place of the number `from` below `n`: a permutation of the numbers below `n`, the same in every run.
 ///
-/// Four rounds of a Feistel network over the next power of two; what falls at or beyond `n` goes on until it does not, less
-/// than one more time on average. While `n` grows within a power of two, only what comes by the new numbers moves.
+/// Four rounds of a Feistel network over the next power of two; a result of `n` or more is mapped again, on average less than once.
+/// While `n` grows within a power of two, only results affected by the new numbers move.
 #[inline]
 pub(super) fn scattered(from: u64, n: u64) -> u64 {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -161,7 +161,7 @@ fn mixed(number: u64, key: u64) -> u64 {
     ((number ^ key).wrapping_mul(MIX)) >> 32
 }
 
-/// YCSB's hash of a number: the 64 bit FNV of its eight bytes, the lowest first, without the sign.
+/// YCSB's hash of a number: 64-bit FNV of its eight bytes, lowest first, without the sign.
 #[inline]
 pub(super) fn ycsb_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// How often each of the first ranks comes, against its share of all draws.
+    /// How often each of the first ranks occurs, compared with its expected share.
     #[test]
     fn ranks_come_as_often_as_the_law_says_at_every_exponent_and_after_growing() {
         const N: u32 = 200_000;

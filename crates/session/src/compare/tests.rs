@@ -175,7 +175,7 @@ fn what_is_of_another_kind_is_named() {
     let two = differs(Knobs { rate: Some(500), pipeline: 3, ..Knobs::default() }, "redis 8");
     assert_eq!(two, ["pipeline: 1 and 3", "rate: max and 500/s"]);
     let get = Knobs { workload: Workload::ratio(0, 1), ..Knobs::default() };
-    assert_eq!(differs(get, "redis 8"), ["workload: GET:SET 10:1 and GET"]);
+    assert_eq!(differs(get, "redis 8"), ["workload: SET:GET 1:10 and GET"]);
     let larger = Knobs { value_size: 100, keyspace: 7, ..Knobs::default() };
     assert_eq!(differs(larger, "redis 8"), ["value size: 32 and 100", "keys: 10 k keys and 7 keys"]);
     let hot = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());

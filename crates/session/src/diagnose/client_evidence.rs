@@ -172,7 +172,7 @@ pub(super) mod tests {
         let waits = text(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
         assert_eq!(waits, "load-0 waits 41 % of the time for a core");
         let unread = text(&stretch(&[(0.3, 0.0)], 200_000));
-        assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
+        assert_eq!(unread, "replies wait 200 µs to be read, of a p50 of 300 µs");
         let all = text(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
@@ -190,7 +190,10 @@ pub(super) mod tests {
     #[test]
     fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
         let limit = |slow, held| text(&with_tail(slow, held));
-        assert_eq!(limit(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
+        assert_eq!(
+            limit(20, 16),
+            "p99 is due to this machine: 80 % of the slow requests waited for a core here"
+        );
         assert_eq!(limit(20, 9), "", "the server's, or the network's");
         assert_eq!(limit(20, 0), "");
         assert_eq!(advice(&with_tail(20, 16), 8), "give it its own cores");
@@ -201,7 +204,10 @@ pub(super) mod tests {
         let mut few = with_tail(20, 16);
         few.response = Some(repeated(6_800_000, 300));
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
-        assert_eq!(text(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
+        assert_eq!(
+            text(&few),
+            "p95 is due to this machine: 67 % of the slow requests waited for a core here"
+        );
         few.response = Some(repeated(6_800_000, 50));
         assert_eq!(text(&few), "", "too few to judge");
     }

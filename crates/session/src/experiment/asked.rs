@@ -204,7 +204,7 @@ mod tests {
         assert!(error("find 1ms").starts_with("'1ms' is not a limit; write for example p99<1ms"));
         assert!(error("sweep clients").starts_with("'clients' must begin with one of"));
         assert!(error("sweep clients 1..20k").contains("between 1 and 10000"));
-        assert!(error("ab nonsense").starts_with("'nonsense' sets nothing"));
+        assert!(error("ab nonsense").starts_with("'nonsense' is not a setting"));
         assert!(error("ab from clients 50").starts_with("'from clients 50' has no second setting"));
         assert!(error("ab clients 0").contains("between 1 and 10000"));
     }

@@ -115,8 +115,8 @@ mod tests {
     fn what_sets_nothing_is_refused_with_what_would() {
         for (text, expected) in [
             ("", "'' is not a setting; write for example clients 50, pipeline, rate, "),
-            ("clients", "'clients' sets nothing"),
-            ("wheels 4", "'wheels 4' sets nothing"),
+            ("clients", "'clients' is not a setting"),
+            ("wheels 4", "'wheels 4' is not a setting"),
             ("clients 0", "clients must be between 1 and 10000, not 0"),
             ("arrivals poisson", "the loop is closed"),
             ("preset huge", "there is no preset 'huge'; there are cache, "),
@@ -126,7 +126,7 @@ mod tests {
             ),
             ("config hz", "config hz needs a value"),
             ("config hz 10, config hz 20", "config hz is given twice"),
-            ("clients 50, ", "'' sets nothing"),
+            ("clients 50, ", "'' is not a setting"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

@@ -76,7 +76,7 @@ impl<'a> SheetRow<'a> {
     fn of(kind: &'static str, segment: Option<&'a Segment>, row: Row<'a>) -> Self {
         let phase = segment.map_or("", phase);
         let workload = segment.filter(|segment| segment.knobs.load);
-        let workload = workload.map_or_else(String::new, |segment| segment.knobs.workload.to_string());
+        let workload = workload.map_or_else(String::new, |segment| segment.knobs.workload.in_own_order());
         let row = segment.map_or(row, |segment| row.under(&segment.knobs));
         Self { kind, phase, workload, operation: "", row }
     }

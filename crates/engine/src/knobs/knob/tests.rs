@@ -44,7 +44,7 @@ fn arrivals_turn_once_there_is_a_rate() {
     assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
     assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
     let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
-    assert_eq!(error, "'x' is neither constant nor poisson");
+    assert_eq!(error, "'x' must be constant or poisson");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_value_size_turns_where_a_value_follows_it() {
     let json = Knobs { workload: workload.into(), ..own };
     assert_eq!(walk(Knob::ValueSize, Direction::Up, json.clone(), 1), ["64 B"]);
     let error = Knob::ValueSize.typed(&json, "8").unwrap_err().to_string();
-    assert_eq!(error, "the values 'value' cannot be: an object of JSON has at least 11 bytes, not 8");
+    assert_eq!(error, "the values 'value' cannot be: a JSON object needs at least 11 bytes, not 8");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn typed_values_take_suffixes_and_bad_ones_say_why() {
     assert_eq!(Knob::ValueSize.typed(&knobs, "4k").unwrap().value_size, 4096);
     assert_eq!(Knob::Rate.typed(&knobs, "5k/s").unwrap().rate, Some(5000));
     assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs.clone() }, "max").unwrap().rate, None);
-    assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "GET:SET 1:1");
+    assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "SET:GET 1:1");
     for (knob, text, message) in [
         (Knob::Clients, "0", "clients must be between 1 and 10000, not 0"),
         (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),
@@ -163,10 +163,10 @@ fn keys_are_drawn_in_another_way_by_name_and_by_exponent() {
         assert!(error.starts_with(expected), "{error}");
     }
     let error = Knob::Distribution.typed(&knobs, "zipf").unwrap_err().to_string();
-    assert!(error.starts_with("'zipf' is no distribution of keys; there are uniform, "), "{error}");
+    assert!(error.starts_with("'zipf' is not a distribution of keys; give one of uniform, "), "{error}");
     let ping = Knobs { workload: preset("ping").unwrap(), ..knobs };
     let error = Knob::Distribution.typed(&ping, "uniform").unwrap_err().to_string();
-    assert_eq!(error, "the workload 'ping' has no keys that could be drawn");
+    assert_eq!(error, "the workload 'ping' has no keys to draw");
 }
 
 #[test]

@@ -13,14 +13,14 @@ fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     Chooser::new(&keys, 0, false)
 }
 
-/// How often each key came of so many draws.
+/// How often each key occurred in this many draws.
 fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
     let (mut counts, mut stream) = (HashMap::new(), Draws::new(11));
     (0..draws).for_each(|_| *counts.entry(chooser.choose(0, &mut stream)).or_default() += 1);
     counts
 }
 
-/// Whether `count` of `n` is the share that was expected, within five standard deviations.
+/// Whether `count` of `n` is the expected share, within five standard deviations.
 fn is_share(count: u32, n: u32, expected: f64) -> bool {
     let sigma = (expected * (1.0 - expected) / f64::from(n)).sqrt();
     (f64::from(count) / f64::from(n) - expected).abs() < 5.0 * sigma
@@ -41,15 +41,15 @@ fn the_hottest_key_is_drawn_as_often_as_the_closed_form_says() {
             }
         }
         let counts = counts(&chooser("ycsb-zipfian", 0, n), N);
-        // Beside the hottest rank, those that fall on the same key as they may.
+        // Beside the hottest rank, those that are hashed to the same key.
         let expected = 1.0 / YcsbZipf::ZETA;
         let of_hottest = counts[&(ycsb_hash(0) % n)];
         assert!(is_share(of_hottest, N, expected + (1.0 - expected) / n as f64), "{n}: {of_hottest}");
     }
 }
 
-/// What the formulas of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) make of these uniform numbers, and its scrambled
-/// generator of that over 1000 keys; computed apart from this code.
+/// The results of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers, and of its scrambled generator over
+/// 1000 keys; computed independently of this code.
 #[test]
 fn ycsbs_generator_draws_what_ycsb_draws() {
     let zipf = YcsbZipf::new();
@@ -128,7 +128,7 @@ fn a_hotspot_has_its_share() {
 #[test]
 fn a_bell_has_its_median_and_its_deviation() {
     const N: u32 = 100_000;
-    // Cut at three deviations, a bell is a little narrower.
+    // Cut at three deviations, a bell curve is slightly narrower.
     for (text, median, deviation) in
         [("gaussian", 50_000.0, 0.9866 * 100_000.0 / 6.0), ("gaussian 20000 1000", 20_000.0, 1000.0)]
     {
@@ -149,7 +149,7 @@ fn an_exponential_distribution_has_its_share_in_the_newest() {
     const N: u32 = 100_000;
     let counts = counts(&chooser("exponential", 0, 7000), N);
     let newest = counts.iter().filter(|(key, _)| **key >= 1000).map(|(_, count)| count).sum();
-    // 95 % of all draws, of which those beyond the oldest are drawn again.
+    // 95 % of all draws; those beyond the oldest key are drawn again.
     let expected = 0.95 / (1.0 - 0.05_f64.powf(7.0 / 6.0));
     assert!(is_share(newest, N, expected), "{newest}");
 }
@@ -187,7 +187,7 @@ fn new_keys_are_drawn_when_their_inserts_are_answered_whatever_else_is_in_flight
     }
 }
 
-/// With 200 clients, 0.2 % of the reads were: as many keys were held back as all clients could have in flight.
+/// With 200 clients, 0.2 % of the reads once missed: as many keys were held back as all clients could have in flight.
 #[test]
 fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {

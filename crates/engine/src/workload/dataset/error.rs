@@ -1,4 +1,4 @@
-//! What is wrong with a dataset, or with what is asked of it.
+//! Errors in a dataset, or in its use.
 
 use thiserror::Error;
 
@@ -7,14 +7,14 @@ use super::portion::Portion;
 /// Why a dataset cannot be used.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum DatasetError {
-    /// A record that is none. The line is that on which it begins, from 1 on.
+    /// An invalid record. The line is the one on which it begins, from 1.
     #[error("{file}:{line}: {what}")]
     Broken {
         /// The file.
         file: String,
-        /// Where.
+        /// The line.
         line: u64,
-        /// What is wrong there.
+        /// The error.
         what: String,
     },
     /// The file cannot be read.
@@ -22,7 +22,7 @@ pub enum DatasetError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's message.
         what: String,
     },
     /// A field that the records do not have.
@@ -30,23 +30,23 @@ pub enum DatasetError {
     NoField {
         /// The file.
         file: String,
-        /// What was asked for.
+        /// The missing field.
         field: String,
-        /// What there is.
+        /// The existing fields.
         has: Vec<String>,
     },
-    /// Something of a record where there is no dataset.
-    #[error("{0} is of a dataset's record; give the file with --dataset")]
+    /// A part of a record, without a dataset.
+    #[error("{0} needs a dataset; give the file with --dataset")]
     NotGiven(Portion),
-    /// A dataset that nothing is sent of.
+    /// A dataset that is not used.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
-    /// Nothing says when a run of a workload ends of which not every operation takes a record.
-    #[error("not every operation takes a record of the dataset; say with -n or --duration when the run ends")]
+    /// The end of a run is undefined, because some operations of its workload take no record.
+    #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
     NoEnd,
 }
 
-/// Something wrong at a line of a file.
+/// An error at a line of a file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) line: u64,
@@ -58,7 +58,7 @@ impl Fault {
         Self { line, what: what.to_string() }
     }
 
-    /// Of the file with this name.
+    /// The error for the file with this name.
     pub(super) fn of(self, file: &std::path::Path) -> DatasetError {
         DatasetError::Broken { file: file.display().to_string(), line: self.line, what: self.what }
     }

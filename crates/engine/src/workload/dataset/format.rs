@@ -1,4 +1,4 @@
-//! Which of the formats a file has: by its name, else by how it begins.
+//! The format of a file: by its name, else by its first bytes.
 
 use std::{
     io::{self, BufRead},
@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// What a text in UTF-8 may begin with.
+/// The optional first bytes of a text in UTF-8.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the records of a file in any format.
@@ -68,7 +68,7 @@ impl Rows {
         })
     }
 
-    /// What the fields are called: those of the heading, or of the first record, which is read. None where there is none.
+    /// The names of the fields: those of the heading, or of the first record, which is read. Empty if there are none.
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         match self {
             Self::Separated(rows) => rows.names(),
@@ -77,7 +77,7 @@ impl Rows {
         }
     }
 
-    /// Appends these portions of the next record; whether there is one.
+    /// Appends these parts of the next record; returns whether there is one.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         match self {
             Self::Separated(rows) => rows.next(wanted, to),
@@ -94,17 +94,17 @@ mod tests {
     use super::*;
     use crate::workload::dataset::reading::LARGEST_RECORD;
 
-    /// What a file of this name and text is read as, behind the names of its fields, or why it is not.
+    /// The records of a file with this name and text, after the names of its fields, or the error.
     fn read(name: &str, text: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>, String> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let told = |fault: Fault| format!("{}: {}", fault.line, fault.what);
-        let mut all = vec![Rows::open(&path).unwrap().names().map_err(told)?];
+        let described = |fault: Fault| format!("{}: {}", fault.line, fault.what);
+        let mut all = vec![Rows::open(&path).unwrap().names().map_err(described)?];
         let wanted: Vec<_> = wanted.iter().map(|name| portion(name)).collect();
         let mut rows = Rows::open(&path).unwrap();
         let mut fields = Fields::default();
-        while rows.next(&wanted, &mut fields).map_err(told)? {
+        while rows.next(&wanted, &mut fields).map_err(described)? {
             let text = |place| String::from_utf8_lossy(fields.get(place)).into_owned();
             all.push((0..wanted.len()).map(text).collect());
             fields = Fields::default();
@@ -118,7 +118,7 @@ mod tests {
 
     fn packed(text: &[u8]) -> Vec<u8> {
         let mut packed = Vec::new();
-        // Two of them one after the other, as concatenated files are.
+        // Two of them one after the other, as in concatenated files.
         for half in [&text[..text.len() / 2], &text[text.len() / 2..]] {
             let mut packing = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
             packing.write_all(half).unwrap();
@@ -151,7 +151,7 @@ mod tests {
             for (name, text) in
                 [(name, text.as_bytes().to_vec()), ("f", text.into()), ("f.gz", packed(text.as_bytes()))]
             {
-                let read = read(name, &text, wanted).unwrap_or_else(|told| panic!("{name}: {told}"));
+                let read = read(name, &text, wanted).unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert!(wanted.iter().all(|field| read[0].iter().any(|name| name == field)), "{:?}", read[0]);
                 assert_eq!(read[1..], *expected, "{name}");
             }
@@ -188,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_told_with_its_line() {
-        for (name, text, told) in [
+    fn what_is_broken_is_reported_with_its_line() {
+        for (name, text, error) in [
             ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, the heading 2"),
             ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, the heading 2"),
             ("f.csv", "id,title\n1,\"a\n2,b\n3,c\n", "2: the quote that opens here is never closed"),
@@ -212,13 +212,13 @@ mod tests {
                 "3: the record has no field 'id'",
             ),
             ("f.xml", "<feed>\n<doc>x<id>1</id></doc></feed>", "2: there is text outside of a field"),
-            ("f.xml", "<feed><doc>\n<id>&x;</id></doc></feed>", "2: nobody says what &x; is"),
+            ("f.xml", "<feed><doc>\n<id>&x;</id></doc></feed>", "2: the entity &x; is not defined"),
             ("f.xml", "no XML", "1: there is text outside of a field"),
         ] {
             let read = read(name, text.as_bytes(), &["id"]).unwrap_err();
-            assert!(read.starts_with(told), "{text:?}: {read}");
+            assert!(read.starts_with(error), "{text:?}: {read}");
         }
-        for (name, text, told) in [
+        for (name, text, error) in [
             (
                 "f.csv",
                 &b"id,n,id\n1,2,3\n"[..],
@@ -227,7 +227,7 @@ mod tests {
             ("f.xml", b"<f>\n<d><id>1</id>\n<id>2</id></d></f>", "2: the record has two fields 'id'"),
             ("f.csv", b"id,n\n1,2\n2,\xff\n", "3: JSON is UTF-8, and the record is not"),
         ] {
-            assert!(read(name, text, &["__record__"]).unwrap_err().starts_with(told));
+            assert!(read(name, text, &["__record__"]).unwrap_err().starts_with(error));
         }
         let cut = packed(CSV.as_bytes());
         assert!(read("f.gz", &cut[..cut.len() - 4], &["id"]).is_err());
@@ -241,10 +241,10 @@ mod tests {
             ("f.jsonl", format!("{{\"id\":\"{endless}\n")),
             ("f.xml", format!("<feed><doc><id>{endless}</id></doc></feed>")),
         ] {
-            let told = read(name, text.as_bytes(), &["id"]).unwrap_err();
-            assert!(told.contains("a record has more than 16 MiB"), "{name}: {told}");
-            let opens = told.ends_with("; the quote that opens here is not closed before");
-            assert_eq!(opens, name == "f.csv", "{told}");
+            let error = read(name, text.as_bytes(), &["id"]).unwrap_err();
+            assert!(error.contains("a record has more than 16 MiB"), "{name}: {error}");
+            let opens = error.ends_with("; the quote that opens here is not closed before");
+            assert_eq!(opens, name == "f.csv", "{error}");
         }
     }
 }

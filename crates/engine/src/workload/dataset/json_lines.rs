@@ -1,4 +1,4 @@
-//! A JSON object a line. A field that is a string is its text, any other value the JSON that stands there.
+//! JSON lines. A field that is a string is its text; any other value is its JSON.
 
 use std::{collections::BTreeMap, io::BufRead};
 
@@ -49,7 +49,7 @@ impl JsonLines {
         Ok(true)
     }
 
-    /// Reads the next line that is not empty; its number.
+    /// Reads the next line that is not empty; returns its number.
     fn read_line(&mut self) -> Result<Option<u64>, Fault> {
         loop {
             let number = self.input.line();
@@ -75,8 +75,8 @@ fn object(line: &[u8], number: u64) -> Result<Object<'_>, Fault> {
 }
 
 fn fault(error: &serde_json::Error, line: u64) -> Fault {
-    let told = error.to_string();
-    // For it the only line is the first.
-    let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
-    Fault::at(line, format!("no JSON object, at column {}: {what}", error.column()))
+    let text = error.to_string();
+    // serde sees a single line, the first.
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    Fault::at(line, format!("not a JSON object, at column {}: {what}", error.column()))
 }

@@ -1,12 +1,12 @@
-//! A file of records, each of which one operation is of: `HSET doc:__field:id__ title __field:title__`, `JSON.SET
+//! A file of records, one of which each operation uses: `HSET doc:__field:id__ title __field:title__`, `JSON.SET
 //! doc:__field:id__ $ __record__`.
 //!
 //! ```text
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
 //!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
 //! ```
-//! It is read twice: once before anything is sent, which counts its records and finds what is wrong with one of them, and
-//! then as it is needed. A few batches are in memory at a time, however large the file is.
+//! It is read twice: once before anything is sent, to count and check its records, and then as needed. Only a few batches are in
+//! memory at a time, however large the file is.
 
 mod error;
 mod format;

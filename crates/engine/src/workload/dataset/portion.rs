@@ -1,8 +1,8 @@
-//! What can be sent of a record, and the placeholder that stands for it.
+//! The parts of a record that can be sent, and their placeholders.
 //!
-//! Records that are handed on together.
+//! Records that are passed on together.
 //!
-//! Fields, one after the other in one piece of memory.
+//! Fields, one after the other in one block of memory.
 
 use std::{
     collections::BTreeSet,
@@ -16,19 +16,19 @@ use std::{
 use super::error::{DatasetError, Fault};
 use crate::untrusted;
 
-/// What is sent of a record.
+/// A part of a record that is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Portion {
     /// The field with this name: `__field:NAME__`.
     Field(String),
-    /// All of it as a JSON object: `__record__`. Of JSON lines it is the line.
+    /// All of it as a JSON object: `__record__`. For JSON lines it is the line itself.
     Whole,
 }
 
 const WHOLE: &str = "__record__";
 
 impl Portion {
-    /// What a placeholder stands for, if it is one of these.
+    /// The part for a placeholder, if it is one of these.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -52,7 +52,7 @@ impl fmt::Display for Portion {
     }
 }
 
-/// Appends the JSON object of a record, all of whose fields are texts: `{"id":"1","title":"…"}`.
+/// Appends the JSON object of a record whose fields are all text: `{"id":"1","title":"…"}`.
 pub(super) fn push_object<'a>(
     line: u64,
     record: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -82,19 +82,19 @@ pub(super) fn push_object<'a>(
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) fields: Fields,
-    /// Portions of a record.
+    /// Parts of a record.
     width: usize,
     pub(super) records: usize,
     next: AtomicUsize,
 }
 
 impl Batch {
-    /// None yet, of records of which so many portions are sent.
+    /// No record yet, for records of which this many parts are sent.
     pub(super) fn of(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
 
-    /// Takes the next of its records; its place, unless all are taken.
+    /// Takes the next of its records; returns its place, unless all are taken.
     fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < self.records)
     }
@@ -104,7 +104,7 @@ impl Batch {
     }
 }
 
-/// The record that was taken last.
+/// The last record that was taken.
 #[derive(Debug, Clone, Default)]
 pub(in crate::workload) struct Taken {
     batch: Option<Arc<Batch>>,
@@ -115,7 +115,7 @@ pub(in crate::workload) struct Taken {
 }
 
 impl Taken {
-    /// The portion with this number; nothing before a record was taken.
+    /// The part with this number; empty before a record was taken.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
         self.batch.as_ref().map_or(&[], |batch| batch.fields.get(self.place * batch.width + number))
@@ -127,7 +127,7 @@ impl Taken {
         self.failed.as_ref()
     }
 
-    /// Whether the next one was to be taken, and is not read yet.
+    /// Whether the next one was needed, and is not read yet.
     #[inline]
     pub(in crate::workload) fn is_awaited(&self) -> bool {
         self.is_awaited
@@ -138,14 +138,14 @@ impl Taken {
         self.is_awaited = is_awaited;
     }
 
-    /// Takes the next record of the batch of the last one, if there is one left.
+    /// Takes the next record of the same batch as the last one, if there is one left.
     pub(super) fn advance(&mut self) -> bool {
         let next = self.batch.as_ref().and_then(|batch| batch.take());
         self.place = next.unwrap_or(self.place);
         next.is_some()
     }
 
-    /// Goes on with another batch, or with none, and why.
+    /// Continues with another batch, or with none, and why.
     pub(super) fn follow(&mut self, batch: Result<Arc<Batch>, DatasetError>) {
         let failed = batch.as_ref().err().cloned();
         *self = Self { batch: batch.ok(), place: 0, failed, is_awaited: false };
@@ -156,7 +156,7 @@ impl Taken {
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each.
     ends: Vec<usize>,
 }
 
@@ -199,7 +199,7 @@ impl Fields {
         &self.bytes[from..self.ends[place]]
     }
 
-    /// How many bytes they have together.
+    /// Their total number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,6 +1,6 @@
-//! The passes over a file: the first, which only counts and checks, and those of the thread that reads for the workers.
+//! The passes over a file: the first one, which only counts and checks, and those of the thread that reads for the workers.
 //!
-//! A file as it is read: unpacked where it is packed, its lines counted, and no record without an end.
+//! Reading a file: decompressed if necessary, with counted lines, and limited records.
 
 use std::{
     fs::File,
@@ -18,26 +18,26 @@ use super::{
     portion::{Batch, Portion},
 };
 
-/// A batch has up to so many records.
+/// The most records of a batch.
 const RECORDS: usize = 512;
-/// A batch that has so many bytes gets no more records.
+/// A batch with this many bytes gets no more records.
 const BYTES: usize = 256 * 1024;
-/// Batches that are read ahead.
+/// The number of batches that are read ahead.
 const AHEAD: usize = 16;
 
-/// Which records of which file.
+/// The file, and which records of it are read.
 #[derive(Debug, Clone)]
 pub(super) struct RecordFile {
     pub(super) file: PathBuf,
-    /// What is sent of each.
+    /// The parts of each that are sent.
     pub(super) portions: Vec<Portion>,
-    /// How many records are read at the most.
+    /// The most records to read.
     pub(super) most: u64,
-    /// Which version of the file they are of.
+    /// The version of the file.
     pub(super) version: Version,
 }
 
-/// Which file it is, how long, and when it was changed last.
+/// The identity, length and modification time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     file: (u64, u64),
@@ -46,16 +46,16 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// That which the file has now.
+    /// The present version of the file.
     pub(super) fn of(file: &Path) -> Result<Self, DatasetError> {
         let now = file.metadata().map_err(unreadable(file))?;
         Ok(Self { file: (now.dev(), now.ino()), length: now.len(), changed: (now.mtime(), now.mtime_nsec()) })
     }
 
-    /// Whether the file has it still.
+    /// Checks that the file still has this version.
     ///
     /// # Errors
-    /// When it has another, or is gone.
+    /// When it has changed, or is gone.
     pub(super) fn check(self, file: &Path) -> Result<(), DatasetError> {
         let changed =
             || io::Error::other("it has changed since the start, and records of both would be mixed");
@@ -63,14 +63,14 @@ impl Version {
     }
 }
 
-/// Names the file of what the system said.
+/// Adds the file to an error of the system.
 pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
     move |error| DatasetError::Unreadable { file: file.display().to_string(), what: error.to_string() }
 }
 
 impl RecordFile {
-    /// Reads all records, and gives them on in batches for as long as those are taken, each as the file had it when it was
-    /// read first. How many there are.
+    /// Reads all records, and passes them on in batches while those are accepted, each with the same content as in the first pass.
+    /// Returns the number of records.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut is_last) = (0, false);
@@ -78,7 +78,7 @@ impl RecordFile {
             let mut batch = Batch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
                 let mut next = || rows.next(&self.portions, &mut batch.fields);
-                // What is wrong with a file that is being written anew is that it is another.
+                // If a file is being rewritten, the useful error is that it has changed.
                 let wrong =
                     |fault: Fault| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
                 is_last = count == self.most || !next().map_err(wrong)?;
@@ -93,7 +93,7 @@ impl RecordFile {
         Ok(Some(count))
     }
 
-    /// How many records there are, each of which can be sent.
+    /// The number of records that can be sent.
     pub(super) fn count(&self) -> Result<u64, DatasetError> {
         let count = self.pass(|_| true)?.unwrap_or(0);
         let none = || DatasetError::Unreadable {
@@ -103,12 +103,12 @@ impl RecordFile {
         if count == 0 { Err(none()) } else { Ok(count) }
     }
 
-    /// Reads the `count` records over and over again, on a thread that ends when nobody takes them.
+    /// Reads the `count` records over and over, on a thread that ends when nobody takes them.
     pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {
             if let Err(error) = self.read_until_untaken(count, &to) {
-                // Who does not take it does not miss it.
+                // If the receiver is gone, the batch is not needed.
                 drop(to.send(Err(error)));
             }
         };
@@ -131,7 +131,7 @@ impl RecordFile {
     }
 }
 
-/// The first bytes of a file that gzip packed.
+/// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 * 1024;
@@ -149,7 +149,7 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if !path.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file, and a dataset is read twice"));
+            return Err(io::Error::other("it is not a regular file, and a dataset is read twice"));
         }
         let mut file = BufReader::with_capacity(CHUNK, File::open(path)?);
         let is_packed = file.fill_buf()?.starts_with(&GZIP);
@@ -161,7 +161,7 @@ impl Input {
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
     }
 
-    /// The line that is read now, from 1 on.
+    /// The present line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
@@ -208,15 +208,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_records_is_told() {
+    fn a_file_without_records_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in [("f.csv", "id\n"), ("f.jsonl", "\n"), ("f.xml", "<feed></feed>")] {
             let file = directory.path().join(name);
             std::fs::write(&file, text).unwrap();
             let version = Version::of(&file).unwrap();
-            let told =
+            let error =
                 RecordFile { file, portions: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
-            assert!(told.ends_with("it has no records"), "{told}");
+            assert!(error.ends_with("it has no records"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A dataset as workers share it: each record is taken by one of them.
+//! A dataset shared by workers: each record is taken by one of them.
 
 use std::{
     fmt,
@@ -17,38 +17,38 @@ use super::{
     reading::{RecordFile, Version, unreadable},
 };
 
-/// How often it is looked for a record that is waited for.
+/// How often a waiting thread checks for the next record.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// Records of a file, which all copies of this take from.
+/// Records of a file; all copies take from the same ones.
 #[derive(Clone)]
 pub struct Dataset(Arc<Shared>);
 
 struct Shared {
     source: RecordFile,
-    /// How many there are.
+    /// The number of records.
     records: u64,
-    /// Whether one that is not read yet is waited for.
+    /// Whether to wait for a record that is not read yet.
     waits: bool,
     stream: Mutex<Stream>,
 }
 
-/// How far the records are taken.
+/// The position in the records.
 #[derive(Default)]
 struct Stream {
-    /// What the thread that reads has read ahead; `None` until the first record is taken.
+    /// The channel from the reading thread; `None` until the first record is taken.
     ahead: Option<Receiver<Result<Batch, DatasetError>>>,
-    /// The batch that is taken from.
+    /// The present batch.
     current: Option<Arc<Batch>>,
     /// Why there are no more.
     failed: Option<DatasetError>,
 }
 
 impl Dataset {
-    /// The first `most` records of a file, of which these portions are sent. The file is read once, to count them.
+    /// The first `most` records of a file, of which these parts are sent. The file is read once, to count them.
     ///
     /// # Errors
-    /// When it cannot be read, has not these fields, or a record is broken: names the first.
+    /// When it cannot be read, lacks these fields, or a record is invalid: names the first one.
     pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
         let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
@@ -70,7 +70,7 @@ impl Dataset {
         self.0.records
     }
 
-    /// What is sent of each.
+    /// The parts of each that are sent.
     pub fn portions(&self) -> &[Portion] {
         &self.0.source.portions
     }
@@ -80,7 +80,7 @@ impl Dataset {
         &self.0.source.file
     }
 
-    /// The first `most` of them, of which none is taken yet. They are waited for, so they are none of a load.
+    /// The first `most` of them, from the beginning. They are waited for, so they are not for a load.
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
@@ -88,13 +88,13 @@ impl Dataset {
         Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 
-    /// The number of a portion that is sent.
+    /// The number of a part that is sent.
     pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Takes the next record, the first again after the last, into `taken`; or says there why that cannot be, or that it is
-    /// not read yet: a thread of the load waits for no file, which may lie on a disk that hangs. Whether it is there.
+    /// Takes the next record, the first again after the last, into `taken`; or reports there why that is impossible, or that it is not
+    /// read yet: a thread of the load must not wait for a file, since a disk may hang. Returns whether it was taken.
     pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
@@ -110,7 +110,7 @@ impl Dataset {
         true
     }
 
-    /// The batch that is taken from, or the next one where that is used up; `None` while that is not read.
+    /// The present batch, or the next one if that is used up; `None` while that is not read.
     fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
         let mut stream = self.0.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
@@ -142,13 +142,13 @@ impl Dataset {
         }
     }
 
-    /// The same records for a load, by a reader that hangs: nothing is read before the sender is gone.
+    /// The same records for a load, with a reader that hangs: nothing is read before the sender is gone.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// The same, by a reader that hands on records without a field, over which whoever sends one panics.
+    /// The same, with a reader that sends records without a field, over which a worker panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
         let mut broken = Batch::of(1);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_another_than_it_was_is_told() {
+    fn a_file_that_has_changed_is_reported() {
         type Change = fn(&Path);
         let changes: [(Change, &str); 3] = [
             (|file| std::fs::remove_file(file).unwrap(), "docs.csv: No such file or directory"),
@@ -248,7 +248,7 @@ mod tests {
             ),
             (
                 |file| {
-                    // As editors save: another file, as long as the first.
+                    // As editors save: another file of the same length.
                     let other = file.with_extension("new");
                     std::fs::write(&other, std::fs::read(file).unwrap()).unwrap();
                     std::fs::rename(other, file).unwrap();
@@ -270,8 +270,8 @@ mod tests {
             }
             assert!(records < 50_000, "a part was read ahead");
             for _ in 0..2 {
-                let told = taken.failure().unwrap().to_string();
-                assert!(told.contains(expected), "{told}");
+                let error = taken.failure().unwrap().to_string();
+                assert!(error.contains(expected), "{error}");
                 assert_eq!(taken.field(0), b"");
                 dataset.take(&mut taken);
             }
@@ -279,14 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_has_not_is_told_with_what_it_has() {
+    fn a_missing_field_is_reported_with_the_existing_ones() {
         let (directory, file) = csv(5);
-        let told = |file: &Path, names| Dataset::open(file, fields(names), None).unwrap_err().to_string();
-        assert!(told(&file, &["id", "body"]).ends_with("docs.csv has no field 'body'; it has id, title"));
-        assert!(told(directory.path(), &["id"]).ends_with("it is no file, and a dataset is read twice"));
-        assert!(told(&directory.path().join("none"), &["id"]).contains("none: No such file"));
+        let error = |file: &Path, names| Dataset::open(file, fields(names), None).unwrap_err().to_string();
+        assert!(error(&file, &["id", "body"]).ends_with("docs.csv has no field 'body'; it has id, title"));
+        assert!(
+            error(directory.path(), &["id"])
+                .ends_with("it is not a regular file, and a dataset is read twice")
+        );
+        assert!(error(&directory.path().join("none"), &["id"]).contains("none: No such file"));
         std::fs::write(&file, "").unwrap();
-        assert!(told(&file, &["id"]).ends_with("it has no records"));
+        assert!(error(&file, &["id"]).ends_with("it has no records"));
     }
     #[test]
     fn a_record_that_is_not_read_yet_is_waited_for_by_nobody() {

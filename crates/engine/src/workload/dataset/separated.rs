@@ -1,10 +1,10 @@
-//! Rows of columns between commas, quoted where need be, or between tabs, never quoted; the first row names the columns.
+//! Rows of columns separated by commas, optionally quoted, or by tabs, never quoted; the first row names the columns.
 //!
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
 //! ```
-//! A quote that nobody closes would swallow all rows up to the next one, so behind a closing quote only a comma or the end of
-//! the row may stand.
+//! A quote that is never closed would swallow all rows up to the next one, so after a closing quote only a comma or the end of the
+//! row is allowed.
 
 use std::io::{self, BufRead};
 
@@ -22,21 +22,21 @@ pub(super) struct Separated {
     separator: u8,
     /// Whether a column may be quoted.
     has_quotes: bool,
-    /// The columns of the row that was read last.
+    /// The columns of the last row.
     row: Fields,
-    /// What the columns are called, once the first row is read.
+    /// The names of the columns, once the first row is read.
     names: Option<Vec<String>>,
-    /// The columns that are wanted, once their places are known.
+    /// The requested columns, once their places are known.
     columns: Option<Vec<Column>>,
 }
 
-/// What is wanted of a row.
+/// The requested part of a row.
 enum Column {
     At(usize),
     All,
 }
 
-/// What ends with a column: nothing else, or its row.
+/// What ends with a column: only the column, or its row.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Column,
@@ -93,7 +93,7 @@ impl Separated {
         Ok(true)
     }
 
-    /// Reads the next row that is not empty; the line that it begins on.
+    /// Reads the next row that is not empty; returns the line on which it begins.
     fn read_row(&mut self) -> Result<Option<u64>, Fault> {
         self.row.clear();
         let mut line = self.begin_row();
@@ -126,7 +126,7 @@ impl Separated {
         Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
     }
 
-    /// Reads a column up to what ends it, and that.
+    /// Reads a column up to its end; returns what ended.
     fn read_plain(&mut self) -> io::Result<End> {
         loop {
             let available = self.input.fill_buf()?;
@@ -148,7 +148,7 @@ impl Separated {
         if found == Some(self.separator) { End::Column } else { End::Row }
     }
 
-    /// Reads a column behind its quote, and what ends it.
+    /// Reads a column after its quote, and its end.
     fn read_quoted(&mut self) -> Result<End, Fault> {
         let opened = self.input.line();
         let fault =

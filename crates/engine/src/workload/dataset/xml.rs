@@ -1,10 +1,10 @@
-//! XML as the abstracts of Wikipedia are: the elements below the root are records, the elements in these their fields.
+//! XML like the abstracts of Wikipedia: the elements below the root are records, their child elements are fields.
 //!
 //! ```text
 //! <feed>
 //!   <doc><title>Wikipedia: Anarchism</title><url>https://…</url><abstract>…</abstract></doc>
 //! ```
-//! A field is all text in its element, entities resolved.
+//! A field is all text in its element, with entities resolved.
 
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
@@ -19,13 +19,13 @@ use crate::untrusted;
 pub(super) struct Xml {
     reader: Reader<Input>,
     buffer: Vec<u8>,
-    /// How many elements are open.
+    /// The number of open elements.
     depth: usize,
-    /// The names and texts of the record that was read last.
+    /// The names and texts of the last record.
     record: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// So many elements are open within a record, and within a field.
+/// The number of open elements within a record, and within a field.
 const RECORD: usize = 2;
 const FIELD: usize = 3;
 
@@ -53,7 +53,7 @@ impl Xml {
         Ok(true)
     }
 
-    /// Reads the next record; the line that it begins on.
+    /// Reads the next record; returns the line on which it begins.
     fn read_record(&mut self) -> Result<Option<u64>, Fault> {
         self.record.clear();
         self.reader.get_mut().begin_record();
@@ -90,7 +90,7 @@ impl Xml {
                     let known = resolve_predefined_entity(&name);
                     let text = one
                         .or(known.map(str::to_owned))
-                        .ok_or_else(|| Fault::at(line, format!("nobody says what &{name}; is")))?;
+                        .ok_or_else(|| Fault::at(line, format!("the entity &{name}; is not defined")))?;
                     take(self.depth, &mut self.record, text.as_bytes(), line)?;
                 }
                 Event::Eof if self.depth > 0 => {

@@ -1,4 +1,4 @@
-//! What a record of YCSB is on the server, and by which commands it is made, read, changed and scanned.
+//! YCSB's records on the server, and the commands that make, read, change and scan them.
 
 /// The type of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// All of them by their names.
+    /// All types by name.
     pub(super) const ALL: [(&str, Self); 5] = [
         ("string", Self::String),
         ("hash", Self::Hash),
@@ -20,12 +20,12 @@ impl Group {
         ("zset", Self::Zset),
     ];
 
-    /// How many fields a record has where nobody says: YCSB's ten, and one for what has none.
+    /// The default number of fields of a record: YCSB's ten, and one for a type without fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
 
-    /// Makes the record `key` of so many fields.
+    /// Makes the record `key` with this many fields.
     pub(super) fn insert(self, key: &str, fields: u64) -> String {
         let (name, field): (&str, fn(u64) -> String) = match self {
             Self::String => return format!("SET {key} {}", "{value}".repeat(fields as usize)),
@@ -37,7 +37,7 @@ impl Group {
         format!("{name} {key}{}", (0..fields).map(field).collect::<String>())
     }
 
-    /// The command that reads a record, and what stands behind its key.
+    /// The command that reads a record, and the arguments after its key.
     fn reading(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::String => ("GET", &[]),
@@ -54,8 +54,8 @@ impl Group {
         [&[name, "{user}"], rest].concat().join(" ")
     }
 
-    /// Changes one field, by chance, of the record `key`; all of a string. A set has no fields by name: it gets a new member
-    /// for one of the old. A sorted set has its new one at a rank by chance for the lowest of the old.
+    /// Changes one random field of the record `key`; a string is replaced. A set has no named fields: a new member replaces an old one.
+    /// In a sorted set, a new member at a random rank replaces the lowest one.
     pub(super) fn update(self, key: &str, fields: u64) -> Vec<String> {
         let last = fields - 1;
         match self {
@@ -70,8 +70,8 @@ impl Group {
         }
     }
 
-    /// Reads 1 to `most` records, from one by chance on in the order of their names. YCSB asks for the names and then once for
-    /// each record; here the server does all of that in one script.
+    /// Reads 1 to `most` records, from a random one on in the order of their names. YCSB requests the names and then each record; here
+    /// the server does all of that in one script.
     pub(super) fn scan(self, most: u64) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

@@ -1,4 +1,4 @@
-//! YCSB's workloads: the load of all records, and A to F, for five types of records.
+//! YCSB's workloads: the load phase, and A to F, for five types of records.
 //!
 //! ```text
 //!            READ  UPDATE  INSERT  SCAN  READ-MODIFY-WRITE   keys
@@ -10,8 +10,8 @@
 //! ycsb-e                        5    95                      zipfian
 //! ycsb-f       50                                       50   zipfian
 //! ```
-//! Proportions, names of keys and distributions are those of YCSB's workload files. Beside its records it keeps the index that
-//! YCSB's Redis binding keeps for scans: a sorted set of their names, here in the order of the names.
+//! Proportions, names of keys and distributions are those of YCSB's workload files. As YCSB's Redis binding does, it keeps an index
+//! for scans: a sorted set of the records' names, here in the order of the names.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -40,7 +40,7 @@ pub(super) const ALL: [Make; 7] = [
     },
 ];
 
-/// The parameters, as YCSB calls them.
+/// The parameters, with YCSB's names.
 const PARAMETERS: [&str; 10] = [
     "commandgroup",
     "fieldcount",
@@ -54,13 +54,13 @@ const PARAMETERS: [&str; 10] = [
     "threads",
 ];
 
-/// The most fields of a record: a command has a word for each.
+/// The most fields of a record, since a command has a word for each.
 const MAX_FIELDS: u64 = 1000;
-/// The most records: as many keys as there may be.
+/// The most records: the limit of keys.
 const MAX_RECORDS: u64 = 999_999_999_999;
 const MAX_SCAN: u64 = 1_000_000;
 
-/// What is asked how often.
+/// The mix of operations.
 struct Mix {
     name: &'static str,
     about: String,
@@ -89,7 +89,7 @@ impl Mix {
     }
 }
 
-/// What the parameters say.
+/// The values of the parameters.
 struct Read {
     group: Group,
     fields: u64,
@@ -167,7 +167,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     let read = Read::of(settings)?;
     let operations = read.operations(mix);
     if !read.is_indexed && operations.iter().any(|operation| operation.name == "SCAN") {
-        return Err(wrong_value("index", "false", "a scan goes over the index"));
+        return Err(wrong_value("index", "false", "scans need the index; set it to true"));
     }
     let user = Keyset {
         prefix: "user".to_owned(),
@@ -189,7 +189,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
 }
 
-/// A whole number of this range.
+/// A whole number in this range.
 fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
@@ -197,7 +197,7 @@ fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result
         return Ok(Some(number));
     }
     let (from, to) = (range.start(), range.end());
-    Err(wrong_value(name, text, format!("it lies between {from} and {to}")))
+    Err(wrong_value(name, text, format!("it must be between {from} and {to}")))
 }
 
 fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadError> {
@@ -205,7 +205,7 @@ fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadErro
     Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
-/// What one of these words means.
+/// The meaning of one of these words.
 fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text);
@@ -215,7 +215,7 @@ fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result
         .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
 }
 
-/// How keys are drawn: what YCSB calls zipfian, its scrambled form, or as redyno says it, `zipfian 1.1`.
+/// The distribution of keys: what YCSB calls zipfian is its scrambled form; `zipfian 1.1` is redyno's own.
 fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
     const NAME: &str = "requestdistribution";
     match settings.get(NAME) {
@@ -311,16 +311,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parameter_cannot_be_is_told() {
+    fn an_invalid_parameter_is_reported() {
         for (name, setting, error) in [
             ("ycsb-a", "records=5", "there is no parameter 'records'; there are commandgroup, fieldcount,"),
-            ("ycsb-a", "fieldcount=0", "the value of 'fieldcount' cannot be '0': it lies between 1 and 1000"),
+            (
+                "ycsb-a",
+                "fieldcount=0",
+                "the value of 'fieldcount' cannot be '0': it must be between 1 and 1000",
+            ),
             (
                 "ycsb-a",
                 "commandgroup=json",
                 "the value of 'commandgroup' cannot be 'json': there are string, hash,",
             ),
-            ("ycsb-e", "index=false", "the value of 'index' cannot be 'false': a scan goes over the index"),
+            (
+                "ycsb-e",
+                "index=false",
+                "the value of 'index' cannot be 'false': scans need the index; set it to true",
+            ),
             ("ycsb-a", "recordcount=x", "the value of 'recordcount' cannot be 'x': "),
             (
                 "ycsb-a",
@@ -328,8 +336,8 @@ mod tests {
                 "the value of 'requestdistribution' cannot be 'zipf': 'zipf' is no",
             ),
         ] {
-            let told = made(name, &[setting]).unwrap_err();
-            assert!(told.starts_with(error), "{told}");
+            let refused = made(name, &[setting]).unwrap_err();
+            assert!(refused.starts_with(error), "{refused}");
         }
     }
 }

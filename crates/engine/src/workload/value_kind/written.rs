@@ -1,4 +1,4 @@
-//! How a kind of values is written: in a file, and in a line.
+//! The syntax of a kind of values: in a file, and in a line.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -13,13 +13,13 @@ use serde::{
 impl FromStr for ValueKind {
     type Err = WorkloadError;
 
-    /// Reads `64..1024`, `64..1024 text`, `64:9,4k:1`, `4k compressible 0.5` or `json`.
+    /// Parses `64..1024`, `64..1024 text`, `64:9,4k:1`, `4k compressible 0.5` or `json`.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let no_kind = || {
             let sizes = "a size (128, 4k), a range (64..1024) or sizes with weights (64:9,4k:1)";
             let contents = "printable, random, text, json, alike or compressible 0.5";
             WorkloadError::of(format!(
-                "'{text}' is no kind of values; say {sizes}, and behind it what the values are of: {contents}"
+                "'{text}' is not a kind of values; write {sizes}, then optionally the content: {contents}"
             ))
         };
         let mut words = text.split_whitespace().peekable();
@@ -65,7 +65,7 @@ fn weights(all: Vec<(u32, u32)>) -> Option<BTreeMap<u32, u32>> {
 }
 
 impl fmt::Display for ValueKind {
-    /// As it is read from a line.
+    /// In the syntax of a line.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let size = match &self.size {
             Size::Knob => return write!(f, "{}", self.content),
@@ -108,7 +108,7 @@ impl Serialize for Size {
                 map.end()
             }
             Self::Weights(weights) => {
-                // Not every format has numbers for keys.
+                // Not every format has numbers as keys.
                 let weights = weights.iter().map(|(size, weight)| (size.to_string(), weight));
                 let mut map = to.serialize_map(Some(1))?;
                 map.serialize_entry("weights", &weights.collect::<BTreeMap<_, _>>())?;
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for SizeVisitor {
         let table = Table::deserialize(MapAccessDeserializer::new(map))?;
         let bytes = |size: Self::Value| match size {
             Size::Bytes(bytes) => Ok(bytes),
-            _ => Err(de::Error::custom("a range of sizes goes from one number to another")),
+            _ => Err(de::Error::custom("a range of sizes needs two numbers, from and to")),
         };
         match table {
             Table { from: Some(from), to: Some(to), weights: None } => {
@@ -158,13 +158,13 @@ impl<'de> Visitor<'de> for SizeVisitor {
             }
             Table { from: None, to: None, weights: Some(all) } => {
                 let wrong = || {
-                    de::Error::custom("weights are of sizes such as 128 or \"4k\", each of which stands once")
+                    de::Error::custom("weights must be for sizes such as 128 or \"4k\", each of them once")
                 };
                 let all = all.iter().map(|(size, weight)| Some((self::bytes(size)?, *weight)));
                 let all = all.collect::<Option<Vec<_>>>().and_then(weights);
                 all.map(Size::Weights).ok_or_else(wrong)
             }
-            _ => Err(de::Error::custom("a size has either from and to, or weights")),
+            _ => Err(de::Error::custom("a size must have either from and to, or weights")),
         }
     }
 }
@@ -220,7 +220,7 @@ mod tests {
         ] {
             let error = bad.parse::<ValueKind>().unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("'{bad}' is no kind of values; say a size (128, 4k), ")),
+                error.starts_with(&format!("'{bad}' is not a kind of values; write a size (128, 4k), ")),
                 "{error}"
             );
         }
@@ -251,12 +251,12 @@ mod tests {
             (r#"{"size":"much"}"#, "invalid value: string \"much\", expected a size such as 128"),
             (r#"{"size":4294967296}"#, "invalid value: string \"4294967296\""),
             (r#"{"size":true}"#, "invalid type: boolean `true`, expected a size such as 128"),
-            (r#"{"size":{"from":1}}"#, "a size has either from and to, or weights"),
-            (r#"{"size":{"from":1,"to":2,"weights":{}}}"#, "a size has either from and to, or weights"),
+            (r#"{"size":{"from":1}}"#, "a size must have either from and to, or weights"),
+            (r#"{"size":{"from":1,"to":2,"weights":{}}}"#, "a size must have either from and to, or weights"),
             (r#"{"size":{"from":1,"upto":2}}"#, "unknown field `upto`"),
-            (r#"{"size":{"from":{"weights":{"1":1}},"to":2}}"#, "goes from one number to another"),
-            (r#"{"size":{"weights":{"4k":1,"4096":1}}}"#, "each of which stands once"),
-            (r#"{"size":{"weights":{"much":1}}}"#, "weights are of sizes such as 128"),
+            (r#"{"size":{"from":{"weights":{"1":1}},"to":2}}"#, "needs two numbers, from and to"),
+            (r#"{"size":{"weights":{"4k":1,"4096":1}}}"#, "each of them once"),
+            (r#"{"size":{"weights":{"much":1}}}"#, "weights must be for sizes such as 128"),
             (r#"{"size":{"weights":{"4k":-1}}}"#, "invalid value: integer `-1`, expected u32"),
             (r#"{"sizes":1}"#, "unknown field `sizes`"),
             (r#"{"content":"zip"}"#, "unknown variant `zip`"),

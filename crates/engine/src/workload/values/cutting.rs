@@ -1,5 +1,5 @@
-//! Values of all kinds of a workload, each cut out of a pool that is made once. One random number says where, and of which
-//! size: its lower bits are the offset's, its upper ones the size's.
+//! Values of all kinds of a workload, each cut from a pool that is made once. One random number decides place and size: its lower
+//! bits the offset, its upper ones the size.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ pub struct Values {
 struct Cutter {
     sizes: Sizes,
     pool: Pool,
-    /// What stands around what is cut.
+    /// The text around the cut.
     frame: Option<[&'static [u8]; 2]>,
 }
 
-/// The sizes of what is cut.
+/// The sizes of the cut.
 #[derive(Debug)]
 enum Sizes {
     Fixed(u32),
-    /// From the lowest on so many.
+    /// This many sizes from the lowest on.
     Range(u32, u64),
-    /// The sum of the weights up to and with each.
+    /// Cumulative sums of the weights.
     Weights(Vec<(u64, u32)>),
 }
 
-/// What a value is cut from its pool.
+/// The cut of a value from its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     kind: u16,
@@ -44,7 +44,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// A value that is no part of a pool.
+    /// A value that is not part of a pool.
     #[inline]
     pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
         Self { kind, offset: 0, size: length as u32 }
@@ -56,7 +56,7 @@ impl Cut {
         self.kind
     }
 
-    /// How many bytes it has.
+    /// Its number of bytes.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {
         self.size as usize
@@ -64,12 +64,12 @@ impl Cut {
 }
 
 impl Values {
-    /// Those of a workload, of `value_size` bytes where the workload does not say. The same seed gives the same values.
+    /// The values of a workload, with `value_size` bytes unless it has its own. The same seed gives the same values.
     pub fn new(workload: &Workload, value_size: u32, seed: u64) -> Self {
         Self::made(workload, value_size, seed, &[])
     }
 
-    /// Those of another workload or size, with the pools of these where they are the same.
+    /// The values of another workload or size, with the same pools where they are equal.
     #[must_use]
     pub fn again(&self, workload: &Workload, value_size: u32) -> Self {
         Self::made(workload, value_size, self.seed, &self.kinds)
@@ -106,7 +106,7 @@ impl Values {
         pools(self) == pools(other)
     }
 
-    /// How many bytes all values of a kind have; `None` where that is drawn.
+    /// The size of all values of a kind; `None` if it varies.
     pub(in crate::workload) fn fixed_size(&self, kind: u16) -> Option<usize> {
         let cutter = &self.kinds[usize::from(kind)];
         match cutter.sizes {
@@ -115,7 +115,7 @@ impl Values {
         }
     }
 
-    /// The value of a kind that belongs to the random number `draw`, and how many bytes it has in all.
+    /// The value of a kind for the random number `draw`, and its total size.
     #[inline]
     pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut, usize) {
         let cutter = &self.kinds[usize::from(kind)];
@@ -128,14 +128,14 @@ impl Values {
         (cut, cut.size() + cutter.around())
     }
 
-    /// Appends a cut of at most so many bytes that nothing stands around. Whether it is one.
+    /// Appends a cut of at most this many bytes that has no text around it. Returns whether it did.
     #[inline(always)]
     pub(in crate::workload) fn append_bare(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
         let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
         let (from, size) = (cut.offset as usize, cut.size());
         let is_bare = frame.is_none() && size <= at_most;
         if is_bare {
-            // A copy of a fixed size is a few vector moves, where one of the exact size is a call.
+            // Copying a fixed size is a few vector moves; copying the exact size would be a function call.
             match pool.bytes[from..].first_chunk::<BLOCK>() {
                 Some(block) if size <= BLOCK => {
                     let start = out.len();
@@ -148,7 +148,7 @@ impl Values {
         is_bare
     }
 
-    /// What stands before and behind a cut.
+    /// The text before and after a cut.
     #[inline]
     pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
@@ -190,7 +190,7 @@ impl Cutter {
         cutter
     }
 
-    /// How many bytes stand around what is cut.
+    /// The number of bytes around the cut.
     #[inline]
     fn around(&self) -> usize {
         self.frame.map_or(0, |[before, behind]| before.len() + behind.len())
@@ -198,7 +198,7 @@ impl Cutter {
 }
 
 impl Content {
-    /// What its values are cut from.
+    /// The pool of its values.
     fn pool(self) -> Self {
         if self == Self::Json { Self::Text } else { self }
     }

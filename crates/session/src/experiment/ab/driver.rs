@@ -227,7 +227,7 @@ impl Experiment for Ab {
         }
         let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);
         let holds =
-            if self.is_of_targets() { format!("load on {side:?}") } else { format!("{side:?} in force") };
+            if self.is_of_targets() { format!("load on {side:?}") } else { format!("measuring {side:?}") };
         format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
     }
 

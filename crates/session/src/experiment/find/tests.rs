@@ -130,7 +130,7 @@ fn the_first_trial_is_at_nine_tenths_of_what_a_closed_loop_does() {
 #[test]
 fn a_server_that_dies_leaves_the_search_undecided_with_the_reason() {
     for (dies_s, why) in
-        [(0.0, "in a closed loop no request succeeded"), (9.0, "in the last no request succeeded")]
+        [(0.0, "in a closed loop no request succeeded"), (9.0, "in the last one, no request succeeded")]
     {
         let (find, took_s) = found_beside("p99<10s", |t_s| t_s >= dies_s);
         let Some(Ending::Undecided(words)) = find.ending() else { panic!("{:?}", find.ending()) };

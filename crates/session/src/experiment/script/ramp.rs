@@ -80,6 +80,9 @@ mod tests {
     fn a_ramp_needs_time() {
         let error = |from_s, to_s, words| Ramp::parse(from_s, to_s, words).unwrap_err().to_string();
         assert_eq!(error(9.0, 9.0, "rate 1..5"), "a ramp from 9 s must end later, not at 9 s");
-        assert_eq!(error(9.0, 19.0, "rate 1..5k in 41"), "41 steps in 10 s are shorter than 0.25 s each");
+        assert_eq!(
+            error(9.0, 19.0, "rate 1..5k in 41"),
+            "41 steps in 10 s are shorter than 0.25 s each; give fewer steps or more time"
+        );
     }
 }

@@ -172,7 +172,7 @@ mod tests {
         for second in ["from 5s to 6s rate 1..5", "at 5s rate 3", "at 5s preset gentle", "at 5s end"] {
             assert_eq!(
                 error(&format!("{ramp}{second}")),
-                "a.script:2: line 1 turns rate until 9 s",
+                "a.script:2: line 1 changes rate until 9 s; begin after that",
                 "{second}"
             );
         }
