@@ -194,7 +194,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
             "good.csv has no field 'no'; it has id, title, n",
         ),
         (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, the heading 3"),
-        (&json, &[], &HSET, "broken.jsonl:2: no JSON object, at column "),
+        (&json, &[], &HSET, "broken.jsonl:2: not a JSON object, at column "),
         (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__ or __record__"),
         (&good, &[], &["GET", "__field:id__", ";", "PING"], "give -n or --duration for the end of the run"),
         (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),

@@ -272,7 +272,7 @@ fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_t
             running.signal(signal);
         }
         let outcome = running.end().expect_code(code);
-        assert!(outcome.err.contains("hz could not be set back"), "{}", outcome.err);
+        assert!(outcome.err.contains("hz could not be restored"), "{}", outcome.err);
         assert!(
             outcome.err.contains(&format!("redis-cli -h 127.0.0.1 -p {port} CONFIG SET hz 10")),
             "{}",

@@ -29,7 +29,7 @@ fn a_page_has_the_figures_of_its_recording_and_is_never_overwritten() {
     let exported: Value = serde_json::from_str(&exported).unwrap();
     assert_eq!(data(&text)["sessions"][0]["figures"], exported);
     let again = report(&[RECORDING], &page).expect_code(1);
-    assert!(again.err.contains("is there already; no file is ever overwritten"), "{}", again.err);
+    assert!(again.err.contains("is there already and is not overwritten"), "{}", again.err);
     assert_eq!(fs::read_to_string(&page).unwrap(), text);
 }
 

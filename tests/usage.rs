@@ -44,7 +44,7 @@ const WRONG: [(&str, &str); 90] = [
     ("--rate 0", "rate must be between 1 and"),
     ("--ratio 0:0", "--ratio 0:0 sends nothing"),
     ("--ratio 1", "'1' is not a ratio SET:GET"),
-    ("--workload zip", "there is no workload 'zip'; there are cache,"),
+    ("--workload zip", "there is no workload 'zip'; give one of cache,"),
     ("--ratio 1:1 --workload get", "cannot be used with"),
     ("--distribution zipf", "'zipf' is not a distribution of keys; give one of uniform, sequential,"),
     ("--distribution ycsb-zipfian --workload ping", "the workload 'ping' has no keys to draw"),

@@ -101,5 +101,5 @@ fn a_file_that_is_wrong_is_told_with_its_line_before_anything_is_asked() {
     let told = run(&["-p", "1", "--headless", "--workload", path]).expect_code(2).err;
     assert!(told.contains("wrong.toml:3: unknown field `wieght`"), "{told}");
     let none = run(&["-p", "1", "--headless", "--workload", "nonsense"]).expect_code(2).err;
-    assert!(none.contains("there is no workload 'nonsense'; there are cache, "), "{none}");
+    assert!(none.contains("there is no workload 'nonsense'; give one of cache, "), "{none}");
 }

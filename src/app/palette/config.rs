@@ -217,7 +217,7 @@ mod tests {
     fn what_has_no_keys_says_so() {
         let mut ping = model_with_prefill(&on("ping", 1000));
         assert_eq!(say(&mut ping, "prefill"), []);
-        assert!(ping.message().unwrap().text.contains("no keys that a prefill could make"));
+        assert!(ping.message().unwrap().text.contains("no keys for a prefill"));
         assert!(matches!(ping.mode, Mode::Typing(_)), "the palette stays open");
     }
 

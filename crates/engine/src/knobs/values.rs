@@ -207,8 +207,7 @@ mod tests {
         let error = Knobs { workload: zipfian.workload.drawn_by(wrong), ..zipfian }.checked().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the keys 'key' cannot be drawn: the median of a gaussian distribution lies among the numbers of its keys, \
-             0 to 9999, not at 99999"
+            "the keys 'key' cannot be drawn: the median of a gaussian distribution must be among the numbers of its keys, 0 to 9999, not 99999"
         );
     }
 

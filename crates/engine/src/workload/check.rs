@@ -235,7 +235,10 @@ mod tests {
             workload.check().err().map(|error| error.to_string())
         };
         assert_eq!((of("text", "64..1024 text"), of("text", "json"), of("value", "1")), (None, None, None));
-        assert_eq!(of("key", "1").as_deref(), Some("both keys and values are called 'key'"));
+        assert_eq!(
+            of("key", "1").as_deref(),
+            Some("both keys and values are called 'key'; rename one of them")
+        );
         let error = "the values 'text' are invalid: a value must have 1 to 67108864 bytes, not 0";
         assert_eq!(of("text", "0..4").as_deref(), Some(error));
         let values = (0..65).map(|n| (format!("v{n}"), crate::workload::ValueKind::default())).collect();

@@ -315,7 +315,10 @@ steps = ["SET {post} {value}"]
             "mine.toml:6: the weights of operations must be at most 1000000, but 'b' has more"
         );
         let twice = format!("[[operation]]\n{operation}\n[[operation]]\n{operation}");
-        assert_eq!(read(&twice, &[]).unwrap_err(), "mine.toml:4: two operations are called 'a'");
+        assert_eq!(
+            read(&twice, &[]).unwrap_err(),
+            "mine.toml:4: two operations are called 'a'; rename one of them"
+        );
     }
 
     #[test]

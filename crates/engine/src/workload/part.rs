@@ -52,7 +52,7 @@ mod tests {
         let get = preset("alibaba-threads").unwrap().of_operations(&["GET".to_owned()]).unwrap();
         assert_eq!((get.to_string(), get.check()), ("GET".to_owned(), Ok(())));
         let error = get.of_operations(&["SET".to_owned()]).unwrap_err().to_string();
-        assert_eq!(error, "the workload 'alibaba-threads' has no operation 'SET'; there are GET");
+        assert_eq!(error, "the workload 'alibaba-threads' has no operation 'SET'; give one of GET");
     }
 
     #[test]

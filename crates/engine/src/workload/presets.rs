@@ -211,7 +211,7 @@ mod tests {
     fn an_unknown_preset_names_the_known_ones() {
         let message = preset("zip").unwrap_err().to_string();
         assert!(
-            message.starts_with("there is no workload 'zip'; there are cache, mixed, get, "),
+            message.starts_with("there is no workload 'zip'; give one of cache, mixed, get, "),
             "{message}"
         );
     }

@@ -119,7 +119,7 @@ mod tests {
             ("wheels 4", "'wheels 4' is not a setting"),
             ("clients 0", "clients must be between 1 and 10000, not 0"),
             ("arrivals poisson", "the loop is closed"),
-            ("preset huge", "there is no preset 'huge'; there are cache, "),
+            ("preset huge", "there is no preset 'huge'; give one of cache, "),
             (
                 "config requirepass x",
                 "redyno cannot set the parameter 'requirepass'; give one of maxmemory, ",

@@ -1,4 +1,4 @@
-//! A load by itself: its records and nothing else. No ping, no control plane, nothing that asks the server a question.
+//! A load with its records, and nothing else: no ping, no control plane, no other commands to the server.
 
 use std::{sync::mpsc::channel, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     load::{Load, LoadError, Plan},
 };
 
-/// A running load, whose records are taken by hand. Dropped, it stops.
+/// A running load, whose records are taken by calls. It stops when it is dropped.
 pub struct Alone {
     load: Load,
     knobs: Knobs,
@@ -43,8 +43,7 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Its records since the last call. A warm-up whose time is over ends with that, and a prefill
-    /// that is done.
+    /// Its records since the last call. This also ends a warm-up whose time is over, and a prefill that is complete.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {
             self.load.set(&self.knobs);
@@ -53,7 +52,7 @@ impl Alone {
         self.records.take()
     }
 
-    /// Whether the time is over, or all that was to be sent is answered or lost.
+    /// Whether the time is over, or all requests are answered or lost.
     pub fn is_over(&self) -> bool {
         self.load.is_over()
     }
@@ -63,7 +62,7 @@ impl Alone {
         self.records.summary()
     }
 
-    /// Ends it, and waits for the last replies; what was not taken yet, the sum of all at last.
+    /// Ends it, and waits for the last replies; returns the remaining records, with the sum as the last one.
     pub fn finish(mut self) -> Vec<Record> {
         self.load.end();
         let mut records = self.records.take();

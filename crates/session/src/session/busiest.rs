@@ -1,9 +1,9 @@
-//! The operations of a stretch by how often they were asked for, and what those that are not shown come to together.
+//! The operations of a stretch by frequency, and the sum of those that are not shown.
 
 use super::{Interval, OperationInterval};
 
 impl Interval {
-    /// Its operations, those with the most answers first, good ones or errors.
+    /// Its operations, those with the most replies first, good ones or errors.
     pub fn busiest(&self) -> Vec<(&str, &OperationInterval)> {
         let answers = |part: &OperationInterval| part.ops + part.errors.values().sum::<u64>();
         let mut all: Vec<_> = self.commands.iter().map(|(label, part)| (label.as_str(), part)).collect();
@@ -14,7 +14,7 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// All of `parts` together.
+    /// The sum of `parts`.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         parts.into_iter().for_each(|part| sum.merge(part));

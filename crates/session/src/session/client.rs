@@ -1,56 +1,55 @@
-//! What redyno itself cost in a stretch of load: the `client` of an interval.
+//! The cost of redyno itself in a stretch of load: the `client` of an interval.
 //!
 //! ```text
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! Its distributions are written in [coarse] cells: they say whether the client is the limit, and are no result.
+//! Its distributions have [coarse] cells: they show whether the client is the limit, and are not results.
 
 use serde::{Deserialize, Serialize};
 
 use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
-/// What the load generator cost, and how long replies waited in its hands.
+/// The cost of the load generator, and how long replies waited for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// The share of one core that its busiest worker used, user and system time, 0 to 1.
+    /// The share of a core that its busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which the worker that had to wait most could have run and had no core, 0 to 1;
-    /// `null` where the system does not report it (only Linux does).
+    /// The share of the time in which the worker that waited most was ready but had no core, 0 to 1; `null` on systems without that
+    /// figure (only Linux has it).
     pub run_delay: Option<f64>,
     /// The same for each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could write and no record of the dataset was read for them, on the worker that
-    /// waited most, 0 to 1; not there where all were read in time.
+    /// The share of the time in which clients could write but the reader of the dataset was behind, for the worker that waited most, 0 to
+    /// 1; absent if the reader was always in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
-    /// of the time from the poll's return until its replies were taken, behind the connections that were handled before
-    /// it. Service times end with the poll's return, and behind 32 connections with a later stamp, so that of this wait they
-    /// hold what those before took.
+    /// How long replies waited in the client: a sample for each connection that a wake-up found readable, from the poll's return until
+    /// its replies were taken, after the connections handled before it. Service times end with the poll's return, and after each 32
+    /// connections with a later timestamp, so they include only that part of the wait.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// From when a batch was due to its write; `null` when nothing was due before it was sent.
+    /// From when a batch was due to its write; `null` if nothing was due before it was sent.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The times of the requests of which at least half, and 100 µs, was the client waiting for a core: response times, in
-    /// closed loop service times. `null` when there was none, or the system does not report the wait.
+    /// The times of requests of which at least half, and 100 µs, was waiting for a core: response times, in closed loop service times.
+    /// `null` if there was none, or the system does not report it.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
 
-/// What one worker cost.
+/// The cost of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCost {
     /// Share of one core, 0 to 1.
     pub cpu: f64,
-    /// Share of the time in which it waited for a core, 0 to 1; `null` where the system does not report it.
+    /// Share of the time in which it waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
 }
 
 impl Client {
-    /// What these workers cost; nothing of what waited.
+    /// The cost of these workers, without the waits of replies.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
     }
@@ -62,8 +61,8 @@ impl Client {
         self
     }
 
-    /// Adds what was measured in `later_s` seconds to what was measured in `mine_s`. Shares are weighted with the
-    /// length of their stretch; where only one was measured, it stands alone.
+    /// Adds the measurements of `later_s` seconds to those of `mine_s`. Shares are weighted by length; if only one was measured, it is
+    /// kept.
     pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
         let Some(later) = later else { return };
         let Some(client) = mine else {

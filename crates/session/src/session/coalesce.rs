@@ -1,6 +1,6 @@
-//! Makes the quarter-second records of a live session into the one-second records of a recording.
+//! Merges the quarter-second records of a live session into the one-second records of a recording.
 //!
-//! Stretches merge without loss, and never across the border of a segment or of a second. Pure.
+//! Stretches are merged without loss, and never across the border of a segment or of a second. Pure.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,21 +10,21 @@ use super::{
 };
 use crate::probe;
 
-/// How far past the full second a stretch that belongs to it may end: a worker closes its tick when it wakes.
+/// How far past the full second a stretch of it may end, since a worker closes its tick when it wakes.
 pub(super) const LATE_S: f64 = 0.125;
 
-/// A fold that holds stretches back until their second is over.
+/// A fold that keeps stretches until their second is over.
 #[derive(Debug, Default)]
 pub struct Coalesce {
-    /// What is held back of each node.
+    /// The kept stretches of each node.
     nodes: BTreeMap<u16, HeldBack>,
 }
 
-/// The stretches of one node that are held back.
+/// The kept stretches of one node.
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// By segment, and whether they have no length or are a drain: late replies are of no second, and make no rate in it.
+    /// By segment, and whether they have no length or are a drain: late replies belong to no second, and have no rate in it.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
@@ -37,7 +37,7 @@ impl Coalesce {
         self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
     }
 
-    /// Everything that is held back, for an end without an end record.
+    /// All kept stretches, for an end without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.nodes.values_mut().for_each(|held| held.flush(&mut out));
@@ -113,7 +113,7 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     }
 }
 
-/// Adds the stretch that follows; what holds at an end is that of the later one.
+/// Adds the following stretch; states at the end are those of the later one.
 fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.rtt.merge(&new.rtt);
     held.timing = new.timing.or(held.timing);

@@ -5,8 +5,7 @@
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! It waits for nobody: listeners have [queues](super::queue) that leave out what does not fit, and what feeds it waits for
-//! room.
+//! It waits for nobody: listeners have [queues](super::queue) that leave out what does not fit, and its inputs wait for room.
 
 use std::{
     sync::{
@@ -30,17 +29,17 @@ const ROUND: Duration = Duration::from_millis(20);
 /// What the session sends to the collector.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// New knobs hold for this target, counted from 0.
+    /// The knobs of this target, counted from 0, have changed.
     Segment(usize, Segment),
-    /// A note, or something that happened that the session itself knows of.
+    /// A mark, or an event of the session itself.
     Record(Record),
     /// Another listener: it gets the first record, those of the current segments, and all from now on.
     Listen(Feed<Arc<Record>>),
-    /// The workers were asked to stop: take what is left, then end.
+    /// The workers were asked to stop: take the rest, then end.
     Finish,
 }
 
-/// What the collector listens to.
+/// The inputs of the collector.
 pub(super) struct Inputs {
     pub(super) targets: Vec<TargetInputs>,
     /// The probes of this machine.
@@ -56,10 +55,10 @@ pub(super) struct Collector {
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Feed<Arc<Record>>>,
-    /// What a listener that comes later must know: the first record, and that of each target's current segment.
+    /// The records for a listener that comes later: the first record, and that of each target's current segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
-    /// Whether nobody is to hear what is private in the text of servers.
+    /// Whether private parts of servers' text are left out.
     redacts: bool,
 }
 
@@ -81,7 +80,7 @@ impl Collector {
         }
     }
 
-    /// The same, which leaves out what is private in the text of servers if it `redacts`.
+    /// The same; if it `redacts`, it leaves out private parts of servers' text.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
@@ -91,7 +90,7 @@ impl Collector {
         self.start = Some(self.emit(Record::Session(session)));
     }
 
-    /// Emits the first segment of a target, and what its control plane reported before it.
+    /// Emits the first segment of a target, and the reports of its control plane before it.
     pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
         self.targets[target].turn(first);
         if let Some(message) = heard {
@@ -116,7 +115,7 @@ impl Collector {
             self.take_all();
         }
         self.take_all();
-        // The end of the first target is the session's, and comes last.
+        // The end record of the first target is the session's, and comes last.
         for (n, target) in std::mem::take(&mut self.targets).into_iter().enumerate().rev() {
             target.end().into_iter().for_each(|record| self.emit_of(n, record));
         }

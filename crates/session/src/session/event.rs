@@ -1,38 +1,38 @@
-//! Something that happened, as a record: its moment, its fields, and its words for who reads the file.
+//! An event as a record: its time, its fields, and its text for people who read the file.
 //!
 //! ```text
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",
 //!  "event":"slow_command","us":14200,"command":"KEYS *","client":"…"}
 //! ```
-//! `event` and the fields beside it are what is read back.
+//! Readers use `event` and the fields beside it.
 
 use serde::{Deserialize, Serialize};
 
 use super::part::is_nothing;
 use crate::events::EventKind;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Written")]
 pub struct Event {
-    /// When.
+    /// Its time.
     pub t_s: f64,
-    /// At which node, from 0.
+    /// Its node, from 0.
     #[serde(default)]
     pub node: u16,
-    /// What.
+    /// Its kind and fields.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
 impl Event {
-    /// `what` happened at `t_s`.
+    /// An event at `t_s`.
     pub fn new(t_s: f64, what: EventKind) -> Self {
         Self { t_s, node: 0, what }
     }
 }
 
-/// An event as a file holds it.
+/// An event in the form of a file.
 #[derive(Serialize)]
 struct Written {
     t_s: f64,

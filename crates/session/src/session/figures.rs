@@ -1,26 +1,26 @@
-//! Figures: what a row of a segment, an interval, an operation or a whole session holds. How each is called, got and
-//! written stands here once, for the tables of the screen, the printed lines, the summary and the exports.
+//! Figures: the values in a row of a segment, an interval, an operation or a whole session. The name, the source and the format of each
+//! are defined here once, for the tables of the screen, the printed lines, the summary and the exports.
 //!
-//! A new figure is a row; a table shows it where it is named.
+//! A new figure is a row; a table shows it by naming it.
 
 pub use super::row::{Row, Whole};
 use super::{Opening, timeline::Level};
 use crate::{knobs::Knobs, stats::Latency, units};
 
-/// What a figure counts, and so how it is written.
+/// The unit of a figure, which determines its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A number by which something is called.
+    /// A number that identifies something.
     Number,
-    /// A moment or a length, shown as a clock does; the value is in seconds.
+    /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
     Clock,
     /// Connections × pipeline; the value is their product.
     Shape,
-    /// What was asked for, exactly.
+    /// A setting, exactly.
     Setting,
-    /// Things, or things per second where the heading says so.
+    /// A count, or a count per second if the heading says so.
     Count,
-    /// Things that should not happen.
+    /// A count of things that should not happen.
     Trouble,
     /// The value is in nanoseconds; in exports, whose names end in `_us`, in microseconds.
     Latency,
@@ -35,11 +35,11 @@ pub enum Unit {
 pub struct Figure {
     /// Its name in exports.
     pub name: &'static str,
-    /// What stands above its column.
+    /// The heading of its column.
     pub heading: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub about: &'static str,
     of: fn(&Row) -> Option<f64>,
 }
@@ -51,18 +51,18 @@ impl PartialEq for Figure {
 }
 
 impl Figure {
-    /// Its value in a row, as a number to sort and compare by; `None` where nothing, or too little, was measured.
+    /// Its value in a row, as a number to sort and compare by; `None` if there were no or too few samples.
     pub fn value(&self, row: &Row) -> Option<f64> {
         (self.of)(row)
     }
 
-    /// Its value under its name in exports: exact, in the unit that the name ends in.
+    /// Its value in exports: exact, in the unit at the end of its name.
     pub fn exported(&self, row: &Row) -> Option<f64> {
         let value = self.value(row)?;
         Some(if self.unit == Unit::Latency { value / 1e3 } else { value })
     }
 
-    /// Its value as it stands under its heading.
+    /// Its value as shown in tables.
     pub fn written(&self, row: &Row) -> Option<String> {
         let value = self.value(row)?;
         Some(match self.unit {
@@ -110,13 +110,13 @@ macro_rules! figures {
                 Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of };
         )*
 
-        /// All figures, in the order in which tables have them from left to right.
+        /// All figures, in the order of table columns.
         pub static FIGURES: &[Figure] = &[$($id,)*];
     };
 }
 
 figures! {
-    /// The number of the segment; 0 of a whole session.
+    /// The number of the segment; 0 for a whole session.
     SEGMENT "segment" "no" Number |row| Some(row.segment.into());
     /// When the stretch began.
     START "start_s" "start" Clock |row| Some(row.start_s);
@@ -126,50 +126,50 @@ figures! {
     LENGTH "length_s" "length" Clock |row| Some(row.length_s);
     /// For how long of it there was no connection, because all were lost.
     OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
-    /// Connections × pipeline: as many requests are in flight at most.
+    /// Connections × pipeline: the most requests in flight.
     SHAPE "in_flight" "load" Shape |row| {
         let knobs = row.knobs.filter(|knobs| knobs.load)?;
         Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
     };
     /// Connections that carried load.
     CLIENTS "clients" "clients" Setting |row| setting(row, |knobs| knobs.clients.into());
-    /// Requests that each wrote before it waited for the replies.
+    /// Requests that each sent before it waited for the replies.
     PIPELINE "pipeline" "pipeline" Setting |row| setting(row, |knobs| knobs.pipeline.into());
-    /// Bytes of a value, where the workload does not say.
+    /// Bytes of a value, if the workload has no size of its own.
     VALUE_SIZE "value_size" "value" Setting |row| setting(row, |knobs| knobs.value_size.into());
-    /// Keys, where the workload does not say.
+    /// Keys, if the workload has no number of its own.
     KEYS "keys" "keys" Setting |row| setting(row, |knobs| knobs.keyspace);
-    /// The rate that was asked for, in requests per second.
+    /// The requested rate, in requests per second.
     RATE "rate" "rate" Setting |row| {
         row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
-    /// Good replies that came after the end of the load, or of the segment: in closed loop they are in no rate of it.
+    /// Good replies after the end of the load, or of the segment: in closed loop, no rate of it includes them.
     DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
     /// Reads that found their key.
     HITS "hits" "hits" Count |row| Some(row.hits as f64);
-    /// Reads that did not.
+    /// Reads that did not find it.
     MISSES "misses" "misses" Count |row| Some(row.misses as f64);
-    /// Writes that lost a race: a `cas` whose item somebody else had changed.
+    /// Writes that came second: a `cas` of an item that somebody else had changed.
     CONFLICTS "conflicts" "conflicts" Count |row| Some(row.conflicts as f64);
     /// The shortest service time.
     SERVICE_MIN "service_min_us" "min" Latency |row| some(Some(row.service), Latency::min_ns);
     /// The mean of the service times.
     SERVICE_MEAN "service_mean_us" "mean" Latency |row| mean(Some(row.service));
-    /// Half of the service times are at most so long.
+    /// The p50 of the service times.
     SERVICE_P50 "service_p50_us" "p50" Latency |row| level(Some(row.service), Level::P50);
-    /// 90 % of the service times are at most so long.
+    /// The p90 of the service times.
     SERVICE_P90 "service_p90_us" "p90" Latency |row| level(Some(row.service), Level::P90);
-    /// 95 % of the service times are at most so long.
+    /// The p95 of the service times.
     SERVICE_P95 "service_p95_us" "p95" Latency |row| quantile(Some(row.service), 0.95);
-    /// 99 % of the service times are at most so long.
+    /// The p99 of the service times.
     SERVICE_P99 "service_p99_us" "p99" Latency |row| level(Some(row.service), Level::P99);
-    /// 99.9 % of the service times are at most so long.
+    /// The p99.9 of the service times.
     SERVICE_P999 "service_p999_us" "p99.9" Latency |row| level(Some(row.service), Level::P999);
-    /// 99.99 % of the service times are at most so long.
+    /// The p99.99 of the service times.
     SERVICE_P9999 "service_p9999_us" "p99.99" Latency |row| quantile(Some(row.service), 0.9999);
     /// The longest service time.
     SERVICE_MAX "service_max_us" "max" Latency |row| level(Some(row.service), Level::Max);
@@ -177,29 +177,29 @@ figures! {
     RESPONSE_MIN "response_min_us" "resp min" Latency |row| some(row.response, Latency::min_ns);
     /// The mean of the response times.
     RESPONSE_MEAN "response_mean_us" "resp mean" Latency |row| mean(row.response);
-    /// Half of the response times are at most so long.
+    /// The p50 of the response times.
     RESPONSE_P50 "response_p50_us" "resp p50" Latency |row| level(row.response, Level::P50);
-    /// 90 % of the response times are at most so long.
+    /// The p90 of the response times.
     RESPONSE_P90 "response_p90_us" "resp p90" Latency |row| level(row.response, Level::P90);
-    /// 95 % of the response times are at most so long.
+    /// The p95 of the response times.
     RESPONSE_P95 "response_p95_us" "resp p95" Latency |row| quantile(row.response, 0.95);
-    /// 99 % of the response times are at most so long.
+    /// The p99 of the response times.
     RESPONSE_P99 "response_p99_us" "resp p99" Latency |row| level(row.response, Level::P99);
-    /// 99.9 % of the response times are at most so long.
+    /// The p99.9 of the response times.
     RESPONSE_P999 "response_p999_us" "resp p99.9" Latency |row| level(row.response, Level::P999);
-    /// 99.99 % of the response times are at most so long.
+    /// The p99.99 of the response times.
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// How late the oldest due, unsent request was at most.
+    /// How late the oldest due request was that was not sent yet, at most.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
     /// Requests that were due.
     DUE "due" "due" Count |row| row.whole.map(|whole| whole.due as f64);
-    /// Requests that were due and given up on purpose.
+    /// Requests that were due and were dropped (`--backlog shed`).
     SHED "shed" "shed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.shed as f64);
-    /// Requests that were due and not sent when the load ended or was turned off.
+    /// Requests that were due and not sent when the load ended or was switched off.
     UNSENT "unsent" "unsent" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.unsent as f64);
     /// Requests that failed, of all kinds.
     ERRORS "errors" "errors" Trouble |row| Some(row.errors as f64);
@@ -209,17 +209,17 @@ figures! {
     OPENED_PER_S "opened_per_s" "opened/s" Count |row| {
         OPENED.value(row).filter(|_| row.length_s > 0.0).map(|n| n / row.length_s)
     };
-    /// Half of the connections were there after at most so long.
+    /// The p50 of the time to connect.
     CONNECT_P50 "connect_p50_us" "conn p50" Latency |row| stage(row, Level::P50, |opening| &opening.connect);
-    /// 99 % of the connections were there after at most so long.
+    /// The p99 of the time to connect.
     CONNECT_P99 "connect_p99_us" "conn p99" Latency |row| stage(row, Level::P99, |opening| &opening.connect);
-    /// Half of the TLS handshakes took at most so long.
+    /// The p50 of the TLS handshakes.
     HANDSHAKE_P50 "handshake_p50_us" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
-    /// 99 % of the TLS handshakes took at most so long.
+    /// The p99 of the TLS handshakes.
     HANDSHAKE_P99 "handshake_p99_us" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
-    /// Half of the greetings were answered after at most so long.
+    /// The p50 of the time until the greeting was answered.
     GREETING_P50 "greeting_p50_us" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
-    /// 99 % of the greetings were answered after at most so long.
+    /// The p99 of the time until the greeting was answered.
     GREETING_P99 "greeting_p99_us" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
     /// Bytes read from the server.
     BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);
@@ -231,7 +231,7 @@ figures! {
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }
 
-/// The levels of the service time, and those of the response time.
+/// The percentiles of the service time, and those of the response time.
 pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];
 /// See [`SERVICE`].
 pub const RESPONSE: [Figure; 5] = [RESPONSE_P50, RESPONSE_P90, RESPONSE_P99, RESPONSE_P999, RESPONSE_MAX];

@@ -1,8 +1,8 @@
-//! A file that a session is written to: one JSON record a line, or the form of an export, each piece written whole as soon
-//! as it is there; packed by zstd where its name ends in `.zst`.
+//! The file of a session: JSON lines, or an export; each piece is written whole as soon as it is available; compressed with zstd if
+//! the name ends in `.zst`.
 //!
-//! kill -9, a dropped line or a full disk cost at most the second that is under way. The file is opened before the
-//! session begins, so a bad path fails early, and an earlier recording is never overwritten.
+//! kill -9, a dropped connection or a full disk cost at most the current second. The file is opened before the session begins, so an
+//! invalid path is reported early, and an earlier recording is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -24,26 +24,26 @@ use super::{
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// There is a file of that name.
-    #[error("{0} is there already; no file is ever overwritten: name another, or move that one away")]
+    /// A file of that name exists.
+    #[error("{0} is there already and is not overwritten; name another file, or move that one away")]
     Exists(PathBuf),
     /// The file cannot be created.
     #[error("cannot write to {0}: {1}")]
     Create(PathBuf, io::Error),
-    /// Nobody finds what is written any more.
+    /// The file was removed.
     #[error("recording to {0} failed: the file was removed")]
     Removed(PathBuf),
-    /// What was written is not there any more.
+    /// The file was changed.
     #[error("recording to {0} failed: another program changed the file, and what it held may be lost")]
     Changed(PathBuf),
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]
     Write(PathBuf, io::Error),
-    /// It takes nothing any more, and is not waited for.
+    /// It accepts nothing, and is not waited for.
     #[error("recording to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
-    /// So many records were left out of it.
-    #[error("recording to {0} is not whole: {1} records were left out, since the disk took too long")]
+    /// This many records were left out of it.
+    #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }
 
@@ -55,15 +55,15 @@ pub struct Writer {
     rotation: Option<Rotation>,
 }
 
-/// How a recording goes on from file to file.
+/// How a recording continues in further files.
 struct Rotation {
     every_s: f64,
     /// When the next one begins, in seconds of the session.
     next_s: f64,
-    /// What the files before hold, in bytes.
+    /// The size of the previous files, in bytes.
     before: u64,
     folder: PathBuf,
-    /// What files are called before the time, and after it.
+    /// The names of files before and after the time.
     name: String,
     extension: String,
 }
@@ -77,7 +77,7 @@ impl Writer {
         Self::create_as(path, Box::new(Lean))
     }
 
-    /// Creates a new file of what `sink` makes of the records.
+    /// Creates a new file for the output of `sink`.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -90,8 +90,7 @@ impl Writer {
         }
     }
 
-    /// Creates a session file in `folder`, which is made if it is not there, that is called by the `target` and the present
-    /// second.
+    /// Creates a session file in `folder`, which is created if missing, named after the `target` and the present second.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -101,7 +100,7 @@ impl Writer {
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
 
-    /// Creates a file in `folder` that is called by `name` and the present second, of what `sink` makes of the records.
+    /// Creates a file in `folder`, named `name` and the present second, for the output of `sink`.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -128,12 +127,12 @@ impl Writer {
         &self.path
     }
 
-    /// Bytes written to it, and to those before it.
+    /// Bytes written to it, and to the files before it.
     pub fn written(&self) -> u64 {
         self.output.written() + self.rotation.as_ref().map_or(0, |rotation| rotation.before)
     }
 
-    /// A device that is there already, for tests.
+    /// An existing device, for tests.
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
@@ -141,8 +140,8 @@ impl Writer {
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
-    /// Has the recording go on in a new file at each border of `every`, counted from the session's beginning. The files after
-    /// the first are called as it is, with the time behind that.
+    /// Continues the recording in a new file at each border of `every`, counted from the session's beginning. Later files have its name
+    /// with the time added.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -171,10 +170,10 @@ impl Writer {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and goes on in a new one, at `t_s` of the session; the border at which that begins.
+    /// Ends this file and continues in a new one, at `t_s` of the session; returns the border at which it begins.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish) of the one, and as [`create`](Self::create) of the other.
+    /// As [`finish`](Self::finish) of this one, and as [`create`](Self::create) of the new one.
     pub(super) fn go_on(&mut self, t_s: f64) -> Result<f64, FileError> {
         let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
         rotation.before += self.finish()?;
@@ -186,16 +185,16 @@ impl Writer {
         Ok(from_s)
     }
 
-    /// Appends what becomes of a record, each piece in one write.
+    /// Appends the output for a record, each piece in one write.
     ///
     /// # Errors
-    /// When the system refuses, and a part of a piece may stand in the file then; when the file was removed.
+    /// When the system refuses, which may leave a part of a piece in the file; when the file was removed.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)
     }
 
-    /// Sees to it that all up to here can be read, whatever becomes of the program.
+    /// Makes everything so far readable, whatever happens to the program.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -203,7 +202,7 @@ impl Writer {
         self.output.flush().map_err(|cause| FileError::Write(self.path.clone(), cause))
     }
 
-    /// Appends what is still to be written at the end; how many bytes it has come to.
+    /// Appends the rest of the output at the end; returns the total number of bytes.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -224,7 +223,7 @@ impl Writer {
         self.check()
     }
 
-    /// Whether the file is as it was left.
+    /// Whether the file is unchanged.
     fn check(&self) -> Result<(), FileError> {
         match self.output.harm().map_err(|cause| FileError::Write(self.path.clone(), cause))? {
             None => Ok(()),
@@ -234,7 +233,7 @@ impl Writer {
     }
 }
 
-/// A name without its time, if a time was given with it: the file name gets its own.
+/// A name without its time, if it contains one, since the new file gets its own.
 fn without_time(stem: &str) -> &str {
     let is_time = |time: &&str| {
         time.len() == 15

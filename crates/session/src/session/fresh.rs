@@ -1,4 +1,4 @@
-//! Files that get their name from the time: `redyno-20260131-142530.svg`. None is ever overwritten. And what day it is.
+//! Files named after the time: `redyno-20260131-142530.svg`. None is ever overwritten. Also today's date.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,13 +8,12 @@ use std::{
 
 use time::OffsetDateTime;
 
-/// How many files may be of one second.
+/// The most files with the same second.
 const MOST: u32 = 99;
 /// The longest name before the time, in characters.
 const LONGEST_NAME: usize = 80;
 
-/// Creates a file in `folder` that is called `name` and the present second in UTC, and has this extension. Where there is
-/// one of that name, a number is added.
+/// Creates a file in `folder`, named `name` and the present second in UTC, with this extension. If it exists, a number is added.
 ///
 /// # Errors
 /// When it cannot be created; the error names the file.
@@ -36,15 +35,15 @@ pub fn fresh_file(
     }
 }
 
-/// What a file of `text` may be called: every other character than those of names of hosts is `_`.
+/// `text` as part of a file name: all characters except those of host names become `_`.
 pub fn file_name(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();
-    // Hidden files are not looked for.
+    // Hidden files are hard to find.
     name.trim_start_matches('.').to_owned()
 }
 
-/// The present day in UTC, `2026-01-31`.
+/// The present date in UTC, `2026-01-31`.
 pub fn today() -> String {
     OffsetDateTime::now_utc().date().to_string()
 }

@@ -1,4 +1,4 @@
-//! A recording at a glance: how it begins and how it ends, without what lies between.
+//! A short look at a recording: its beginning and its end, without the part between.
 
 use std::{
     fs::{self, File},
@@ -13,25 +13,25 @@ use super::{
     validate::{Known, validated},
 };
 
-/// What is known of a recording.
+/// A summary of a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// How it begins.
+    /// Its first record.
     pub session: SessionStart,
-    /// How it ends: as its last record says, else as far as it was written.
+    /// Its end record; if it has none, the last time that was written.
     pub end: End,
-    /// Whether it has that record: one that has not is being written, or was cut.
+    /// Whether it has an end record; if not, it is being written, or was cut.
     pub has_end: bool,
 }
 
 impl Glance {
-    /// Looks at the recording `path`. One without an end is read whole.
+    /// Reads the beginning and end of `path`. A recording without an end record is read completely.
     ///
     /// # Errors
     /// When it cannot be read, or is none.
     pub fn at(path: &Path) -> Result<Self, ReadError> {
         let not_one = || ReadError::NotARecording(path.to_owned());
-        // A pipe would be waited for.
+        // Reading a pipe would block.
         let file = fs::metadata(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
         if !file.is_file() {
             return Err(not_one());
@@ -72,7 +72,7 @@ fn last(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line[begins..].to_owned())
 }
 
-/// The same of a packed file, where it is found from the first on.
+/// The same for a compressed file, where it is found from the beginning.
 fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
     let mut lines = Input::open(path)?;
     let (mut line, mut next) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
-//! The bytes of a recording, whether its file holds them as they are or packed by zstd: its first bytes say which.
+//! The bytes of a recording, plain or compressed with zstd, which its first bytes show.
 //!
-//! A packed file that was cut ends where its last whole block does, and one that is damaged where the damage begins: what
-//! comes before is read. It may have been made to harm: how much memory it takes, and how much comes of a byte, is bounded.
+//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins: everything before is
+//! read. It may be malicious, so its memory and its compression ratio are limited.
 
 use std::{
     fmt,
@@ -16,22 +16,22 @@ use std::{
 
 use zstd::stream::read::Decoder;
 
-/// What a packed file begins with.
+/// The first bytes of a compressed file.
 const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The largest window of a packer, as a binary logarithm: 8 MiB, what `zstd -19` takes.
+/// The largest window, as a binary logarithm: 8 MiB, which `zstd -19` uses.
 const LARGEST_WINDOW: u32 = 23;
-/// So many bytes may come of one: ten times what comes of a session in which nothing happens.
+/// The largest compression ratio: ten times that of a session in which nothing happens.
 const MOST_OF_ONE: u64 = 500;
-/// So many may come of the first in any case: a buffer of a file is more than its first block.
+/// The bytes that may come of the first read in any case, since a buffer may have more than the first block.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
-/// A recording's bytes from the first on.
+/// The bytes of a recording, from the first on.
 pub(super) struct Input {
     /// Another handle of the same file.
     file: File,
     bytes: Bytes,
-    /// Bytes taken from the file so far, and how many it had when it was opened.
+    /// Bytes taken from the file so far, and its size when it was opened.
     taken: Arc<AtomicU64>,
     length: u64,
 }
@@ -41,32 +41,32 @@ enum Bytes {
     Packed(Box<BufReader<Unpacking>>),
 }
 
-/// A file that counts what is taken from it.
+/// A file that counts the bytes taken from it.
 struct Taking {
     file: File,
     taken: Arc<AtomicU64>,
 }
 
-/// A file that hands its bytes on in portions: where one is damaged, what came of it before is lost with it.
+/// A file that passes its bytes on in portions: if one is damaged, the output before it in the same portion is lost.
 struct Portions {
     file: BufReader<Taking>,
     largest: usize,
 }
 
-/// What comes of a packed file.
+/// The decompressed bytes of a file.
 struct Unpacking {
     decoder: Decoder<'static, Portions>,
     /// Another handle of the file.
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,
-    /// Whether it was damaged somewhere, and is unpacked byte by byte to find out where.
+    /// Whether it is damaged, and is decompressed byte by byte to find the place.
     is_careful: bool,
-    /// Why it ends before its end.
+    /// Why it ends early.
     damage: Option<String>,
 }
 
-/// Whether a file is packed.
+/// Whether a file is compressed.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -80,12 +80,12 @@ impl Input {
     /// Opens a recording.
     ///
     /// # Errors
-    /// When it cannot be read, or is packed and nothing comes of it.
+    /// When it cannot be read, or is compressed and cannot be decompressed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Self::of(File::open(path)?)
     }
 
-    /// The same of a file that is open already.
+    /// The same for a file that is open already.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -106,7 +106,7 @@ impl Input {
         }
     }
 
-    /// How much of the file has been read where `offset` bytes came of it, 0 to 1.
+    /// The share of the file that was read to get `offset` bytes, 0 to 1.
     pub(super) fn share(&self, offset: u64) -> f64 {
         let read = match &self.bytes {
             Bytes::Plain(_) => offset,
@@ -115,10 +115,10 @@ impl Input {
         if self.length == 0 { 1.0 } else { (read as f64 / self.length as f64).min(1.0) }
     }
 
-    /// Goes to the place before which `offset` bytes came of the file. A packed one is unpacked again up to there.
+    /// Goes to the place of byte `offset`. A compressed file is decompressed again up to there.
     ///
     /// # Errors
-    /// When it cannot be read from anywhere but its beginning, as a pipe.
+    /// When it can only be read from its beginning, like a pipe.
     pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
         if let Bytes::Plain(plain) = &mut self.bytes {
             return plain.seek(SeekFrom::Start(offset)).map(drop);
@@ -130,7 +130,7 @@ impl Input {
         io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
     }
 
-    /// Why what is packed in it ends before its end, but for one that was cut.
+    /// Why a compressed file ends early, unless it was cut.
     pub(super) fn damage(&self) -> Option<&str> {
         match &self.bytes {
             Bytes::Plain(_) => None,
@@ -215,7 +215,7 @@ impl Unpacking {
         Ok(Bytes::Packed(Box::new(BufReader::with_capacity(BUFFER, unpacking))))
     }
 
-    /// Begins again, and goes byte by byte to where it was.
+    /// Begins again, and goes byte by byte to the same place.
     fn begin_carefully(&mut self) -> io::Result<()> {
         self.is_careful = true;
         self.file.seek(SeekFrom::Start(0))?;
@@ -240,13 +240,13 @@ impl Read for Unpacking {
             // Or it is still being written.
             Err(error) if is_cut(&error) => 0,
             Err(error) => {
-                self.damage = Some(format!("what is packed from here on is damaged: {error}"));
+                self.damage = Some(format!("the compressed data is damaged from here on: {error}"));
                 0
             }
         };
         self.unpacked += n as u64;
         if self.unpacked > MOST_OF_FIRST + MOST_OF_ONE * self.taken.load(Ordering::Relaxed) {
-            self.damage = Some("it unpacks to more than any recording".to_owned());
+            self.damage = Some("it decompresses to more than any recording".to_owned());
             return Ok(0);
         }
         Ok(n)

@@ -1,22 +1,22 @@
-//! What a recording leaves out of its records because its reader computes it.
+//! The parts of records that a recording leaves out because its reader computes them.
 //!
 //! | left out | is |
 //! |---|---|
-//! | mean and percentiles of a distribution, but p50 and p99 of one that is no part of another | computed of `sum_ns` and `hdr` |
-//! | `hdr` of an interval's `service` | the cells of its operations together, where it is exactly that |
+//! | mean and percentiles of a distribution, except p50 and p99 of one that is not part of another | computed from `sum_ns` and `hdr` |
+//! | `hdr` of an interval's `service` | the sum of its operations' cells, if it equals that |
 //!
-//! All else is written whole: what is as in the record before costs a packed recording next to nothing. Nothing behind the
-//! [`Reader`](super::Reader) knows of it; what standard output gets is whole.
+//! Everything else is written: values equal to those of the previous record cost a compressed recording almost nothing. Code after
+//! the [`Reader`](super::Reader) does not see any difference; standard output gets complete records.
 
 use serde_json::Value;
 
 use super::{Record, Sink, line};
 use crate::stats::COMPUTED;
 
-/// What who reads a recording line by line looks for.
+/// The percentiles that people look for in a recording's lines.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
 
-/// The records as a recording holds them, one JSON object a line.
+/// The records in the form of a recording, as JSON lines.
 #[derive(Debug, Default)]
 pub(super) struct Lean;
 
@@ -31,7 +31,7 @@ impl Sink for Lean {
     }
 }
 
-/// The line of what was measured; `None` as of [`line()`].
+/// The line of a measurement; `None` as for [`line()`].
 fn lean(record: &Record) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
     if let Record::Interval(interval) = record
@@ -42,7 +42,7 @@ fn lean(record: &Record) -> Option<String> {
         service.remove("hdr");
     }
     fields.values_mut().for_each(|part| slim(part, &KEPT));
-    // Its kind and its moment first.
+    // Its kind and its time first.
     let first = ["kind", "t_s"].map(|name| fields.remove(name).unwrap_or_default());
     Some(format!(
         "{{\"kind\":{},\"t_s\":{},{}\n",
@@ -52,7 +52,7 @@ fn lean(record: &Record) -> Option<String> {
     ))
 }
 
-/// Leaves out what is computed of a distribution, but what of it is `kept`, and all of it in its parts.
+/// Leaves out the computable parts of a distribution, except those that are `kept`, and all of them in its parts.
 fn slim(part: &mut Value, kept: &[&str]) {
     let Value::Object(fields) = part else { return };
     if fields.get("sum_ns").is_some_and(Value::is_u64) {
@@ -92,7 +92,7 @@ mod tests {
         interval
     }
 
-    /// A line of each that is measured, of two nodes.
+    /// A line of each kind of measurement, of two nodes.
     fn records() -> Vec<Record> {
         let rtt = latency_of((1..=5000).map(|n| n * 1000));
         let ping = Ping { kernel: Some(rtt.clone()), rtt: rtt.clone(), ..Ping::default() };

@@ -1,10 +1,10 @@
-//! Lost connections of the load, over all workers: which losses are one outage, when there was no connection at all,
-//! and what of it becomes an event. Pure.
+//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at all, and which
+//! events result. Pure.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
 //!                   └─ 0 ──────── 0 ──┘
-//!      load lost ───┘                 └─── load back          an event each, however many connections
+//!      load lost ───┘                 └─── load back          one event each, for any number of connections
 //!                   ├─── outage ──────┤                       the time without any connection
 //! ```
 
@@ -16,46 +16,45 @@ use crate::{
     load::LossReport,
 };
 
-/// Outages that follow each other faster than this are reported together: a server that closes after each reply brings
-/// hundreds a second.
+/// Outages in faster succession than this are reported together: a server that closes after each reply causes hundreds a second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
-/// The stretch from the first loss until every client has a connection again.
+/// The time from the first loss until every client is connected again.
 #[derive(Debug, Default)]
 struct Outage {
     since_ns: u64,
     cause: String,
-    /// Connections that were lost in it, again and again perhaps.
+    /// The number of connections lost in it, some perhaps repeatedly.
     losses: u64,
-    /// The most connections reported as lost at a time; 0 while nothing was reported.
+    /// The most connections reported as lost at a time; 0 until something is reported.
     reported: u64,
     back_ns: u64,
 }
 
-/// The books of the load's connections.
+/// Tracks the load's connections.
 #[derive(Debug, Default)]
 pub(super) struct LostConnections {
-    /// Connections that each worker is without, and whether it has none at all.
+    /// For each worker the number of missing connections, and whether it has none at all.
     lost: Vec<u64>,
     down: Vec<bool>,
     clients: u64,
     current: Option<Outage>,
     last_reported_ns: Option<u64>,
-    /// Losses that were not reported, because they came too fast.
+    /// Losses that were not reported, because there were too many.
     unreported: u64,
     /// Since when there is no connection.
     down_since_ns: Option<u64>,
-    /// Earlier stretches without one, as far back as intervals can still ask.
+    /// Earlier times without a connection, as far back as intervals can still need them.
     past: VecDeque<(u64, u64)>,
 }
 
 impl LostConnections {
-    /// Of so many workers.
+    /// For this many workers.
     pub(super) fn new(workers: usize) -> Self {
         Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
     }
 
-    /// So many clients are wanted from `at_ns` on.
+    /// From `at_ns` on there should be this many clients.
     pub(super) fn want(&mut self, clients: u32, at_ns: u64) {
         self.clients = clients.into();
         self.settle(at_ns);
@@ -68,7 +67,7 @@ impl LostConnections {
     }
 
     fn settle(&mut self, at_ns: u64) {
-        // Clients are dealt out from the first worker on; one without any has none to lose.
+        // Clients are distributed from the first worker on; a worker without any has none to lose.
         let with_clients = self.down.len().min(self.clients as usize);
         let is_down = with_clients > 0 && self.down[..with_clients].iter().all(|down| *down);
         match self.down_since_ns {
@@ -98,14 +97,14 @@ impl LostConnections {
         }
     }
 
-    /// The events to report when every worker has closed its tick, and when each was.
+    /// The events to report when every worker has closed its tick, each with its time.
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
         let Some(outage) = &mut self.current else { return events };
         let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
         let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
-        // As it spreads, it is reported again each time it has doubled.
+        // If it grows, it is reported again each time it has doubled.
         if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.unreported);
@@ -125,20 +124,20 @@ impl LostConnections {
         events
     }
 
-    /// What is left to report at the end.
+    /// The rest to report at the end.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
     }
 
-    /// How long there was no connection between two moments, in seconds.
+    /// The time without a connection between two moments, in seconds.
     pub(super) fn outage_s(&self, from_ns: u64, to_ns: u64) -> f64 {
         let now = self.down_since_ns.map(|since_ns| (since_ns, u64::MAX));
         let overlap = |(start, end): (u64, u64)| end.min(to_ns).saturating_sub(start.max(from_ns));
         seconds(self.past.iter().copied().chain(now).map(overlap).sum())
     }
 
-    /// Forgets the stretches that ended before this moment.
+    /// Forgets the outages that ended before this moment.
     pub(super) fn forget(&mut self, before_ns: u64) {
         while self.past.front().is_some_and(|(_, end_ns)| *end_ns < before_ns) {
             self.past.pop_front();
@@ -148,7 +147,7 @@ impl LostConnections {
 
 impl Outage {
     fn back(&self, now_ns: u64) -> (u64, EventKind) {
-        // Clients that are no longer wanted do not come back.
+        // Clients that are no longer needed do not reconnect.
         let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
         let after_s = seconds(at_ns.saturating_sub(self.since_ns));
         (at_ns, EventKind::ConnectionsBack { connections: self.reported, after_s })

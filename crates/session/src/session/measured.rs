@@ -1,4 +1,4 @@
-//! One target of a live session: its load, its ping, and the knobs that hold for it.
+//! One target of a live session: its load, its ping, and its knobs.
 
 use std::{
     io,
@@ -17,7 +17,7 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// Changes of the knobs that follow each other faster than this become one segment: a held key is one turn.
+/// Changes of the knobs in faster succession than this become one segment: a held key is one change.
 const SETTLE_NS: u64 = 100_000_000;
 
 /// Why a session cannot start.
@@ -26,43 +26,43 @@ pub enum LiveError {
     /// The engine cannot.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A thread cannot be had.
+    /// A thread cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// What is measured of one target from the beginning on.
+/// The measurement of one target.
 pub struct TargetBeginning {
     /// The target, and the load's plan for it.
     pub plan: Plan,
-    /// The settings of the first segment.
+    /// The knobs of the first segment.
     pub knobs: Knobs,
-    /// What its control plane reported before the session began.
+    /// The reports of its control plane before the session began.
     pub heard: Option<server::Message>,
-    /// What its control plane reports.
+    /// The channel of its control plane.
     pub server: Receiver<server::Message>,
-    /// Whether it carries the load where its knobs have it on.
+    /// Whether it carries the load when its knobs switch it on.
     pub carries: bool,
 }
 
 /// A target under measurement.
 pub struct Measured {
     clock: Clock,
-    /// Which of the session's, from 0.
+    /// Its number in the session, from 0.
     target: usize,
     /// Its load.
     pub(super) load: Load,
     _ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
-    /// The knobs that are wanted, now or when it carries the load.
+    /// The wanted knobs, now or when it carries the load.
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
 }
 
 impl Measured {
-    /// Starts load and ping of target number `target`; also returns the receivers of its figures.
+    /// Starts load and ping of target number `target`; also returns the receivers of its reports.
     pub(super) fn start(
         target: usize,
         beginning: TargetBeginning,
@@ -81,12 +81,12 @@ impl Measured {
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
 
-    /// The knobs that hold now.
+    /// The knobs in force.
     pub fn knobs(&self) -> &Knobs {
         &self.in_force
     }
 
-    /// The knobs that hold now or soon.
+    /// The knobs in force now or soon.
     fn next(&self) -> Knobs {
         carried(&self.wanted, self.carries)
     }
@@ -96,7 +96,7 @@ impl Measured {
         self.in_force.load && !self.next().load
     }
 
-    /// Brings the last change into force when its time has come, and ends the warm-up when it is over.
+    /// Makes the last change take effect when its time has come, and ends the warm-up when it is over.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let is_turned = self.next() != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
@@ -105,19 +105,19 @@ impl Measured {
         }
     }
 
-    /// Whether the keys that the load reads are made, and it waits to go on.
+    /// Whether the prefill is complete, and the load waits to continue.
     pub(super) fn is_filled(&self) -> bool {
         self.load.is_filled()
     }
 
-    /// Lets the load go on whose keys are made.
+    /// Continues with the load after its prefill.
     pub(super) fn go_on(&mut self) {
         self.in_force = self.next();
         let turned = self.load.set(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
 
-    /// Turns to these knobs at once, and makes the keys anew that their load reads, before it goes on.
+    /// Sets these knobs at once, with a new prefill before the load.
     pub(super) fn fill(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.in_force = self.next();
@@ -125,7 +125,7 @@ impl Measured {
         self.changed_ns = self.begin_segment(turned, None);
     }
 
-    /// Begins a segment with the same knobs: a parameter of the server was set.
+    /// Begins a segment with the same knobs, because a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
         let turned = self.load.set(&self.in_force);
         self.begin_segment(turned, Some(change));
@@ -149,7 +149,7 @@ impl Measured {
     }
 }
 
-/// What holds of these knobs where the load is carried or is not.
+/// These knobs, with the load off if it is carried elsewhere.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

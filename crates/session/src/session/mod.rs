@@ -1,4 +1,4 @@
-//! A session is a stream of records: live measurement produces it, a file holds it, everything else folds it.
+//! A session is a stream of records: live measurement produces it, a file contains it, everything else is a fold over it.
 
 mod alone;
 mod assembly;

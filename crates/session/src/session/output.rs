@@ -1,4 +1,4 @@
-//! Where the pieces of a file go: as they are, or packed by zstd where its name ends in `.zst`.
+//! The output of a file: plain, or compressed with zstd if its name ends in `.zst`.
 
 use std::{
     fs::{File, Metadata},
@@ -9,7 +9,7 @@ use std::{
 
 use zstd::stream::write::Encoder;
 
-/// The usual level: a recording is histograms for the most part, of which no level makes less.
+/// The usual level: a recording consists mostly of histograms, which higher levels do not make smaller.
 const LEVEL: i32 = 3;
 
 /// A file that is being written.
@@ -18,16 +18,16 @@ pub(super) enum Output {
     Packed(Box<Encoder<'static, Counted>>),
 }
 
-/// What somebody else did to a file that is being written.
+/// What another process did to a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Harm {
-    /// Nobody finds it any more.
+    /// It was removed.
     Removed,
-    /// It is shorter than what was written, or longer.
+    /// It is shorter or longer than what was written.
     Changed,
 }
 
-/// A file, and the bytes written to it. One that nothing was written to goes again, unless that is all there was to write.
+/// A file, and the number of bytes written to it. A file to which nothing was written is removed, unless there was nothing to write.
 pub(super) struct Counted {
     file: File,
     path: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Counted {
 }
 
 impl Output {
-    /// Into `file`, in the form that its name says.
+    /// Into `file`, plain or compressed by its name.
     ///
     /// # Errors
     /// When zstd gets no memory.
@@ -60,7 +60,7 @@ impl Output {
         }
     }
 
-    /// Sees to it that all up to here can be read, whatever becomes of the rest.
+    /// Makes everything so far readable, whatever happens to the rest.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) => Ok(()),
@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// Nothing more will come.
+    /// No more pieces will come.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.is_finished = true,
@@ -77,12 +77,12 @@ impl Output {
         Ok(())
     }
 
-    /// Bytes that are in the file.
+    /// The number of bytes in the file.
     pub(super) fn written(&self) -> u64 {
         self.counted().written
     }
 
-    /// What somebody else did to the file, if that was something.
+    /// What another process did to the file, if anything.
     pub(super) fn harm(&self) -> io::Result<Option<Harm>> {
         let (counted, file) = (self.counted(), self.counted().file.metadata()?);
         Ok(match () {
@@ -103,14 +103,14 @@ impl Output {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // By that name there may be another file by now.
+        // Another file may have this name by now.
         let is_same = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
         let is_empty = |file: &Metadata| file.is_file() && file.len() == 0;
         let (Ok(file), Ok(named)) = (self.file.metadata(), std::fs::symlink_metadata(&self.path)) else {
             return;
         };
         if !self.is_finished && is_empty(&file) && is_same(&file, &named) {
-            // What is said is why nothing was written.
+            // The error says why nothing was written.
             let _ = std::fs::remove_file(&self.path);
         }
     }

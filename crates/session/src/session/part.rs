@@ -1,15 +1,15 @@
-//! What the parts of records have in common: a line leaves out what is nothing, and counts and times add up.
+//! Common functions for parts of records: empty values are left out of a line, and counts and times are added.
 
 use std::collections::BTreeMap;
 
 use crate::stats::Latency;
 
-/// Whether a field holds nothing, so that a line leaves it out: no count, no seconds, the first node.
+/// Whether a value is left out of a line: zero counts, zero seconds, the first node.
 pub(super) fn is_nothing<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
 
-/// Adds times, where there are some, to times.
+/// Adds times, if there are any, to times.
 pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
     if let Some(from) = from {
         into.get_or_insert_default().merge(from);
@@ -29,7 +29,7 @@ pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
     }
 }
 
-/// How many of so many there were a second; 0 where no time was measured.
+/// This many per second; 0 if no time was measured.
 pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { n / length_s } else { 0.0 }
 }

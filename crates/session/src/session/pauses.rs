@@ -1,7 +1,7 @@
-//! Stretches in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nobody measured in them, so they are in the length
-//! of no record, and a gap on every axis.
+//! Times in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nothing was measured then, so the length of no record includes
+//! them, and they are gaps on every axis.
 //!
-//! Requests that were on their way meanwhile were answered to nobody; they count as late, which the event says.
+//! Requests in flight meanwhile could not be read; they count as late, which the event says.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -10,15 +10,15 @@ use crate::{
 
 /// A shorter stop cannot be distinguished from a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
-/// So many are remembered: no record is older than the last few.
+/// The most pauses that are kept: records are never older than the last few.
 const KEPT: usize = 16;
 
-/// The pauses so far, from and to in nanoseconds of the session.
+/// The pauses so far, start and end in nanoseconds of the session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pauses(Vec<(u64, u64)>);
 
 impl Pauses {
-    /// There was one more.
+    /// There was another one.
     pub(super) fn push(&mut self, pause: (u64, u64)) {
         if self.0.len() == KEPT {
             self.0.remove(0);
@@ -26,7 +26,7 @@ impl Pauses {
         self.0.push(pause);
     }
 
-    /// What is left of a stretch that ended at `end_s` and lasted `length_s`, in seconds.
+    /// The rest of a stretch that ended at `end_s` and lasted `length_s`, in seconds.
     pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
         let start_s = end_s - length_s;
         let overlap =
@@ -35,19 +35,19 @@ impl Pauses {
     }
 }
 
-/// Finds pauses: rounds of a loop that took far too long, when the process got SIGCONT.
+/// Detects pauses: a round of a loop took far too long, and the process got SIGCONT.
 pub(super) struct PauseWatch {
     continued: Continued,
     last_ns: u64,
 }
 
 impl PauseWatch {
-    /// Looks out from `now_ns` on.
+    /// Watches from `now_ns` on.
     pub(super) fn begin(now_ns: u64) -> Self {
         Self { continued: Continued::watch(), last_ns: now_ns }
     }
 
-    /// The pause that ended in the round that ends at `now_ns`, if one did.
+    /// The pause that ended in the round that ends at `now_ns`, if there was one.
     pub(super) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         let from = std::mem::replace(&mut self.last_ns, now_ns);
         let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;

@@ -1,38 +1,38 @@
-//! Where the moments of a recording lie in its file, so that a stretch of it is found without reading the rest.
+//! Positions of moments in a recording's file, so that a stretch of it is found without reading the rest.
 //!
 //! ```text
-//!   file     ┼──────────┼──────────┼──────────┼──────   some thousand places at the most
-//!            0 s        10 s       20 s       30 s      all records before one are of its time or earlier
+//!   file     ┼──────────┼──────────┼──────────┼──────   at most some thousand places
+//!            0 s        10 s       20 s       30 s      all records before a place are of its time or earlier
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Record, validate::Known};
 
-/// So many places are remembered.
+/// The most places.
 const MOST: usize = 4096;
-/// So far they are apart at first, in seconds of the session.
+/// Their distance at first, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The segments in force are known of so many nodes: as many as are shown beside each other.
+/// The segments in force are known for this many nodes: as many as are shown.
 const MOST_NODES: u16 = 16;
 
-/// A place between two lines of a recording, and what is known there of all before it.
+/// A place between two lines of a recording, and the state after everything before it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
     /// In bytes from the beginning of the file.
     pub(super) offset: u64,
-    /// How many lines are before it.
+    /// The number of lines before it.
     pub(super) line: u64,
-    /// The latest moment of a record before it, in seconds of the session.
+    /// The latest time of a record before it, in seconds of the session.
     pub(super) t_s: f64,
-    /// What is known of the records before it.
+    /// The state after the records before it.
     pub(super) known: Known,
-    /// The segment of each node that holds there; shared by all places without another between them.
+    /// The segment of each node in force there; shared by all places without another between them.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
 impl Place {
-    /// Takes in a record of `t_s`.
+    /// Takes a record of `t_s`.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
         if let Record::Segment(segment) = record
@@ -42,7 +42,7 @@ impl Place {
         }
     }
 
-    /// The record of the segment of each node that holds here.
+    /// The record of each node's segment in force here.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Record> {
         self.in_force.values()
     }
@@ -61,7 +61,7 @@ impl Places {
         Self { known: vec![first], apart_s: APART_S }
     }
 
-    /// Remembers `place`, unless it is near another. Of very many every other one is forgotten.
+    /// Adds `place`, unless it is near another. If there are very many, every other one is dropped.
     pub(super) fn note(&mut self, place: &Place) {
         let is_near = |last: &Place| place.t_s < last.t_s + self.apart_s;
         if self.known.last().is_some_and(is_near) {
@@ -78,7 +78,7 @@ impl Places {
         }
     }
 
-    /// The last one before which all records are of `t_s` or earlier, and else the first.
+    /// The last place before which all records are of `t_s` or earlier, or the first.
     pub(super) fn before(&self, t_s: f64) -> Place {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()

@@ -1,29 +1,29 @@
-//! How far the making of keys is.
+//! The progress of a prefill.
 
 use std::fmt;
 
 use super::{Interval, Segment};
 use crate::units;
 
-/// How far a prefill is.
+/// The progress of a prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Requests that are answered, and how many there are.
+    /// Answered requests, and their total.
     pub answered: u64,
     /// See above.
     pub requests: u64,
-    /// How many a second are.
+    /// Requests a second.
     pub per_s: f64,
 }
 
 impl Progress {
-    /// That of a segment whose intervals are `total` so far; `None` where no keys are made.
+    /// The progress for a segment whose intervals sum up to `total`; `None` if it is no prefill.
     pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
         let requests = segment.prefill?.requests;
         Some(Self { answered: total.ops.min(requests), requests, per_s: total.ops_per_s })
     }
 
-    /// Seconds that are left, by the pace so far.
+    /// The remaining seconds at the present pace.
     pub fn left_s(&self) -> Option<f64> {
         (self.per_s > 0.0).then(|| (self.requests - self.answered) as f64 / self.per_s)
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Progress {
     /// `43 %, 120 k keys/s, 5 s left`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let share = self.answered as f64 / self.requests.max(1) as f64;
-        // What is not done yet is not all.
+        // 100 % only when it is complete.
         let percent = if self.answered < self.requests { (share * 100.0).min(99.0).floor() } else { 100.0 };
         write!(f, "{percent:.0} %, {} keys/s", units::count(self.per_s))?;
         match self.left_s().filter(|_| self.answered < self.requests) {

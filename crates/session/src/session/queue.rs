@@ -1,11 +1,11 @@
-//! The queue of one that listens to a session: what it has not taken yet, within bounds.
+//! The queue of a listener to a session: the records that it has not taken yet, within a limit.
 //!
 //! ```text
 //! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
-//!               └── too many wait: measurements are left out; their number is sent where they are missing
+//!               └── too many wait: measurements are left out, and their number is sent in their place
 //! ```
-//! Nobody waits for a listener, and one that has stopped to take, as on a disk that hangs, costs no more memory than this.
-//! What happened and which knobs hold is never left out: there is little of it.
+//! Nobody waits for a listener, and one that has stopped, for example because of a disk that hangs, uses no more memory than this.
+//! Events and changes of knobs are never left out, since there are few.
 
 use std::{
     sync::{
@@ -19,10 +19,10 @@ use std::{
 use super::{Event, Record};
 use crate::events::EventKind;
 
-/// As many records may wait: about a minute of one target.
+/// The most records that wait: about a minute of one target.
 pub const MOST_RECORDS: usize = 1024;
 
-/// What both ends know.
+/// The shared state of both ends.
 #[derive(Debug, Default)]
 struct Counts {
     waiting: AtomicUsize,
@@ -30,25 +30,25 @@ struct Counts {
     is_gone: AtomicBool,
 }
 
-/// The end that records go into.
+/// The end for the sender.
 #[derive(Debug)]
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether there was no room, and the queue has not become half empty since.
+    /// Whether it was full, and has not become half empty since.
     is_full: bool,
-    /// How many were left out that the listener does not know of yet.
+    /// How many records were left out that the listener does not know of yet.
     unreported: u64,
 }
 
-/// The end that a listener takes them from.
+/// The end for the listener.
 #[derive(Debug)]
 pub struct Queue<T> {
     from: Receiver<T>,
     counts: Arc<Counts>,
 }
 
-/// How many records a queue has left out.
+/// The number of records that a queue has left out.
 #[derive(Debug, Clone)]
 pub struct Losses(Arc<Counts>);
 
@@ -60,14 +60,14 @@ pub fn queue<T>() -> (Feed<T>, Queue<T>) {
 }
 
 impl<T: From<Arc<Record>>> Feed<T> {
-    /// Hands a record over, unless it is a measurement and too many wait. Whether there still is a listener.
+    /// Sends a record, unless it is a measurement and too many wait. Returns whether there still is a listener.
     pub fn record(&mut self, record: &Arc<Record>) -> bool {
         let waiting = self.counts.waiting.load(Ordering::Relaxed);
         self.is_full = waiting >= if self.is_full { MOST_RECORDS / 2 } else { MOST_RECORDS };
         if self.is_full && is_measurement(record) {
             self.unreported += 1;
             self.counts.lost.fetch_add(1, Ordering::Relaxed);
-            // Nobody takes what waits for one that is gone.
+            // If the listener is gone, nobody takes what waits.
             return !self.counts.is_gone.load(Ordering::Relaxed);
         }
         let ends = matches!(**record, Record::End(_));
@@ -81,13 +81,13 @@ impl<T: From<Arc<Record>>> Feed<T> {
 }
 
 impl<T> Feed<T> {
-    /// Hands over what is no measurement. Whether there still is a listener.
+    /// Sends a record that is not a measurement. Returns whether there still is a listener.
     pub fn send(&self, what: T) -> bool {
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
         self.to.send(what).is_ok()
     }
 
-    /// How many it leaves out.
+    /// The counter of records left out.
     pub fn losses(&self) -> Losses {
         Losses(Arc::clone(&self.counts))
     }
@@ -99,15 +99,15 @@ impl<T> Queue<T> {
         self.from.try_recv().ok().inspect(|_| self.took_one())
     }
 
-    /// The next that comes within `limit`; the error says whether more may come.
+    /// The next one within `limit`; the error shows whether more may come.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Disconnected`] when nothing will come any more.
+    /// [`RecvTimeoutError::Disconnected`] when no more will come.
     pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }
 
-    /// All that is still to come. Each waits for the next.
+    /// All that are still to come. Waits for each.
     pub fn rest(&self) -> impl Iterator<Item = T> {
         self.from.iter().inspect(|_| self.took_one())
     }
@@ -124,13 +124,13 @@ impl<T> Drop for Queue<T> {
 }
 
 impl Losses {
-    /// How many so far.
+    /// The number so far.
     pub fn count(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 }
 
-/// Whether others like it will come all the time.
+/// Whether similar ones come all the time.
 fn is_measurement(record: &Record) -> bool {
     match record {
         Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {

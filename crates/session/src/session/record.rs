@@ -1,18 +1,18 @@
-//! The records of a session: a session file and `--json` hold one JSON object a line.
+//! The records of a session: a session file and `--json` contain JSON lines.
 //!
 //! ```text
 //! session   first line: tool, target and further nodes, host
-//! segment   the knobs that hold from here on
-//! interval  what the load did in a stretch of one segment
-//! ping wake intrinsic   what a probe saw in a stretch
-//! server    what INFO said
-//! event     something that happened;  mark: a person's note
+//! segment   the knobs from here on
+//! interval  the load in a part of one segment
+//! ping wake intrinsic   the measurements of a probe in a stretch
+//! server    the figures of INFO
+//! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
-//! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
-//! Durations carry their unit in the name. Distributions are written as
-//! [`Latency`](crate::stats::Latency) documents. What is of one server carries the number of its `node`; without one it is of the
-//! first, which mostly is the only one. So the records of each node are a session, and sums over nodes are merges.
+//! Times are seconds since the session began (`t_s`). A record about a stretch has its end in `t_s` and its length in `length_s`.
+//! Names of durations end with their unit. Distributions are [`Latency`](crate::stats::Latency) documents. Records about one server
+//! have the number of its `node`; without one it is the first, which usually is the only one. So the records of each node are a
+//! session, and sums over nodes are merges.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use crate::{
     probe, server,
 };
 
-/// The version of this schema. A reader refuses every other one.
+/// The version of this schema. A reader refuses all others.
 pub const SCHEMA: u32 = 4;
 
 /// One record.
@@ -34,19 +34,19 @@ pub const SCHEMA: u32 = 4;
 pub enum Record {
     /// The session begins.
     Session(SessionStart),
-    /// New knobs hold from here on.
+    /// The knobs have changed.
     Segment(Segment),
-    /// What the load did.
+    /// The load.
     Interval(#[serde(deserialize_with = "whole")] Box<Interval>),
-    /// What the ping probe saw.
+    /// The ping probe.
     Ping(Box<Span<probe::Ping>>),
-    /// What the wake probe saw.
+    /// The wake probe.
     Wake(Span<probe::Wake>),
-    /// What the intrinsic probe saw.
+    /// The intrinsic probe.
     Intrinsic(Span<probe::Intrinsic>),
-    /// What the server said of itself.
+    /// The server's own figures.
     Server(Box<Moment<server::Status>>),
-    /// Something happened.
+    /// An event.
     Event(Event),
     /// A person's note.
     Mark(Mark),
@@ -55,7 +55,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// When it was, in seconds of the session: a stretch's end. The first record has no such time.
+    /// Its time, in seconds of the session; for a stretch, its end. The first record has none.
     pub fn t_s(&self) -> Option<f64> {
         match self {
             Self::Session(_) => None,
@@ -71,7 +71,7 @@ impl Record {
         }
     }
 
-    /// The number of the node that it is of, from 0; `None` where it is of the session.
+    /// The number of its node, from 0; `None` if it is about the session.
     pub fn node(&self) -> Option<u16> {
         match self {
             Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => None,
@@ -84,12 +84,12 @@ impl Record {
         }
     }
 
-    /// Whether it is of this node, or of the session and so of all nodes.
+    /// Whether it is about this node, or about the session and so about all nodes.
     pub fn is_of(&self, node: u16) -> bool {
         self.node().is_none_or(|own| own == node)
     }
 
-    /// The same of this node, unless it is of the session.
+    /// The same for this node, unless it is about the session.
     #[must_use]
     pub fn at_node(mut self, node: u16) -> Self {
         match &mut self {
@@ -115,20 +115,19 @@ pub fn line(record: &Record) -> serde_json::Result<String> {
     Ok(line)
 }
 
-/// A body that describes a stretch of time.
+/// The body of a record about a stretch of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Span<T> {
     /// When the stretch ended.
     pub t_s: f64,
     /// How long it was.
     pub length_s: f64,
-    /// Of which node, from 0.
+    /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// The tick that it ended in, counted from the session's beginning: records of one tick belong together, whoever
-    /// made them.
+    /// The tick in which it ended, counted from the session's beginning: records of one tick belong together.
     pub tick: u64,
-    /// What happened in it.
+    /// The content.
     #[serde(flatten)]
     pub body: T,
 }
@@ -141,15 +140,15 @@ impl<T> Span<T> {
     }
 }
 
-/// A body that describes one moment.
+/// The body of a record about a moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment<T> {
     /// The moment.
     pub t_s: f64,
-    /// Of which node, from 0.
+    /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// What held then.
+    /// The content.
     #[serde(flatten)]
     pub body: T,
 }
@@ -170,12 +169,12 @@ pub struct SessionStart {
     pub tool: String,
     /// When the session began, RFC 3339 in UTC.
     pub started: String,
-    /// Since when this file holds it, in seconds of the session: not 0 in the later ones of several files.
+    /// When this file begins, in seconds of the session: not 0 in later ones of several files.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
-    /// Further ones, in the order of their numbers, from 1.
+    /// Further servers, in the order of their numbers, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<ServerIdentity>,
     /// The machine that redyno runs on: its name, system and cores.
@@ -189,27 +188,27 @@ pub struct ServerIdentity {
     pub address: String,
     /// Name and version, `redis 7.0.15`; empty while it could not be reached.
     pub server: String,
-    /// `standalone`, `cluster` or `sentinel`; empty likewise.
+    /// `standalone`, `cluster` or `sentinel`; empty while it could not be reached.
     pub mode: String,
-    /// `master` or `slave`; empty likewise.
+    /// `master` or `slave`; empty while it could not be reached.
     pub role: String,
     /// Whether it is redyno's own built-in server.
     pub built_in: bool,
-    /// Whether the connections to it are encrypted, and whether its certificate is checked.
+    /// Whether the connections to it are encrypted, and whether its certificate is verified.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub tls: Encryption,
 }
 
-/// What protects the connections to a server.
+/// The protection of connections to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// TLS, with a server that has shown who it is.
+    /// TLS, with a verified certificate.
     Verified,
-    /// TLS, with a server that nobody has checked (`--insecure`).
+    /// TLS, without verification (`--insecure`).
     Unverified,
 }
 
@@ -231,12 +230,12 @@ pub struct Host {
     pub cores: usize,
 }
 
-/// New knobs hold from `t_s` on.
+/// The knobs from `t_s` on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Since when.
+    /// When it begins.
     pub t_s: f64,
-    /// Of which node, from 0.
+    /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// Its number, from 1.
@@ -246,27 +245,27 @@ pub struct Segment {
     /// Whether this is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
-    /// What makes the keys that the load of these knobs reads, if this is that; the summary leaves it out.
+    /// The prefill for the load of these knobs, if this is a prefill; the summary leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
-    /// The parameter of the server that was set, if it was that and no knob that was turned.
+    /// The parameter of the server that was set, if it was not a knob that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
 }
 
 impl Segment {
-    /// That of knobs that were turned: no warm-up, no prefill, no parameter that was set.
+    /// A segment after a change of knobs: no warm-up, no prefill, no parameter.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
-    /// That which the load's engine began with these knobs, because of this parameter of the server if it was that.
+    /// The segment that the load's engine began with these knobs, with the parameter of the server that was set, if there was one.
     pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
-    /// What it is, if it counts for nothing but itself: `prefill`, `warm-up`.
+    /// Its kind, if the summary leaves it out: `prefill`, `warm-up`.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");
         prefill.or(self.warmup.then_some("warm-up"))
@@ -276,7 +275,7 @@ impl Segment {
 /// A person's note on the time axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When.
+    /// The time.
     pub t_s: f64,
     /// The note.
     pub text: String,
@@ -285,17 +284,17 @@ pub struct Mark {
 /// The last record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// When.
+    /// The time.
     pub t_s: f64,
-    /// Of which node, from 0; that of the first is the very last.
+    /// The node, from 0; the first node's record is the very last.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// What the load did while it was on.
+    /// The load while it was on.
     pub summary: Summary,
-    /// Good replies per second of the segment that had most of them; `None` where none lasted a second under load.
+    /// Good replies per second of the fastest segment; `None` if none was under load for a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_ops_per_s: Option<f64>,
-    /// What an experiment found, if one looked for something and there was any.
+    /// The result of a search, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
     /// The best step of a sweep, if there was one.

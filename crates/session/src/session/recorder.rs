@@ -1,7 +1,7 @@
-//! The thread that writes a session down, as a recording or in the form of an export.
+//! The thread that writes a session to a file, as a recording or as an export.
 //!
-//! It listens to the collector like everyone else, so a slow disk holds nobody up. A recording may go on from file to file:
-//! each has the first record, the segments in force, and an end record of what it holds.
+//! It listens to the collector like other listeners, so a slow disk delays nobody. A recording may continue in further files: each
+//! has the first record, the segments in force, and an end record of its own content.
 
 use std::{
     collections::BTreeMap,
@@ -20,19 +20,19 @@ use super::{
     queue::{Feed, Losses, Queue, queue},
 };
 
-/// How long a file may take nothing at the end, before it is given up.
+/// How long a file may accept nothing at the end, before it is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked for its end.
+/// How often its end is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A recording that is under way. It ends when its records do, or when it is stopped.
+/// A recording in progress. It ends with its records, or when it is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<Shared>,
     losses: Losses,
 }
 
-/// What the thread and its owner share.
+/// The state shared by the thread and its owner.
 #[derive(Debug, Default)]
 struct Shared {
     /// The file that is being written.
@@ -48,10 +48,10 @@ impl Shared {
 }
 
 impl Recording {
-    /// Starts the thread `recorder`, and gives the end that takes records.
+    /// Starts the thread `recorder`, and returns the sender for its records.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(writer: Writer) -> io::Result<(Self, Feed<Arc<Record>>)> {
         let (feed, records) = queue();
         let losses = feed.losses();
@@ -63,36 +63,36 @@ impl Recording {
         Ok((Self { thread, state, losses }, feed))
     }
 
-    /// Where it is written; of several files the last one.
+    /// The file that is written; the latest of several.
     pub fn path(&self) -> PathBuf {
         self.state.path()
     }
 
-    /// Bytes written so far, of several files to all.
+    /// Bytes written so far, to all files.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
 
-    /// Ends it with the next record, with an end record of what it holds, while the session goes on.
+    /// Ends it with the next record, with an end record of its content, while the session continues.
     pub fn stop(&self) {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing more will be written: after [`stop`](Self::stop), and else only after a failure.
+    /// Whether nothing more will be written: after [`stop`](Self::stop), or after a failure.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// How many records were left out, since the file did not take them in time.
+    /// How many records were left out, since the file did not accept them in time.
     pub fn lost(&self) -> u64 {
         self.losses.count()
     }
 
-    /// Waits until everything is written, as long as the file takes something. The collector must have ended, or the recording
-    /// been stopped.
+    /// Waits until everything is written, as long as the file accepts data. The collector must have ended, or the recording been
+    /// stopped.
     ///
     /// # Errors
-    /// Why the recording broke off or is not whole, if so.
+    /// Why the recording broke off or is incomplete, if so.
     pub fn finish(self) -> Result<(), FileError> {
         let (mut taken, mut since) = (self.written(), Instant::now());
         while !self.thread.is_finished() {
@@ -112,17 +112,17 @@ impl Recording {
     }
 }
 
-/// What one file of a recording is made of.
+/// The state of one file of a recording.
 struct RecordingFile {
     writer: Writer,
     state: Arc<Shared>,
     coalesce: Coalesce,
-    /// What it holds, by node.
+    /// Its content, by node.
     sums: BTreeMap<u16, Tally>,
-    /// What a file begins with: the first record, and those of each node's segment in force.
+    /// The beginning of a file: the first record, and those of each node's segment in force.
     session: Option<SessionStart>,
     segments: BTreeMap<u16, Arc<Record>>,
-    /// The latest moment of a record.
+    /// The latest time of a record.
     t_s: f64,
 }
 
@@ -132,7 +132,7 @@ fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<Shared>) -> 
     let mut part = RecordingFile { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
     let mut records = records.rest().peekable();
     if records.peek().is_none() {
-        // The session has not begun: nothing is left of its file.
+        // The session has not begun: its empty file is removed.
         return Ok(());
     }
     for record in records {
@@ -172,7 +172,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Ends this file, and begins the next, in which everything from `t_s` on is.
+    /// Ends this file, and begins the next one, with everything from `t_s` on.
     fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
         self.end()?;
         let from_s = self.writer.go_on(t_s)?;
@@ -188,17 +188,17 @@ impl RecordingFile {
         self.write(&first)
     }
 
-    /// Writes what is held back, and an end record of what the file holds.
+    /// Writes the kept stretches, and an end record of the file's content.
     fn end(&mut self) -> Result<(), FileError> {
         let mut rest = self.coalesce.rest();
-        // That of the first node is the recording's, and ends it.
+        // The first node's end record is the recording's last one.
         for (node, sum) in self.sums.iter().rev() {
             rest.push(Arc::new(Record::End(Box::new(End { node: *node, ..sum.end(self.t_s) }))));
         }
         self.write(&rest)
     }
 
-    /// The last record of the last of several files: what was found is the session's, the sum is this file's.
+    /// The last record of the last of several files: the experiment's result is the session's, the sum is this file's.
     fn end_of(&self, session: &End) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let End { node, found, best, .. } = session.clone();
@@ -216,7 +216,7 @@ impl RecordingFile {
     }
 }
 
-/// The record of a segment in a file that begins at `from_s`, as the segment does there.
+/// The record of a segment in a file that begins at `from_s`.
 fn going_on(segment: &Record, from_s: f64) -> Record {
     match segment {
         Record::Segment(segment) => {
@@ -237,7 +237,7 @@ mod tests {
         stats::{Latency, fixture::latency_of},
     };
 
-    /// The numbers of the segments in a file, and when they begin.
+    /// The numbers and beginnings of the segments in a file.
     fn segments(path: &Path) -> Vec<(u32, f64)> {
         let mut reader = Reader::open(path).unwrap();
         let segment = |record| match record {
@@ -290,7 +290,7 @@ mod tests {
             };
             send(Record::Session(SessionStart::now(ServerIdentity::default())));
             send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
-            // A tick is as late as its worker wakes, and an answer later than that.
+            // A tick may be as late as its worker wakes, and a reply later than that.
             for tick in 1..=136_u32 {
                 let t_s = f64::from(tick) * 0.25 + 0.003;
                 let ops = u64::from(tick) * 7;
@@ -358,7 +358,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe.jsonl");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        // Somebody who could read and does not: it takes as much as the system holds.
+        // A reader that does not read: the pipe takes as much as the system buffers.
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let (recording, mut sender) = Recording::start(Writer::open_existing(&path).unwrap()).unwrap();
         let interval =

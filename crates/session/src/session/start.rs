@@ -1,4 +1,4 @@
-//! The first record of a session: who measures what, where, since when.
+//! The first record of a session: tool, target, machine and start.
 
 use super::{Host, SCHEMA, ServerIdentity, SessionStart};
 

@@ -3,7 +3,7 @@
 //! ```text
 //! rings of its workers ─┐
 //! its load's events ────┤
-//! its ping ─────────────┼─► records of this target, on the clock and in the ticks that all targets share
+//! its ping ─────────────┼─► records of this target, with the clock and ticks of all targets
 //! its control plane ────┘
 //! ```
 
@@ -30,7 +30,7 @@ pub(super) struct TargetInputs {
     pub(super) server: Receiver<server::Message>,
 }
 
-/// The maker of one target's records.
+/// Makes one target's records.
 pub(super) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
@@ -46,12 +46,12 @@ pub(super) struct TargetRecords {
     ping_is_lost: bool,
     tally: Tally,
     pauses: Pauses,
-    /// Those that were made and not taken yet.
+    /// Records that were made and not taken yet.
     made: Vec<Record>,
 }
 
 impl TargetRecords {
-    /// Records of what `inputs` report.
+    /// Makes records of the reports in `inputs`.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
         let rings = inputs.load.rings;
         Self {
@@ -71,7 +71,7 @@ impl TargetRecords {
         }
     }
 
-    /// Takes what was reported up to now, and gives the records that it makes.
+    /// Takes the reports so far, and returns their records.
     pub(super) fn take(&mut self) -> Vec<Record> {
         self.take_load_events();
         while let Ok(message) = self.ping.try_recv() {
@@ -84,17 +84,17 @@ impl TargetRecords {
         std::mem::take(&mut self.made)
     }
 
-    /// Whether all workers have ended: what is left is there to be taken.
+    /// Whether all workers have ended: their last reports are available.
     pub(super) fn has_ended(&self) -> bool {
         self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
-    /// Counts what the session itself reports of this target.
+    /// Counts a report of the session itself about this target.
     pub(super) fn hear(&mut self, record: &Record) {
         self.tally.push(record);
     }
 
-    /// The process was stopped from and to these nanoseconds.
+    /// The process was stopped between these nanoseconds.
     pub(super) fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
     }
@@ -104,7 +104,7 @@ impl TargetRecords {
         self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
-    /// New knobs hold.
+    /// The knobs have changed.
     pub(super) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
@@ -116,7 +116,7 @@ impl TargetRecords {
         self.tally.summary()
     }
 
-    /// The last records when nothing more comes, the sum of all at the end.
+    /// The last records at the end, and finally the sum of all.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
@@ -134,7 +134,7 @@ impl TargetRecords {
 
     fn take_intervals(&mut self) {
         for (worker, ring) in self.rings.iter_mut().enumerate() {
-            // Asked first: what it sent before its end is there by then.
+            // Checked first: reports sent before the end are available by then.
             let has_ended = ring.intervals.is_abandoned();
             while let Ok(buffer) = ring.intervals.pop() {
                 self.assembly.add(worker, &buffer);
@@ -150,7 +150,7 @@ impl TargetRecords {
     }
 
     fn make_intervals(&mut self, intervals: Vec<Interval>) {
-        // What a worker reported before it closed the tick comes before the tick: the first message of a kind, a loss.
+        // A worker's reports from before the end of a tick come before the tick: the first message of a kind, a loss.
         self.take_load_events();
         for (at_ns, what) in self.connections.report(self.clock.now_ns()) {
             self.event(at_ns, what);
@@ -180,7 +180,7 @@ impl TargetRecords {
                 self.kinds.limit(counts);
             }
             interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
-            // Without load there is nothing to report but the last replies of the segment before.
+            // Without load, only the last replies of the previous segment are reported.
             if (loaded && !interval.is_late()) || !interval.is_blank() {
                 self.make(Record::Interval(Box::new(interval)));
             }
@@ -208,13 +208,13 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // Those of the machine are none of a target's.
+            // Reports of this machine's probes belong to no target.
             probe::Message::Wake(_) | probe::Message::Intrinsic(_) => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
-                // One outage is reported once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
+                // An outage is reported once, whatever its attempts meet, unless a server answers: WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });
@@ -227,7 +227,7 @@ impl TargetRecords {
         }
     }
 
-    /// Takes what the control plane reported.
+    /// Takes a report of the control plane.
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {

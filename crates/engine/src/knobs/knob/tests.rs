@@ -68,7 +68,7 @@ fn the_value_size_turns_where_a_value_follows_it() {
     let json = Knobs { workload: workload.into(), ..own };
     assert_eq!(walk(Knob::ValueSize, Direction::Up, json.clone(), 1), ["64 B"]);
     let error = Knob::ValueSize.typed(&json, "8").unwrap_err().to_string();
-    assert_eq!(error, "the values 'value' cannot be: a JSON object needs at least 11 bytes, not 8");
+    assert_eq!(error, "the values 'value' are invalid: a JSON object needs at least 11 bytes, not 8");
 }
 
 #[test]
@@ -134,7 +134,10 @@ fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
     assert_eq!(walk(Knob::Weight(2), Direction::Up, knobs.clone(), 3).join(" "), "1 2 5");
     assert_eq!(Knob::Weight(1).turned(&knobs, Direction::Down, None).unwrap().workload.to_string(), "GET");
     let error = |knob: Knob, text| knob.typed(&knobs, text).unwrap_err().to_string();
-    assert_eq!(error(Knob::Weight(0), "2M"), "the weights of operations go up to 1000000, 'GET' goes beyond");
+    assert_eq!(
+        error(Knob::Weight(0), "2M"),
+        "the weights of operations must be at most 1000000, but 'GET' has more"
+    );
     let alone = Knob::Weight(1).typed(&knobs, "0").unwrap();
     for error in [Knob::Weight(0).typed(&alone, "0"), Knob::Weight(0).typed(&alone, "0")] {
         let expected = "GET is the only operation with a weight; first give a weight to another one";

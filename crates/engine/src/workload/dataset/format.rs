@@ -200,10 +200,10 @@ mod tests {
                 "2: the quote that opens here is closed in line 4, where neither a comma nor the end of the row follows",
             ),
             ("f.tsv", "id\ttitle\n1\ta\n2\n", "3: the row has 1 columns, the heading 2"),
-            ("f.jsonl", "{\"id\":1}\n\n{\"id\":2\n", "3: no JSON object, at column 7: EOF while parsing"),
-            ("f.jsonl", "[{\"id\":1}]", "1: no JSON object, at column "),
+            ("f.jsonl", "{\"id\":1}\n\n{\"id\":2\n", "3: not a JSON object, at column 7: EOF while parsing"),
+            ("f.jsonl", "[{\"id\":1}]", "1: not a JSON object, at column "),
             ("f.jsonl", "{\"id\":1}\n{\"a\":2}\n", "2: the record has no field 'id'"),
-            ("f.jsonl", "{\"id\":\"\\ud800\"}", "1: no JSON object, "),
+            ("f.jsonl", "{\"id\":\"\\ud800\"}", "1: not a JSON object, "),
             ("f.xml", "<feed>\n<doc><id>1</id>\n</feed>", "3: "),
             ("f.xml", "<feed>\n<doc><id>1</id></doc>\n", "3: the file ends within an element"),
             (

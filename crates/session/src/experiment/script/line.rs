@@ -138,13 +138,13 @@ mod tests {
     fn what_is_no_line_is_refused() {
         for (text, expected) in [
             ("clients 100", "'clients 100' must be 'at TIME SETTING' or 'from TIME to TIME KNOB A..B'"),
-            ("at", "'at' is neither"),
-            ("at 30s", "'at 30s' is neither"),
+            ("at", "'at' must be 'at TIME"),
+            ("at 30s", "'at 30s' must be 'at TIME"),
             ("at 30 clients 5", "'30' is not a duration such as"),
             ("at 30s load maybe", "'load maybe' must be 'load on' or 'load off'"),
             ("at 30s mark", "mark needs a text"),
-            ("from 30s rate 1..5", "'from 30s rate 1..5' is neither"),
-            ("from 30s to 40s", "'from 30s to 40s' is neither"),
+            ("from 30s rate 1..5", "'from 30s rate 1..5' must be 'at TIME"),
+            ("from 30s to 40s", "'from 30s to 40s' must be 'at TIME"),
             ("from 30s to 40s arrivals 1..5", "'arrivals 1..5' must begin with one of clients,"),
             ("from 30s to 40s rate 5k", "'5k' is not a range of rate"),
         ] {

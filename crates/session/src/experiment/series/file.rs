@@ -344,7 +344,7 @@ batching = "$batch"
             ),
             (
                 with(&format!("{run}workload = \"get\"\noperations = [\"PUT\"]")),
-                "mine.toml:3: the workload 'get' has no operation 'PUT'; there are GET, SET",
+                "mine.toml:3: the workload 'get' has no operation 'PUT'; give one of GET, SET",
             ),
             (with(&format!("{run}commands = [\"GET 'x\"]")), "mine.toml:3: quotes of the step"),
             (format!("{run}workload = \"get\""), "mine.toml:1: the run 'a' would not end; give it requests"),

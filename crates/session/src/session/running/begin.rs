@@ -1,4 +1,4 @@
-//! From what was asked for to a session that runs: control plane, gate, engine, and the thread that holds them.
+//! Starts a session: control plane, gate, engine, and the thread that owns them.
 
 use std::{
     io,
@@ -32,30 +32,29 @@ use crate::{
     signals::Signal,
 };
 
-/// How often the server is asked for its INFO.
+/// How often INFO is polled.
 const INFO_EVERY: Duration = Duration::from_secs(1);
-/// How long the session waits for the first INFO, to name the server in its first record.
+/// How long the session waits for the first INFO, for the server's name in its first record.
 const FIRST_INFO: Duration = Duration::from_millis(500);
-/// How long the server may take to say what lives on it before the first write: some twenty commands, one after the
-/// other, may go a long way.
+/// How long the server may take to answer the survey before the first write: some twenty commands, one after the other, perhaps over
+/// a long distance.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-/// How often a signal is looked for meanwhile.
+/// How often signals are checked meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The server of a node holds other keys or serves other clients, or the load may do harm, and nobody is there to be
-    /// asked.
+    /// The server of a node holds other keys or serves other clients, or the load may do harm, and no user can be asked.
     #[error("{1}")]
     Asks(u16, String),
-    /// The load that is wanted cannot be at this node.
+    /// The wanted load is impossible at this node.
     #[error("{1}")]
     Refused(u16, String),
     /// A signal came before it began.
     #[error("interrupted")]
     Interrupted,
-    /// Something of it cannot be started.
+    /// Something cannot be started.
     #[error("cannot start {0}: {1}")]
     Thread(&'static str, #[source] io::Error),
     /// The engine or a probe cannot be started.
@@ -63,21 +62,21 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// A running session, held by whoever started it. Whatever becomes of its peers, it goes on until it is told to end; when
-/// this goes, it ends and undoes what is to be undone.
+/// A running session, owned by its starter. It continues whatever its peers do, until it is asked to end; when this is dropped, it
+/// ends and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
-    /// What it ends with, if it has begun.
+    /// The result of its thread, if it has begun.
     thread: Option<JoinHandle<Option<Ended>>>,
 }
 
 impl Session {
-    /// Starts one with so many `peers`, who get every record from the first on; it takes `signals` that end it. What a person
-    /// would have to be asked is asked of the peers.
+    /// Starts a session with this many `peers`, who get every record from the first on; it takes the `signals` that end it. Questions to
+    /// the user go to the peers.
     ///
     /// # Errors
-    /// When threads cannot be had, the server cannot be resolved, or the load that is wanted may not be.
+    /// When threads cannot be started, the server cannot be resolved, or the wanted load is not allowed.
     pub fn start(
         commission: Commission,
         signals: Receiver<Signal>,
@@ -85,7 +84,7 @@ impl Session {
     ) -> Result<(Self, Vec<Peer>), StartError> {
         let (peers, listening, orders) = Peers::new(peers);
         let (hand_over, begun) = channel();
-        // It is there before anything is begun that must be undone.
+        // The thread exists before anything begins that must be undone.
         let thread = std::thread::Builder::new().name("session".to_owned());
         let thread = thread.spawn(move || begun.recv().ok().map(run));
         let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
@@ -94,7 +93,7 @@ impl Session {
         Ok((Self { orders, thread: Some(thread) }, peers))
     }
 
-    /// Ends it unless it has ended, and waits until it has undone what was to be undone. A panic of its thread goes on here.
+    /// Ends it unless it has ended, and waits until it has cleaned up. A panic of its thread continues here.
     pub fn end(mut self) -> Ended {
         let ended = self.join().expect("it is ended once");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")
@@ -110,12 +109,12 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended calls `end`.
+        // Whoever needs the result calls `end`.
         let _ = self.join();
     }
 }
 
-/// Starts everything that measures.
+/// Starts all measurement.
 fn begin(
     mut commission: Commission,
     signals: Receiver<Signal>,
@@ -146,7 +145,7 @@ fn begin(
         .collect();
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let mut beginning = Beginning { start, warmup, redacts, targets };
-    commission.notices.drain(..).for_each(|notice| peers.tell(0, notice));
+    commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
     let files = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &mut nodes, &mut peers, &signals).and_then(|passed| {
@@ -155,12 +154,12 @@ fn begin(
         }
         engage(beginning, clock, listener, files)
     });
-    // A setup may have run, and some workers written, before another could not start.
+    // A setup may have run, and some workers may have written, before another could not start.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&nodes, &signals, &mut peers)))?;
     Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
 }
 
-/// Starts the recording and the exports that were asked for, and the engine.
+/// Starts the recording and the exports, and the engine.
 fn engage(
     beginning: Beginning,
     clock: Clock,
@@ -180,7 +179,7 @@ fn engage(
     match Live::start(beginning, clock, listeners) {
         Ok(live) => Ok((live, recordings)),
         Err(error) => {
-            // Their files go again. Why nothing was written there is told.
+            // Their files are removed again; the reason is reported.
             let _ = recordings.finish();
             Err(error.into())
         }
@@ -206,14 +205,14 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
     identity
 }
 
-/// Whose the marker on a server is.
+/// The owner of our marker on a server.
 fn owner(session: &SessionStart) -> server::Owner {
     let (started, host) = (session.started.clone(), session.host.name.clone());
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Lets the first knobs pass the gates; nothing is written at one before nothing is left to be asked at any. Without a person
-/// there is nobody to ask; for one the load waits.
+/// Lets the first knobs pass the gates; nothing is written at one before all have no more questions. Without a user nobody can be
+/// asked; with one, the load waits.
 fn pass(
     commission: &Commission,
     nodes: &mut [Node],
@@ -223,10 +222,10 @@ fn pass(
     let mut passed = Vec::new();
     for node in nodes.iter_mut() {
         if node.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
-            peers.tell(node.number, Notice::Warning(UNVERIFIED.to_owned()));
+            peers.send(node.number, Notice::Warning(UNVERIFIED.to_owned()));
         }
         if let Some(cause) = &node.unreachable {
-            peers.tell(node.number, Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
+            peers.send(node.number, Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
         }
         passed.push(node.gate.want(commission.knobs.clone(), &node.control));
     }
@@ -240,10 +239,10 @@ fn pass(
             match said {
                 Some(Admission::Pass(knobs)) => *own = Some(knobs),
                 None if node.gate.stage().is_allowed() => {}
-                // The rest follows when the person has answered.
+                // The rest follows after the user's answer.
                 said if commission.is_attended => {
                     if let Some(Err(notice)) = said.map(|said| said.knobs(true)) {
-                        peers.tell(node.number, notice);
+                        peers.send(node.number, notice);
                     }
                     return Ok(passed);
                 }
@@ -254,12 +253,12 @@ fn pass(
     Ok(passed)
 }
 
-/// What a gate says after the survey, or after marker and setup; `None` when nothing is left to be asked, and when the server
-/// does not tell in time.
+/// The result of a gate after the survey, or after marker and setup; `None` when there are no more questions, or when the server does
+/// not answer in time.
 fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;
-    // Each step of a setup has a time limit of its own.
+    // Each step of a setup has its own time limit.
     while (Instant::now() < deadline || gate.stage().is_extending())
         && !gate.is_stuck()
         && !gate.stage().is_allowed()
@@ -274,7 +273,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
     Ok(None)
 }
 
-/// Why a session does not begin that nobody watches.
+/// Why a session without a screen does not begin.
 fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
     match said {
         Some(Admission::Ask(question) | Admission::Warn(question)) => {
@@ -285,9 +284,10 @@ fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
             let address = &node.target.address;
             let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
             let cause = node.gate.trouble().map_or_else(slow, str::to_owned);
-            let told =
-                format!("{address} does not tell what lives on it, so nothing is written there: {cause}");
-            StartError::Refused(node.number, told)
+            let text = format!(
+                "{address} does not report its keys and clients, so nothing is written there: {cause}"
+            );
+            StartError::Refused(node.number, text)
         }
     }
 }

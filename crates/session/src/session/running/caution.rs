@@ -1,4 +1,4 @@
-//! Which settings may do harm and were not allowed yet: those that are wanted, and those that are known to come.
+//! The settings that may do harm and were not allowed yet: those that are wanted, and those that are known to come.
 
 use std::time::Duration;
 
@@ -14,17 +14,16 @@ pub(super) struct Caution {
     danger: Danger,
     room: RoomWatch,
     limits: Limits,
-    /// Whether everything is allowed: on the command line, and without a person who could want something else on the way.
+    /// Whether everything is allowed: on the command line, and without a user who could change settings later.
     is_off: bool,
     /// The settings that are known to come, until they were asked about.
     announced: Vec<Knobs>,
-    /// Those that a person has said yes to, and those that passed last.
+    /// The settings that the user has allowed, and those that passed last.
     accepted: Vec<Knobs>,
     passed: Knobs,
 }
 
-/// How much may be asked for in all: as the plan says, and how long its warm-up is, which is in neither; and what a key
-/// costs.
+/// The number of requests in all, by the plan, and the length of its warm-up, which is in neither; and the cost of a key.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     requests: Option<Requests>,
@@ -34,7 +33,7 @@ struct Limits {
 }
 
 impl Caution {
-    /// That of a session which is to do this.
+    /// For a session with this commission.
     pub fn new(commission: &Commission) -> Self {
         let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
@@ -45,24 +44,24 @@ impl Caution {
             room: RoomWatch::default(),
             limits: Limits { requests, length, warmup, key_overhead },
             is_off: is_allowed && !is_attended,
-            // What the command line says was said yes to with it.
+            // --yes applies to the settings of the command line.
             accepted: if is_allowed { announced.clone() } else { Vec::new() },
             announced,
             passed: Knobs { load: false, ..commission.knobs.clone() },
         }
     }
 
-    /// Takes the next record of what is measured.
+    /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
         self.room.push(record);
     }
 
-    /// Takes what was found before the first write.
+    /// Takes the results of the survey before the first write.
     pub fn survey(&mut self, survey: &Survey) {
         self.room.survey(survey);
     }
 
-    /// What could happen under these knobs, or under what is known to come, if that is more than was allowed.
+    /// What could happen with these knobs, or with settings known to come, if that is more than was allowed.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;
@@ -74,7 +73,7 @@ impl Caution {
         let (to, room) = (self.limits.demand(to), self.room.room());
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
-            // What is no more than one of those that were allowed is allowed, too.
+            // A setting within one that was allowed is allowed, too.
             harm = Some((self.danger)(&Change { from: self.limits.demand(from), to, room })?);
         }
         harm
@@ -86,19 +85,19 @@ impl Caution {
         self.passed.clone_from(knobs);
     }
 
-    /// A person said yes to these knobs, and to what is known to come.
+    /// The user allowed these knobs, and those known to come.
     pub fn accept(&mut self, wanted: Option<&Knobs>) {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// A person said no: what was to come is asked about when it comes.
+    /// The user refused: settings to come are asked about when they come.
     pub fn decline(&mut self) {
         self.announced.clear();
     }
 }
 
 impl Limits {
-    /// What may be sent under these knobs.
+    /// The requests that may be sent with these knobs.
     fn demand(self, knobs: &Knobs) -> Demand<'_> {
         let due =
             |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);

@@ -1,4 +1,4 @@
-//! What a session is asked to do.
+//! The commission of a session: everything it has to do.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,66 +11,65 @@ use crate::{
     workload::RunId,
 };
 
-/// Whose keys a load writes.
+/// The owner of the keys that a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Those of a server of our own, which go with it.
+    /// The built-in server's own keys, which are lost with it.
     OwnServers,
-    /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
+    /// The run's keys: in the ledger and its marker, and removed at the end unless they are `kept`.
     Runs {
         /// `--keep`
         kept: bool,
     },
-    /// A user's: asked about, and never removed.
+    /// A user's keys: asked about, and never removed.
     Users,
 }
 
-/// What a session is asked to do.
+/// The commission of a session.
 pub struct Commission {
-    /// Where, with what, for how long.
+    /// The first node: target, load and duration.
     pub plan: Plan,
-    /// Further nodes, in the order of their numbers from 1; the rest of the plan holds for them too.
+    /// Further nodes, in the order of their numbers from 1; the rest of the plan applies to them too.
     pub others: Vec<Target>,
-    /// The node that alone carries the load at first; all do where none is named.
+    /// The only node that carries the load at first; all do if none is named.
     pub carrier: Option<u16>,
-    /// The settings to begin with.
+    /// The knobs at the start.
     pub knobs: Knobs,
-    /// How long the first segment is a warm-up.
+    /// The length of the warm-up at the beginning of the first segment.
     pub warmup: Option<Duration>,
-    /// Whether what is private in the text of the server is left out of all records.
+    /// Whether private parts of the server's text are left out of all records.
     pub redacts: bool,
     /// The name of the run.
     pub run: RunId,
-    /// The settings that an experiment will put in force.
+    /// The settings of an experiment.
     pub settings: Vec<Knobs>,
-    /// What is asked before a setting begins that may do harm.
+    /// The check of a setting for harm before it begins.
     pub danger: Danger,
-    /// Whose keys are written.
+    /// The owner of the keys that are written.
     pub keys: Keys,
-    /// Whether writing was allowed beforehand (`--yes`).
+    /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
-    /// Whether a person is there to be asked. Without one the session does not begin where it would have to ask, and ends
-    /// when the server refuses its load.
+    /// Whether a user can be asked. Without one, the session does not begin if it would have to ask, and ends if the server refuses its
+    /// load.
     pub is_attended: bool,
-    /// Whether the load goes on whatever the server says (`--keep-going`).
+    /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
-    /// The most clients that the system lets this process hold.
+    /// The most clients that the system allows this process.
     pub most_clients: u32,
     /// Why the first node cannot be reached now, though it may be later.
     pub unreachable: Option<String>,
-    /// Where it is recorded to.
+    /// The recording.
     pub recording: Option<Writer>,
-    /// Where recordings that are begun on the way are put.
+    /// The folder of recordings begun later.
     pub recordings_in: PathBuf,
-    /// What else it is written to as it goes on.
+    /// The exports.
     pub exports: Vec<Writer>,
-    /// What its peers are told first.
+    /// The first notices to its peers.
     pub notices: Vec<Notice>,
 }
 
 impl Commission {
-    /// A session of `plan` under the usual knobs, which nobody watches, which writes nothing without asking, and which is
-    /// recorded nowhere.
+    /// A session of `plan` with default knobs, without a screen and a recording, which writes nothing without asking.
     pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),

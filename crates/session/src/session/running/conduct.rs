@@ -1,4 +1,4 @@
-//! What a running session does: it carries out the orders of its peers, and looks at what has come of them.
+//! The work of a running session: carries out the orders of its peers, and checks their results.
 
 use std::sync::{Arc, mpsc::Receiver};
 
@@ -11,7 +11,7 @@ use crate::{
     signals::Signal,
 };
 
-/// A session that runs.
+/// A running session.
 pub(super) struct Running {
     pub(super) commission: Commission,
     pub(super) live: Live,
@@ -25,8 +25,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Looks at everything that goes on by itself. Which node's server refuses the load, and why, if the session must end
-    /// with that.
+    /// Checks everything that happens by itself. Returns the node whose server refuses the load, and why, if that ends the session.
     pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.look_at_nodes();
@@ -40,7 +39,7 @@ impl Running {
         }
         for (node, cause) in &refused {
             self.live.event(*node, EventKind::LoadStopped { cause: cause.clone() });
-            self.peers.tell(*node, Notice::LoadStopped(cause.clone()));
+            self.peers.send(*node, Notice::LoadStopped(cause.clone()));
         }
         if !refused.is_empty() {
             self.nodes.iter_mut().for_each(|node| node.gate.withdraw());
@@ -49,7 +48,7 @@ impl Running {
         refused.into_iter().next().filter(|_| !self.commission.is_attended)
     }
 
-    /// A person is asked about one node at a time, and nothing is written at any before nothing is left to be asked.
+    /// The user is asked about one node at a time, and nothing is written at any before all have no more questions.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
             node.look(&mut self.live, &mut self.peers);
@@ -119,7 +118,7 @@ impl Running {
         }
     }
 
-    /// A person answered the question about the one node that asks.
+    /// The user answered the question about the only node that asks.
     fn answer(&mut self, yes: bool) {
         if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
             node.fills &= yes;
@@ -129,17 +128,17 @@ impl Running {
 
     fn look_at_recording(&mut self) {
         let (notices, failed) = self.recordings.look();
-        notices.into_iter().for_each(|notice| self.peers.tell(0, notice));
+        notices.into_iter().for_each(|notice| self.peers.send(0, notice));
         if let Some(error) = failed {
             self.live.event(0, EventKind::RecordingFailed { cause: error.to_string() });
         }
     }
 }
 
-/// Whether the system lets this process hold so many connections.
+/// Checks that the system allows this process that many connections.
 ///
 /// # Errors
-/// Says how many it does, and what to do.
+/// The number that it allows, and what to do.
 pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
     if knobs.clients <= most {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The making of the keys that a load reads: what became of it, and whether they are there, before the load goes on.
+//! The prefill of a load: its outcome, and whether its keys exist, before the load continues.
 
 use std::{
     collections::BTreeSet,
@@ -17,15 +17,15 @@ use crate::{
 /// How long the last counts of the workers may take.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
-/// A prefill that goes on, if one does.
+/// The running prefill, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Fill {
-    /// The segments that it is in: each turn of a knob begins another.
+    /// Its segments: each change of a knob begins another.
     segments: BTreeSet<u32>,
-    /// The knobs of the last of them, and how many requests there are.
+    /// The knobs of the last of them, and the number of requests.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// Since when all is answered.
+    /// Since when all requests are answered.
     since: Option<Instant>,
     looking: Option<Answer<Counted>>,
 }
@@ -59,8 +59,8 @@ impl Fill {
         }
     }
 
-    /// Looks for the keys of a node when all requests are answered, and lets the load go on when that is known. What it came
-    /// to, once.
+    /// Checks the keys of a node when all requests are answered, and lets the load continue when the result is known. Returns the result
+    /// once.
     pub fn look(
         &mut self,
         node: u16,

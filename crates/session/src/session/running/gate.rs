@@ -1,13 +1,13 @@
-//! The gate before the first write: who lives on this server, does a person allow it, is the marker set, is the workload's
-//! setup run?
+//! The gate before the first write: the survey of the server's data and clients, the user's permission, the marker, and the
+//! workload's setup.
 //!
 //! ```text
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
-//!              └── nobody else there ──▲                                            than the marker tells of, another setup
+//!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Of several nodes each has a gate: a first write that is allowed waits until nothing is left to be asked at any of them.
-//! Knobs that would write, or whose workload has a setup that was not run, wait before it. So do those that may do harm, until a
-//! person has said yes (`Warning`). All others pass.
+//! Each of several nodes has a gate: an allowed first write waits until all of them have no more questions. Knobs wait at the gate if
+//! they would write, or if their workload has a setup that was not run. So do those that may do harm, until the user has agreed
+//! (`Warning`). All others pass.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -23,34 +23,33 @@ use crate::{
     workload::{KeyNames, KeySpan, Steps},
 };
 
-/// The gate.
+/// The gate of a node.
 #[derive(Debug)]
 pub(super) struct Gate {
     stage: Stage,
-    /// What waits to pass.
+    /// The waiting knobs.
     held: Option<Knobs>,
-    /// Whether a person has said yes to everything, on the command line.
+    /// Whether the user has agreed to everything, on the command line.
     is_allowed: bool,
-    /// What may do harm.
+    /// The check for harm.
     caution: Caution,
-    /// A question about harm that was not told yet.
+    /// A question about harm that was not sent yet.
     question: Option<String>,
-    /// The commands that may write to others' keys and that nobody need be asked about any more; `None` before the first
-    /// answer.
+    /// The commands that may write others' keys and that need no more questions; `None` before the first answer.
     agreed: Option<BTreeSet<String>>,
-    /// Why the server could not be asked last.
+    /// Why the last survey failed.
     trouble: Option<String>,
     names: KeyNames,
     seed: u64,
     keys: Keys,
-    /// Where it is noted what is to be undone.
+    /// The list of what is to be undone.
     ledger: Ledger,
     /// The setups that were run.
     run: Vec<Steps>,
 }
 
 impl Gate {
-    /// A gate before what the load of a commission writes.
+    /// A gate for the load of a commission.
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
@@ -69,12 +68,12 @@ impl Gate {
         }
     }
 
-    /// Takes the next record of what is measured.
+    /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
         self.caution.push(record);
     }
 
-    /// Lets what waits pass, or asks about it first, where it is allowed otherwise.
+    /// Lets the waiting knobs pass, or asks about them first, if everything else is allowed.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.question = Some(format!("{harm}. Continue?"));
@@ -91,7 +90,7 @@ impl Gate {
         Some(knobs)
     }
 
-    /// What was asked or allowed was about knobs that nobody wants any more.
+    /// Questions and permissions were about knobs that are no longer wanted.
     fn take_back(&mut self) {
         if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
             self.stage = std::mem::replace(before, Stage::Shut);
@@ -99,17 +98,17 @@ impl Gate {
         }
     }
 
-    /// How the keys are called.
+    /// The names of the keys.
     pub fn names(&self) -> &KeyNames {
         &self.names
     }
 
-    /// What is to be undone.
+    /// The list of what is to be undone.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether there may be keys of the run at the end, and whether they are to stay.
+    /// Whether there may be keys of the run at the end, and whether they are kept.
     pub fn leaves_keys(&self) -> Option<bool> {
         match self.keys {
             Keys::Runs { kept } if self.ledger.has_keys() => Some(kept),
@@ -117,7 +116,7 @@ impl Gate {
         }
     }
 
-    /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
+    /// A peer wants these knobs. They are returned if they may take effect at once, otherwise later by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
         self.take_back();
         let others = others(&knobs);
@@ -146,12 +145,12 @@ impl Gate {
         !span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
     }
 
-    /// Asks what lives there, and whether what waits can be asked at all.
+    /// Begins the survey, and checks that the waiting knobs are possible.
     fn survey(&self, control: &Control) -> Answer<Survey> {
         control.survey_for(self.held.as_ref().map(modules).unwrap_or_default())
     }
 
-    /// What waits, if nothing is left to be done before it; else that is begun. To be called where it is allowed.
+    /// The waiting knobs, if nothing is left to do before them; otherwise that is begun. Call it only when they are allowed.
     fn go_on(&mut self, control: &Control) -> Option<Knobs> {
         let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
         self.stage = Stage::Open;
@@ -170,7 +169,7 @@ impl Gate {
         self.let_pass()
     }
 
-    /// Notes that these names may be written, where that is not noted yet.
+    /// Records that these names may be written, where that is not recorded yet.
     fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
         let Keys::Runs { kept } = self.keys else { return None };
         if self.ledger.covers(&span) {
@@ -180,35 +179,35 @@ impl Gate {
         Some(control.mark(&self.ledger))
     }
 
-    /// The setup that has to be run before a load of these knobs.
+    /// The setup that must run before a load with these knobs.
     fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
     }
 
-    /// How far it is.
+    /// The present stage.
     pub fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// Goes on with what [is allowed](Stage::is_allowed).
+    /// Continues with knobs that [are allowed](Stage::is_allowed).
     pub fn open(&mut self, control: &Control) -> Option<Admission> {
         if !self.stage.is_allowed() {
             return None;
         }
         self.take_back();
-        // What only reads opens nothing.
+        // Knobs that only read open nothing.
         let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
         let passed = if writes { self.go_on(control) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
-    /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
+    /// Whether knobs wait, and nothing is in progress for them: the survey failed.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, Stage::Shut)
     }
 
-    /// Why the server has not told what lives on it, if an attempt to ask failed.
+    /// Why the survey failed, if an attempt did.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
@@ -225,7 +224,7 @@ impl Gate {
         }
     }
 
-    /// What has become of the waiting knobs, waiting for it for `limit` at the most. Something is said once.
+    /// The state of the waiting knobs, after at most `limit`. Each message is returned once.
     pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
@@ -234,7 +233,7 @@ impl Gate {
             Stage::Surveying(answer) => match answer.wait(limit)? {
                 Ok(survey) => self.surveyed(&survey),
                 Err(error) => {
-                    // The knobs go on waiting: a server that comes back is asked again.
+                    // The knobs keep waiting: a server that recovers is asked again.
                     self.stage = Stage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
@@ -252,7 +251,7 @@ impl Gate {
                 let setup = setup.clone();
                 self.prepared(setup, outcome, control)
             }
-            // Where it was refused, the control plane tells, and tries again with each poll.
+            // A refusal is reported by the control plane, which tries again with each poll.
             Stage::Extending(answer) => {
                 drop(answer.wait(limit)?);
                 self.go_on(control).map(Admission::Pass)
@@ -261,7 +260,7 @@ impl Gate {
         }
     }
 
-    /// A setup was run, or not.
+    /// A setup was run, or failed.
     fn prepared(
         &mut self,
         setup: Steps,
@@ -284,22 +283,22 @@ impl Gate {
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
-    /// Waits until a setup that is under way was run, if that is within `limit`.
+    /// Waits until a running setup is done, for at most `limit`.
     pub fn await_setup(&self, limit: Duration) {
         if let Stage::Preparing(_, answer) = &self.stage {
-            // What it made stands in the ledger.
+            // What it made is in the ledger.
             drop(answer.wait(limit));
         }
     }
 
-    /// Nothing was written, unless that is not known.
+    /// Nothing was written, unless that is unknown.
     fn not_marked(&self, error: &ServerError) {
         if error.is_refused() {
             self.ledger.drop_keys();
         }
     }
 
-    /// A person answered.
+    /// The user answered.
     pub fn answer(&mut self, yes: bool) {
         let before = match &mut self.stage {
             Stage::Warning(before) => std::mem::replace(&mut **before, Stage::Shut),
@@ -332,7 +331,7 @@ impl Gate {
                 .map(|knobs| knobs.workload.setup_names())
                 .unwrap_or_default(),
         };
-        // What only reads is asked of a replica too.
+        // Reads are sent to a replica as well.
         let stands_in_the_way =
             |obstacle: &Obstacle| !writes.is_nothing() || matches!(obstacle, Obstacle::Missing(..));
         if let Some(obstacle) = survey.obstacle().filter(stands_in_the_way) {
@@ -363,17 +362,17 @@ impl Gate {
     }
 }
 
-/// The commands that only servers with a module have.
+/// The commands that need a module.
 fn modules(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
 }
 
-/// The commands that may write to keys which are not the run's own.
+/// The commands that may write keys which are not the run's own.
 fn others(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }
 
-/// The names that may be written under these knobs.
+/// The names that may be written with these knobs.
 fn span(knobs: &Knobs) -> KeySpan {
     if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace) } else { KeySpan::default() }
 }

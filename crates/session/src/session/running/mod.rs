@@ -1,14 +1,14 @@
-//! A session that runs: a thread of its own, which asks before it writes, refuses, tunes, stops, finishes and undoes.
+//! A running session: a thread of its own, which asks before it writes, refuses, tunes, stops, finishes and cleans up.
 //!
 //! ```text
 //!                  orders ─────────────► ┌───────── thread `session` ─────────┐ knobs    load, probes
 //!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
 //!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
 //! ```
-//! It may have several nodes, each with its control plane, its gate and what is undone there; all have the same knobs, and one
-//! of them, or each, carries the load.
-//! Peers listen and send orders; none of them can hold it up: what goes to them waits in a queue of their own, and its end
-//! waits for none.
+//! It may have several nodes, each with its control plane, its gate and its own cleaning up; all have the same knobs, and one of them,
+//! or each, carries the load.
+//! Peers listen and send orders; none of them can delay the session: each has a queue of its own, and the session's end does not wait
+//! for peers.
 
 mod begin;
 mod caution;

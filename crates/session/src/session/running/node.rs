@@ -1,4 +1,4 @@
-//! One node of a session: its control plane, the gate before its first write, and what goes on there by itself.
+//! One node of a session: its control plane, the gate before its first write, and what happens there by itself.
 
 use std::time::Duration;
 
@@ -19,31 +19,31 @@ use crate::{
     session::{Live, Record},
 };
 
-/// What an error reply MOVED means.
+/// The warning about MOVED.
 const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
     other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
 
 /// A node, with the gate before its first write.
 pub(super) struct Node {
-    /// Which, from 0.
+    /// Its number, from 0.
     pub(super) number: u16,
     pub(super) target: Target,
     pub(super) control: Control,
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
-    /// Why it cannot be reached now, as was found before the session began.
+    /// Why it cannot be reached now, found before the session began.
     pub(super) unreachable: Option<String>,
     fill: Fill,
-    /// Whether the keys are to be made anew with the next knobs that pass the gate.
+    /// Whether the keys are made again with the next knobs that pass the gate.
     pub(super) fills: bool,
     leftovers: Option<Answer<Vec<Marker>>>,
-    /// Whether a person is there to be asked.
+    /// Whether a user can be asked.
     is_attended: bool,
 }
 
 impl Node {
-    /// That with this number; `owner` is whose a marker on it is.
+    /// The node with this number; `owner` is the name of our marker on it.
     pub(super) fn new(
         number: u16,
         target: &Target,
@@ -56,7 +56,7 @@ impl Node {
         Self {
             number,
             target: target.clone(),
-            // Asked before our own marker is set.
+            // Read before our own marker is set.
             leftovers: (!is_own).then(|| control.find_leftovers()),
             control,
             gate: Gate::new(commission, ledger.clone()),
@@ -69,18 +69,18 @@ impl Node {
         }
     }
 
-    /// Somebody wants these knobs.
+    /// A peer wants these knobs.
     pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.turn(knobs, live),
-            // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run; or a person may say no.
+            // It is allowed, and takes effect when the marker contains it and its setup has run; or the user may refuse.
             None if self.gate.stage().keeps_load() => {}
-            // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
+            // Whatever waits at the gate, the present load does not continue with knobs that are no longer wanted.
             None => live.turn(self.number, Knobs { load: false, ..knobs }),
         }
     }
 
-    /// Turns to knobs that passed the gate.
+    /// Sets knobs that passed the gate.
     fn turn(&mut self, knobs: Knobs, live: &mut Live) {
         match std::mem::take(&mut self.fills) {
             true => live.target(self.number).fill(knobs),
@@ -88,22 +88,22 @@ impl Node {
         }
     }
 
-    /// Does what the gate says.
+    /// Acts on the result of the gate.
     pub(super) fn obey(&mut self, admission: Option<Admission>, live: &mut Live, peers: &mut Peers) {
         match admission.map(|admission| admission.knobs(self.is_attended)) {
             Some(Ok(knobs)) => self.turn(knobs, live),
             Some(Err(notice)) => {
                 if matches!(notice, Notice::LoadStaysOff(_)) {
-                    // That of before may have gone on until now.
+                    // The previous load may have continued until now.
                     live.stop_load();
                 }
-                peers.tell(self.number, notice);
+                peers.send(self.number, notice);
             }
             None => {}
         }
     }
 
-    /// Looks at everything that goes on by itself.
+    /// Checks everything that happens by itself.
     pub(super) fn look(&mut self, live: &mut Live, peers: &mut Peers) {
         let admission = self.gate.look(Duration::ZERO, &self.control);
         self.obey(admission, live, peers);
@@ -112,20 +112,20 @@ impl Node {
         let prefilled = self.fill.look(self.number, live, &self.control, self.gate.names());
         if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
             let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
-            peers.tell(self.number, Notice::Warning(text));
+            peers.send(self.number, Notice::Warning(text));
         }
     }
 
     fn look_at_tuning(&mut self, live: &mut Live, peers: &mut Peers) {
-        for told in self.tuning.look(Duration::ZERO, &self.control) {
-            match told {
+        for outcome in self.tuning.look(Duration::ZERO, &self.control) {
+            match outcome {
                 SetOutcome::Set(change) => {
                     let (name, value) = (&change.name, value_words(&change.to));
-                    let text = format!("{name} is {value}; the old value comes back at the end");
+                    let text = format!("{name} is {value}; the old value is restored at the end");
                     live.target(self.number).retuned(change);
-                    peers.tell(self.number, Notice::Info(text));
+                    peers.send(self.number, Notice::Info(text));
                 }
-                SetOutcome::Warning(why) => peers.tell(self.number, Notice::Warning(why)),
+                SetOutcome::Warning(why) => peers.send(self.number, Notice::Warning(why)),
                 SetOutcome::NotSet(Wish { parameter, to, peer }, why) => {
                     peers.refuse(peer, Order::SetConfig { parameter, to }, why);
                 }
@@ -138,13 +138,13 @@ impl Node {
             return;
         };
         self.leftovers = None;
-        // Where it could not be found out, the survey before the first write or `redyno clean` will.
-        for told in left_behind(&found.unwrap_or_default(), &self.target) {
-            peers.tell(self.number, Notice::Info(told));
+        // If it is unknown now, the survey before the first write or `redyno clean` will find it.
+        for line in left_behind(&found.unwrap_or_default(), &self.target) {
+            peers.send(self.number, Notice::Info(line));
         }
     }
 
-    /// Takes the next record; why the load must stop, if the server refuses it.
+    /// Takes the next record; returns why the load must stop, if the server refuses it.
     pub(super) fn push(&mut self, record: &Record, peers: &mut Peers) -> Option<String> {
         if !record.is_of(self.number) {
             return None;
@@ -153,17 +153,17 @@ impl Node {
         self.gate.push(record);
         self.fill.push(record);
         if let Some(notice) = self.notice(record) {
-            peers.tell(self.number, notice);
+            peers.send(self.number, notice);
         }
         refused
     }
 
-    /// What a record means for a person, beside itself.
+    /// The notice that a record causes, if any.
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
             Record::Event(event) => match &event.what {
                 EventKind::Unreachable { cause } => {
-                    // Whoever tells that tells its end, too.
+                    // The source of this reports its end, too.
                     self.unreachable = None;
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
@@ -173,7 +173,7 @@ impl Node {
                 }
                 _ => None,
             },
-            // It answers: a load that was wanted while it did not can be looked into now.
+            // It answers: a load that was wanted meanwhile can be checked now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
                 self.unreachable.take().map(|_| Notice::Reachable)

@@ -1,4 +1,4 @@
-//! What passes between a session and its peers: orders go in, records and notices come out.
+//! The messages between a session and its peers: orders go in, records and notices come out.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,18 +12,18 @@ use crate::{
     },
 };
 
-/// What a peer wants done.
+/// An order of a peer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// Put these settings in force, at every node.
+    /// Set these knobs, at every node.
     SetKnobs(Knobs),
-    /// Let the node with this number, from 0, alone carry the load from now on.
+    /// From now on only the node with this number, from 0, carries the load.
     Carry(u16),
-    /// The same, and make the keys anew that their workload reads, before the load goes on.
+    /// Set these knobs, and first make the keys that their workload reads again.
     Prefill(Knobs),
-    /// Set a parameter of the server; a person has said yes to that.
+    /// Set a parameter of the server; the user has agreed.
     SetConfig {
-        /// Which.
+        /// The parameter.
         parameter: &'static Parameter,
         /// Its new value.
         to: String,
@@ -32,43 +32,43 @@ pub enum Order {
     RunIntrinsic(Duration),
     /// End that run early.
     StopIntrinsic,
-    /// Turn the gentle intrinsic probe on or off.
+    /// Switch the gentle intrinsic probe on or off.
     GentleIntrinsic(bool),
     /// The answer to [`Notice::FirstWrite`] or [`Notice::Danger`].
     AllowWrites(bool),
-    /// Put a note on the time axis.
+    /// Add a mark on the time axis.
     Mark(Mark),
-    /// Put on the time axis what an experiment tells.
+    /// Add an experiment's event on the time axis.
     Event(EventKind),
-    /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
+    /// Record to a new file from now on; [`Notice::Recording`] reports its progress.
     StartRecording,
     /// End the recording.
     StopRecording,
-    /// Let time run in a recording; [`Notice::Played`] tells how far it is.
+    /// Play a recording; [`Notice::Played`] reports its progress.
     Play {
         /// The moment to begin at, in seconds of the session.
         from_s: f64,
         /// Seconds of the session per second.
         speed: f64,
     },
-    /// Let it stand still.
+    /// Pause playing.
     Pause,
-    /// Read a stretch of a recording again; [`Delivery::Stretch`] brings it. Of several the last is carried out.
+    /// Read a stretch of a recording again; [`Delivery::Stretch`] has the result. Of several, the last one is carried out.
     Refine(Reread),
     /// End the session.
     End,
 }
 
-/// One thing that a session hands over.
+/// A delivery of a session.
 #[derive(Debug, Clone)]
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// Something that is in no record, and the node that it is of, from 0; what is of the session is of the first.
+    /// A notice that is in no record, and its node, from 0; notices of the session itself have the first node.
     Notice(u16, Notice),
     /// A stretch of a recording that was read again.
     Stretch(Arc<Excerpt>),
-    /// An order of this peer's that is not carried out, and why, for a person.
+    /// An order of this peer that was refused, and why, as a message.
     Refused(Order, String),
 }
 
@@ -78,53 +78,53 @@ impl From<Arc<Record>> for Delivery {
     }
 }
 
-/// Something a session tells its peers.
+/// A notice of a session to its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load is held back until a person allows writing to this server: what is there that would stand beside our
-    /// keys, and what will be written. Answered by [`Order::AllowWrites`].
+    /// The load waits until the user allows writing to this server: the other data there, and what will be written. Answered by
+    /// [`Order::AllowWrites`].
     FirstWrite(String),
-    /// Knobs that were wanted may do harm: what could happen. The load before them goes on until they are allowed, or when they
-    /// are not. Answered by [`Order::AllowWrites`].
+    /// The wanted knobs may do harm: what could happen. The previous load continues until they are allowed, or if they are not. Answered
+    /// by [`Order::AllowWrites`].
     Danger(String),
-    /// The load that was wanted cannot be, for this reason.
+    /// The wanted load is impossible, for this reason.
     LoadStaysOff(String),
-    /// The load that ran was turned off, for this reason.
+    /// The load was switched off, for this reason.
     LoadStopped(String),
     /// The target cannot be reached; the session keeps trying.
     Unreachable {
         /// Since when, in seconds of the session.
         since_s: f64,
-        /// Why, in words.
+        /// The cause.
         cause: String,
     },
     /// The target answers.
     Reachable,
-    /// Anything else worth a line.
+    /// Other information.
     Info(String),
-    /// Something that went wrong: cause, meaning, next step.
+    /// A problem: cause, meaning, next step.
     Warning(String),
-    /// So much of a recording has been read, 0 to 1.
+    /// This share of a recording has been read, 0 to 1.
     Read(f64),
     /// A recording has played to this moment, in seconds of the session.
     Played(f64),
-    /// How the recording goes; `None` when there is none any more.
+    /// The state of the recording; `None` when it has ended.
     Recording(Option<RecordingState>),
-    /// No more records will come, and the person may look on: a recording ends here.
+    /// No more records will come, but the screen stays: a recording ends here.
     Ended,
-    /// The session ends, and a screen with it: its time is over, or it was told to. Its last records are still to come, and
-    /// what is undone.
+    /// The session ends, and the screen with it: its time is over, or it was asked to end. Its last records, and notices about undoing,
+    /// are still to come.
     Leave,
     /// Keys are being removed.
     Cleaning(Progress),
-    /// What became of something that was to be undone, as a whole line.
+    /// The outcome of undoing something, as a whole line.
     Undone(String),
 }
 
-/// A recording that is under way.
+/// A recording in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingState {
-    /// Where it is written.
+    /// The file.
     pub file: String,
     /// Since when, in seconds of the session.
     pub since_s: f64,

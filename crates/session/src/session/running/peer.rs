@@ -1,4 +1,4 @@
-//! The two ends of the way between a session and one that listens to it.
+//! The two ends of the channel between a session and a peer.
 
 use std::{
     sync::{
@@ -14,8 +14,8 @@ use crate::session::{
     queue::{Feed, Queue, queue},
 };
 
-/// One that listens to a session and sends it orders: a screen, printed lines, an experiment. A peer that goes ends
-/// nothing.
+/// A peer, which listens to a session and sends it orders: a screen, printed lines, an experiment. The session continues when a peer
+/// is dropped.
 #[derive(Debug)]
 pub struct Peer {
     id: usize,
@@ -24,18 +24,17 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Wants something done. What cannot be comes back as [`Delivery::Refused`]; after the end of the session nothing is
-    /// done any more.
+    /// Sends an order. A refused one comes back as [`Delivery::Refused`]; after the end of the session orders are ignored.
     pub fn order(&self, order: Order) {
         let _ = self.orders.send((self.id, order));
     }
 
-    /// What has come since the last call, in order. Never waits.
+    /// The deliveries since the last call, in order. Does not block.
     pub fn poll(&self) -> Vec<Delivery> {
         std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
-    /// The next that comes within `limit`; the error says whether more may come.
+    /// The next delivery within `limit`; the error shows whether more may come.
     ///
     /// # Errors
     /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
@@ -43,21 +42,21 @@ impl Peer {
         self.deliveries.next_within(limit)
     }
 
-    /// All that is still to come, until the session is over. Each waits for the next.
+    /// All deliveries until the session is over. Waits for each.
     pub fn rest(&self) -> impl Iterator<Item = Delivery> {
         self.deliveries.rest()
     }
 }
 
-/// The session's end: who listens, and what they want done.
+/// The session's end: its peers, and their orders.
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
-    /// By their ids. One that is gone leaves its place empty.
+    /// By their ids. The place of a dropped one stays empty.
     listeners: Vec<Option<Feed<Delivery>>>,
 }
 
 impl Peers {
-    /// So many peers, the session's end, and the way of the orders of whoever started it.
+    /// This many peers, the session's end, and the sender for orders of its owner.
     pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
@@ -69,30 +68,30 @@ impl Peers {
         (peers, Self { orders, listeners }, sender)
     }
 
-    /// The next order within `limit`, and whose it is.
+    /// The next order within `limit`, and its peer.
     pub(super) fn next_within(&self, limit: Duration) -> Option<(usize, Order)> {
         self.orders.recv_timeout(limit).ok()
     }
 
-    /// Hands a record to everybody.
+    /// Sends a record to all peers.
     pub(super) fn record(&mut self, record: &Arc<Record>) {
         for place in &mut self.listeners {
             place.take_if(|listener| !listener.record(record));
         }
     }
 
-    /// Tells everybody something of a node.
-    pub(super) fn tell(&mut self, node: u16, notice: Notice) {
+    /// Sends all peers a notice about a node.
+    pub(super) fn send(&mut self, node: u16, notice: Notice) {
         let delivery = Delivery::Notice(node, notice);
         for place in &mut self.listeners {
             place.take_if(|listener| !listener.send(delivery.clone()));
         }
     }
 
-    /// Tells one peer that its order is not carried out.
+    /// Informs a peer that its order was refused.
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
-            // It is gone: nobody is left who would want to know.
+            // The peer is gone, and does not need the answer.
             listener.send(Delivery::Refused(order, why));
         }
     }

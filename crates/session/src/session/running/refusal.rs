@@ -1,8 +1,8 @@
-//! Whether the load cannot go on: the server refuses it altogether, for want of a password or a right, not for a moment; or a
-//! worker died, as it does where the records of a file end too early.
+//! Whether the load must stop: because the server refuses it permanently, for lack of a password or a permission; or because a worker
+//! died, for example since the records of a file ended early.
 //!
-//! Other errors are counted and the run goes on. These do not go away by waiting, and a run that measures nothing
-//! but refusals, or a part of what it was to ask, must not look like one that measures.
+//! Other errors are counted and the run continues. These errors do not disappear by waiting, and a run with nothing but refusals, or
+//! with only a part of its requests, must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::{
     session::{Event, Record},
 };
 
-/// The kinds of errors that end a load, and what to do about each.
+/// The kinds of errors that end a load, with the advice for each.
 const FATAL: [(&str, &str); 3] = [
-    ("NOAUTH", "give the password with -a, or in the environment as REDISCLI_AUTH"),
+    ("NOAUTH", "give the password with -a, or in the environment variable REDISCLI_AUTH"),
     ("WRONGPASS", "check -a or REDISCLI_AUTH, and --user"),
-    ("NOPERM", "extend this user's ACL rules, or choose a workload that it may run"),
+    ("NOPERM", "extend this user's ACL rules, or choose a workload with permitted commands"),
 ];
 
 /// A fold over a session's records that finds the first refusal of each load.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// Whether the load goes on whatever the server says (`--keep-going`).
+    /// Whether the load continues in any case (`--keep-going`).
     keeps_going: bool,
-    /// The segment that holds, while nothing of it was refused.
+    /// The segment in force, unless it was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
 }
@@ -35,7 +35,7 @@ impl Refusals {
         Self { keeps_going, ..Self::default() }
     }
 
-    /// Takes a record; why the load must stop, if this says so. A segment's load stops once.
+    /// Takes a record; returns why the load must stop, if it must. Each segment's load stops once.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
@@ -57,7 +57,7 @@ impl Refusals {
                 self.segment = None;
                 let said = self.first.get(*kind).map_or(*kind, String::as_str);
                 return Some(format!(
-                    "the server refuses the load ('{said}'); {advice}; --keep-going counts such errors and goes on"
+                    "the server refuses the load ('{said}'); {advice}; --keep-going counts such errors and continues"
                 ));
             }
             _ => {}
@@ -91,8 +91,7 @@ mod tests {
         refusals.push(&Record::Event(Event::new(0.0, what)));
         assert_eq!(
             refusals.push(&interval(1, "NOPERM")).unwrap(),
-            "the server refuses the load ('NOPERM no SET for you'); extend this user's ACL rules, or choose a \
-             workload that it may run; --keep-going counts such errors and goes on"
+            "the server refuses the load ('NOPERM no SET for you'); extend this user's ACL rules, or choose a workload with permitted commands; --keep-going counts such errors and continues"
         );
         assert_eq!(refusals.push(&interval(1, "NOPERM")), None, "said once");
         refusals.push(&segment(2, true));

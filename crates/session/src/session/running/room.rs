@@ -1,4 +1,4 @@
-//! What room a server has for a load, as far as it has told; and what is looked at before a setting begins.
+//! The free capacity of a server for a load, as far as it is known; and the check of a setting before it begins.
 
 use crate::{
     gauge::Gauge,
@@ -7,65 +7,64 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// Connections of ours that carry no load: that of the ping and that of the control plane.
+/// Our connections that carry no load: those of the ping and the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// So long after a change of the clients the server's count of them is of before.
+/// How long after a change of the clients the server's count of them may be outdated.
 const COUNT_SETTLES_S: f64 = 2.0;
 
-/// What is known of a server's room. What is not known forbids nothing.
+/// The known capacity of a server. Unknown limits forbid nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes below its memory limit; `None` when it has none or does not tell.
+    /// Bytes below its memory limit; `None` if there is no limit or it is unknown.
     pub memory: Option<u64>,
-    /// The most connections that it takes.
+    /// The limit of its connections.
     pub max_clients: Option<u64>,
     /// Connections that are not ours.
     pub others: Option<u64>,
 }
 
-/// A setting, and how many requests may be sent under it at the most, if that is limited.
+/// A setting, and the most requests that may be sent with it, if that is limited.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand<'a> {
     /// The setting.
     pub knobs: &'a Knobs,
-    /// By a number or a rate and a time; those of a prefill come beside them.
+    /// By a number, or a rate and a time; those of a prefill are additional.
     pub requests: Option<u64>,
-    /// Bytes that the server needs for each key beside its value.
+    /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
 }
 
 /// A setting that is about to begin.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
-    /// What was allowed before.
+    /// The setting that was allowed before.
     pub from: Demand<'a>,
-    /// What is wanted.
+    /// The wanted setting.
     pub to: Demand<'a>,
-    /// What the server has room for.
+    /// The server's capacity.
     pub room: Room,
 }
 
-/// What could happen when a setting begins, as a sentence for a person who says yes or no; `None` when there is nothing to
-/// ask.
+/// The possible harm of a setting, as a sentence for a user who decides; `None` if there is none.
 pub type Danger = fn(&Change<'_>) -> Option<String>;
 
-/// A fold over what a server tells that knows its room.
+/// A fold over a server's reports that knows its capacity.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoomWatch {
     room: Room,
-    /// When the present segment began, and how many connections of ours carry load since the first that did: they stay when
-    /// it goes off.
+    /// When the present segment began, and how many connections have carried load since the first that did: they stay when the load is
+    /// off.
     began_s: f64,
     ours: u64,
 }
 
 impl RoomWatch {
-    /// What is known now.
+    /// The present capacity.
     pub fn room(&self) -> Room {
         self.room
     }
 
-    /// Takes what was found before the first write.
+    /// Takes the results of the survey before the first write.
     pub fn survey(&mut self, survey: &Survey) {
         let limit = survey.maxmemory.filter(|limit| *limit > 0);
         let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
@@ -122,8 +121,8 @@ mod tests {
 
     #[test]
     fn the_room_is_what_the_server_said() {
-        let told = Room { memory: Some(70), max_clients: Some(1000), others: Some(7) };
-        assert_eq!(room(0.0, 59, 100.0), told);
+        let expected = Room { memory: Some(70), max_clients: Some(1000), others: Some(7) };
+        assert_eq!(room(0.0, 59, 100.0), expected);
         assert_eq!(room(0.0, 59, 0.0).memory, None, "it has no limit");
         assert_eq!(room(4.0, 59, 100.0).others, None, "its count is of before");
     }

@@ -1,4 +1,4 @@
-//! Parameters that a session set get their old values, and what its setups made is deleted, with a line about each.
+//! Restores parameters that a session set, and deletes what its setups made, with a line about each.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::{
     server::{Control, Ledger, Made, Restored, Tuned, value_words},
 };
 
-/// How long the server may take for one of them.
+/// How long the server may take for each of them.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Sets one of those in `ledger` back, unless somebody else set it meanwhile, and says what became of it.
+/// Restores a parameter of `ledger`, unless somebody else has changed it, and returns a line about it.
 ///
 /// # Errors
-/// In words with the command to do it by hand, when it could not be set back.
+/// A message with the command to do it by hand.
 pub fn set_back(
     tuned: &Tuned,
     ledger: &Ledger,
@@ -22,22 +22,22 @@ pub fn set_back(
 ) -> Result<String, String> {
     let (name, from) = (&tuned.name, value_words(&tuned.from));
     let cause = match control.restore_config(tuned.clone(), ledger).wait(LIMIT) {
-        Some(Ok(Restored::Restored)) => return Ok(format!("{name} is {from} again")),
+        Some(Ok(Restored::Restored)) => return Ok(format!("{name} is restored to {from}")),
         Some(Ok(Restored::ChangedByOthers(now))) => {
             let now = value_words(&now);
-            return Ok(format!("{name} was {from}, and was set to {now} by somebody else; that was left"));
+            return Ok(format!("{name} was {from}, but somebody else has set it to {now}, so it was left"));
         }
         Some(Err(error)) => error.to_string(),
         None => format!("no answer for {} s", LIMIT.as_secs()),
     };
     let by_hand = by_hand(address, &["CONFIG", "SET", name, &tuned.from]);
-    Err(format!("{name} could not be set back ({cause}); by hand: {by_hand}"))
+    Err(format!("{name} could not be restored ({cause}); by hand: {by_hand}"))
 }
 
-/// Undoes what a setup made, as it stands in `ledger`, and says what became of it.
+/// Undoes a setup's object of `ledger`, and returns a line about it.
 ///
 /// # Errors
-/// In words with the command to do it by hand, when it could not be undone.
+/// A message with the command to do it by hand.
 pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address) -> Result<String, String> {
     let cause = match control.undo(made.clone(), ledger).wait(LIMIT) {
         Some(Ok(true)) => return Ok(format!("deleted {made}")),

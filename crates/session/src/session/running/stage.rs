@@ -1,4 +1,4 @@
-//! How far the way to the first write at a node is gone, and what is said on it.
+//! The stage of the way to the first write at a node, and its messages.
 
 use super::Notice;
 use crate::{
@@ -7,66 +7,66 @@ use crate::{
     workload::Steps,
 };
 
-/// How far the way to the first write is gone.
+/// The stages before the first write.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Nothing was asked yet, or the answer was no.
+    /// No check was made yet, or the answer was no.
     Shut,
-    /// The server is being asked what lives there.
+    /// The server is being asked for its data and clients.
     Surveying(Answer<Survey>),
-    /// A person is being asked.
+    /// The user is being asked.
     Asking,
-    /// A person is being asked about knobs that may do harm; what was there before the question goes on.
+    /// The user is being asked about knobs that may do harm; the previous load continues.
     Warning(Box<Stage>),
-    /// Nothing is left to be asked here about what waits, and nothing of it is done yet.
+    /// There are no more questions about this node, and nothing is begun yet.
     Allowed(Box<Stage>),
     /// The marker is being set.
     Marking(Answer<()>),
     /// This setup is being run.
     Preparing(Steps, Answer<SetUp>),
-    /// Writes may pass.
+    /// Writes are allowed.
     Open,
-    /// Writes may pass as soon as the marker tells of more names than it did.
+    /// Writes are allowed as soon as the marker contains more names than before.
     Extending(Answer<()>),
 }
 
 impl Stage {
-    /// Whether the server, or a person, is being asked about the first write.
+    /// Whether the server, or the user, is being asked about the first write.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Surveying(_) | Self::Asking)
     }
 
-    /// Whether a person is being asked.
+    /// Whether the user is being asked.
     pub fn is_asking(&self) -> bool {
         matches!(self, Self::Asking | Self::Warning(_))
     }
 
-    /// Whether nothing is left to be asked about what waits, and nothing of it is done yet.
+    /// Whether there are no more questions, and nothing is begun yet.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Whether what waits was allowed, and will pass by itself.
+    /// Whether the waiting knobs were allowed, and will pass by themselves.
     pub fn is_extending(&self) -> bool {
         matches!(self, Self::Extending(_) | Self::Preparing(..))
     }
 
-    /// Whether the load before what waits may go on.
+    /// Whether the previous load may continue.
     pub fn keeps_load(&self) -> bool {
         self.is_extending() || matches!(self, Self::Warning(_))
     }
 }
 
-/// What a gate has to say when it is looked at.
+/// The result of checking a gate.
 #[derive(Debug, PartialEq)]
 pub(super) enum Admission {
     /// These knobs may take effect now.
     Pass(Knobs),
-    /// A person must say yes to this first.
+    /// The user must agree first.
     Ask(String),
-    /// A person must say yes to this first, which may do harm; the load before it may go on.
+    /// The user must agree first, since it may do harm; the previous load may continue.
     Warn(String),
-    /// It cannot be; the load stays off.
+    /// It is impossible; the load stays off.
     Refuse(String),
 }
 
@@ -74,7 +74,7 @@ impl Admission {
     /// The knobs that may take effect.
     ///
     /// # Errors
-    /// What is said instead, where a person is there to be asked or is not.
+    /// The message, with or without a user who can be asked.
     pub fn knobs(self, is_attended: bool) -> Result<Knobs, Notice> {
         Err(match self {
             Self::Pass(knobs) => return Ok(knobs),

@@ -1,4 +1,4 @@
-//! Sessions over the built-in server, with peers that are no screen.
+//! Sessions on the built-in server, with peers that are not a screen.
 
 use std::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -18,7 +18,7 @@ use crate::{
     workload::{KeyNames, RunId, preset},
 };
 
-/// Longer than any session here takes; reached, a test has failed.
+/// Longer than any session here takes; if it is reached, a test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn commission(server: &demo::Handle, keys: Keys) -> Commission {
@@ -49,7 +49,7 @@ fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Si
     (session, peers, signals)
 }
 
-/// The clients of each segment under load that a peer sees until the session is over.
+/// The clients of each segment under load that a peer receives until the session is over.
 fn clients_seen(peer: &Peer) -> Vec<u32> {
     let segment = |delivery| match delivery {
         Delivery::Record(record) => match &*record {
@@ -61,7 +61,7 @@ fn clients_seen(peer: &Peer) -> Vec<u32> {
     peer.rest().filter_map(segment).collect()
 }
 
-/// Records in, knobs out: doubles the clients with every interval that had answers, and ends beyond eight.
+/// Records in, knobs out: doubles the clients with every interval that had replies, and ends above eight.
 fn double_the_clients(peer: &Peer) -> u32 {
     let (mut wanted, mut answered) = (1, 0);
     while answered < 4 {
@@ -69,7 +69,7 @@ fn double_the_clients(peer: &Peer) -> u32 {
             continue;
         };
         let Record::Interval(interval) = &*record else { continue };
-        // What is measured belongs to the segment that was asked for, not to one before.
+        // Measurements belong to the requested segment, not to an earlier one.
         if interval.ops > 0 && interval.segment == answered + 1 {
             answered += 1;
             wanted *= 2;
@@ -105,10 +105,10 @@ fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
         )
     );
     let undone = rest.iter().find_map(|delivery| match delivery {
-        Delivery::Notice(0, Notice::Undone(told)) => Some(told.clone()),
+        Delivery::Notice(0, Notice::Undone(line)) => Some(line.clone()),
         _ => None,
     });
-    assert!(undone.is_some_and(|told| told.starts_with("removed ")), "{rest:?}");
+    assert!(undone.is_some_and(|line| line.starts_with("removed ")), "{rest:?}");
     // The first peer has not taken a single delivery.
     assert_eq!(session.end().by, EndedBy::Signal);
     assert!(peers[0].poll().len() > rest.len());
@@ -120,16 +120,16 @@ fn a_target_that_came_to_life_before_it_was_asked_again_is_no_longer_unreachable
     let unreachable = Some("connection refused".to_owned());
     let late = Commission { unreachable, is_attended: true, ..commission(&server, Keys::OwnServers) };
     let (session, peers, _signals) = start(late, 1);
-    let mut told = Vec::new();
-    while told.last() != Some(&true) {
+    let mut notices = Vec::new();
+    while notices.last() != Some(&true) {
         match peers[0].next_within(PATIENCE).expect("the session goes on") {
-            Delivery::Notice(0, Notice::Unreachable { .. }) => told.push(false),
-            Delivery::Notice(0, Notice::Reachable) => told.push(true),
+            Delivery::Notice(0, Notice::Unreachable { .. }) => notices.push(false),
+            Delivery::Notice(0, Notice::Reachable) => notices.push(true),
             _ => {}
         }
     }
     peers[0].order(Order::End);
-    assert_eq!((told, session.end().by), (vec![false, true], EndedBy::Itself));
+    assert_eq!((notices, session.end().by), (vec![false, true], EndedBy::Itself));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// The orders of a peer that were not carried out, until the session is over.
+/// The refused orders of a peer, until the session is over.
 fn refused(peer: &Peer) -> Vec<Order> {
     let refused = |delivery| match delivery {
         Delivery::Refused(order, _) => Some(order),
@@ -172,7 +172,7 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// As the rule does it: more than 1 GiB.
+/// As the rule does: more than 1 GiB.
 fn much(turn: &Change<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
@@ -261,7 +261,7 @@ fn without_a_person_it_does_not_begin_unless_that_was_allowed_for_all_settings_t
     begin(alone()).unwrap().0.end();
 }
 
-/// The next of these that a peer is given.
+/// The next of these that a peer receives.
 fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
     loop {
         let delivery = peer.next_within(PATIENCE).expect("the session goes on");
@@ -283,8 +283,8 @@ fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
     let commission =
         Commission { knobs: get, is_attended: true, ..commission(&server, Keys::Runs { kept: false }) };
     let (session, peers, _signals) = start(commission, 2);
-    // Each beginning of a segment under load, each prefill's end, and whether the reads of a segment miss. At the gate the
-    // load may be off for a moment.
+    // Each beginning of a segment under load, each prefill's end, and whether the reads of a segment miss. At the gate, the load may be
+    // off for a moment.
     let segment = || {
         next(&peers[0], |record| match record {
             Record::Segment(now) if now.knobs.load => Some((now.segment, (now.knobs.keyspace, now.aside()))),

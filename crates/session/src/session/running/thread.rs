@@ -1,4 +1,4 @@
-//! The session's own thread, from the first order to what is undone at its end.
+//! The session's own thread, from the first order to the cleaning up at its end.
 
 use std::{
     any::Any,
@@ -14,35 +14,35 @@ use super::{
 };
 use crate::session::FileError;
 
-/// How often records, answers and signals are looked for. Orders wake the thread.
+/// How often records, replies and signals are checked. Orders wake the thread.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What ended a session.
+/// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The time or the number of requests that was asked for, or a peer.
+    /// The time or the number of requests is reached, or a peer asked for it.
     Itself,
     /// A signal.
     Signal,
-    /// The server of a node refuses the load for good, or a worker died, and why; nobody was there to try another.
+    /// The server of a node refuses the load permanently, or a worker died, and why; and no user could change it.
     Refusal(u16, String),
 }
 
-/// What is left of a session.
+/// The result of a session.
 #[derive(Debug)]
 pub struct Ended {
-    /// What ended it.
+    /// Why it ended.
     pub by: EndedBy,
-    /// Whether all was recorded that should be.
+    /// Whether the recording is complete.
     pub recorded: Result<(), Arc<FileError>>,
-    /// The nodes whose servers are not as they were, but for keys that are to stay; what is not was reported.
+    /// The nodes whose servers are changed, apart from keys that are kept; the details were reported.
     pub left: Vec<u16>,
 }
 
-/// Runs to the end and undoes what is to be undone. A panic ends it too, and goes on after that.
+/// Runs to the end and cleans up. After a panic it cleans up as well, and then continues the panic.
 pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
-    running.peers.tell(0, Notice::Leave);
+    running.peers.send(0, Notice::Leave);
     let is_attended = running.commission.is_attended;
     let Undone { refused, recorded, left, is_interrupted } = undo(running);
     let by = match (ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic)), refused) {
@@ -65,7 +65,7 @@ fn attend(running: &mut Running) -> EndedBy {
         if let Some((node, cause)) = running.look() {
             return EndedBy::Refusal(node, cause);
         }
-        // A terminal that goes makes its screen leave, and tells by a signal why.
+        // A terminal that is closed ends its screen, and the reason is a signal.
         if running.signals.try_recv().is_ok() {
             return EndedBy::Signal;
         }

@@ -1,6 +1,6 @@
-//! Parameters of the server that a session sets, and their old values at its end.
+//! The server parameters that a session sets, and restores at its end.
 //!
-//! One is set after the other, so that each knows what the one before left to be set back.
+//! They are set one after the other, so that each knows the value to restore.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,42 +10,42 @@ use crate::{
     server::{Answer, ConfigChange, Control, Ledger, Parameter, Turned},
 };
 
-/// A parameter and the value that it shall have.
+/// A parameter and its wanted value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     /// The parameter.
     pub(super) parameter: &'static Parameter,
     /// The value.
     pub(super) to: String,
-    /// Which peer wants it.
+    /// The peer that asked for it.
     pub(super) peer: usize,
 }
 
-/// What is being set, and what is still to be. What was set stands in the ledger.
+/// The parameters being set, and those that wait. Those that were set are in the ledger.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
     under_way: Option<(Wish, Answer<Turned>)>,
 }
 
-/// What came of a parameter that was to be set.
+/// The outcome of setting a parameter.
 #[derive(Debug, PartialEq)]
 pub(super) enum SetOutcome {
     /// It is set.
     Set(ConfigChange),
-    /// What a person must know of it.
+    /// A message for the user.
     Warning(String),
-    /// It is not, or that is not known, and why.
+    /// It is not set, or this is unknown; the reason.
     NotSet(Wish, String),
 }
 
 impl Tuning {
-    /// Nothing is set yet; what will be stands in `ledger`.
+    /// Nothing is set yet; everything set will be in `ledger`.
     pub(super) fn new(ledger: Ledger) -> Self {
         Self { ledger, waiting: VecDeque::new(), under_way: None }
     }
 
-    /// Sets a parameter, after those before it.
+    /// Sets a parameter, after the ones before it.
     pub(super) fn set(&mut self, wish: Wish, control: &Control) {
         self.waiting.push_back(wish);
         self.begin_next(control);
@@ -61,9 +61,9 @@ impl Tuning {
         }
     }
 
-    /// What came of it since the last look, waiting for it at most so long.
+    /// The outcomes since the last call; waits at most this long.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
-        let mut told = Vec::new();
+        let mut outcomes = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
             let Some(answer) = answer.wait(limit) else {
                 self.under_way = Some((wish, answer));
@@ -72,46 +72,46 @@ impl Tuning {
             let name = wish.parameter.name;
             match answer {
                 Ok(Turned { change, unmarked }) => {
-                    told.push(SetOutcome::Set(change));
-                    told.extend(unmarked.map(|cause| {
+                    outcomes.push(SetOutcome::Set(change));
+                    outcomes.extend(unmarked.map(|cause| {
                         SetOutcome::Warning(format!(
-                            "no marker can be left ({cause}): after a kill nobody will know how {name} was"
+                            "no marker can be set ({cause}): after a kill, the old value of {name} will be unknown"
                         ))
                     }));
                 }
                 Err(error) if error.is_refused() => {
-                    told.push(SetOutcome::NotSet(wish, format!("{name} was not set: {error}")));
+                    outcomes.push(SetOutcome::NotSet(wish, format!("{name} was not set: {error}")));
                 }
-                Err(error) => told.push(SetOutcome::NotSet(
+                Err(error) => outcomes.push(SetOutcome::NotSet(
                     wish,
                     format!(
-                        "whether {name} was set is not known ({error}); if it was, the old value comes back at the end"
+                        "it is unknown whether {name} was set ({error}); if so, the old value is restored at the end"
                     ),
                 )),
             }
             self.begin_next(control);
         }
-        told
+        outcomes
     }
 
-    /// Sets back what was set, the last first; a line about each goes to `tell`. What cannot be is told with the command for
-    /// it. Whether all could be.
+    /// Restores everything that was set, the last first; a line about each goes to `report`. If that fails, the line has the command for
+    /// it. Returns whether everything was restored.
     pub(super) fn restore(
         &mut self,
         control: &Control,
         address: &Address,
-        mut tell: impl FnMut(String),
+        mut report: impl FnMut(String),
     ) -> bool {
         self.waiting.clear();
         self.look(LIMIT, control);
-        // What is still under way stands there, or is not begun any more.
+        // A parameter still being set is there, or is not begun any more.
         self.ledger.close();
         let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {
             let done = set_back(tuned, &self.ledger, control, address);
             is_whole &= done.is_ok();
-            let (Ok(told) | Err(told)) = done;
-            tell(told);
+            let (Ok(line) | Err(line)) = done;
+            report(line);
         }
         is_whole
     }
