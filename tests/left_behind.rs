@@ -188,7 +188,7 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
         assert!(told.contains(&format!("left its keys in db {db} and set hz to 50")), "{told}");
         assert!(told.contains(&format!("{command} removes the keys and sets that back")), "{told}");
         let cleaned = clean(&server).expect_code(0);
-        assert!(cleaned.out.contains(&format!("db {db}: hz is 10 again")), "{}", cleaned.out);
+        assert!(cleaned.out.contains(&format!("db {db}: hz is restored to 10")), "{}", cleaned.out);
         assert!(
             cleaned.out.contains(&format!("its keys are kept; {command} removes them")),
             "{}",

@@ -49,7 +49,7 @@ fn what_was_set_is_a_segment_and_is_set_back_when_the_person_quits() {
         assert_eq!(code, Some(0), "{text}");
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
         let (hz, maxmemory) =
-            (text.find("hz is 10 again").unwrap(), text.find("maxmemory is 0 again").unwrap());
+            (text.find("hz is restored to 10").unwrap(), text.find("maxmemory is restored to 0").unwrap());
         assert!(hz < maxmemory, "the last is set back first: {text}");
         let records = records(&std::fs::read_to_string(&file).unwrap());
         let changes = records.iter().filter_map(|record| match record {
@@ -111,7 +111,7 @@ fn a_refusal_is_one_line_and_no_segment() {
     terminal.press("q");
     let (code, text) = terminal.end();
     assert_eq!(code, Some(0));
-    assert!(!text.contains("again"), "{text}");
+    assert!(!text.contains("restored"), "{text}");
 }
 
 /// Kills a session that has set `maxmemory` and `hz`; how the next one and `redyno clean` will name it.
@@ -142,9 +142,11 @@ fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
         assert_eq!(value(&server, "hz"), "50", "looking sets nothing");
 
         let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
-        for part in
-            [&format!("{name} set parameters of the server"), "hz is 10 again", "maxmemory is 0 again"]
-        {
+        for part in [
+            &format!("{name} set parameters of the server"),
+            "hz is restored to 10",
+            "maxmemory is restored to 0",
+        ] {
             assert!(cleaned.out.contains(part), "{part}: {}", cleaned.out);
         }
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
@@ -187,7 +189,7 @@ fn a_limit_below_what_is_used_says_so_is_set_and_comes_back() {
         terminal.press("q");
         let (code, text) = terminal.end();
         assert_eq!((code, value(&server, "maxmemory")), (Some(0), "0".to_owned()), "{text}");
-        assert!(text.contains("maxmemory is 0 again"), "{text}");
+        assert!(text.contains("maxmemory is restored to 0"), "{text}");
         assert_eq!(server.cli(&["DBSIZE"]), "200");
     }
 }

@@ -99,7 +99,10 @@ impl CommandLine {
         if let Some((_, words)) = commands.split_first() {
             line.commands = words.iter().map(text).collect::<Result<_, _>>()?;
             if words.is_empty() {
-                return Err(clap::Error::raw(ErrorKind::TooFewValues, "there is no command after --; write one, such as -- GET {key}, or leave -- out"));
+                return Err(clap::Error::raw(
+                    ErrorKind::TooFewValues,
+                    "there is no command after --; write one, such as -- GET {key}, or leave -- out",
+                ));
             }
         }
         Ok((line, given))

@@ -59,8 +59,8 @@ impl TlsArgs {
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
             let needs_tls = |option| {
-                let next = "add --tls, or write rediss:// in the URI";
-                Err(UsageError::of(format!("{option} is for TLS, which was not asked for; {next}")))
+                let next = "add --tls, use rediss:// in the URI, or leave it out";
+                Err(UsageError::of(format!("{option} needs TLS, which is off; {next}")))
             };
             return self.first_given().map_or(Ok(None), needs_tls);
         }
