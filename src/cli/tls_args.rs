@@ -118,7 +118,7 @@ mod tests {
         let refused = tls(&insecure, false).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "--insecure is for TLS, which was not asked for; add --tls, or write rediss:// in the URI"
+            "--insecure needs TLS, which is off; add --tls, use rediss:// in the URI, or leave it out"
         );
     }
 }
