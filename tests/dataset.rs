@@ -147,7 +147,7 @@ fn all_records_are_read_back_and_compared() {
     assert!(head.ends_with(" s: 1 missing, 3 different"), "{head}");
     let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
     let lines = [
-        "8, doc:7: is not there",
+        "8, doc:7: is missing",
         "9, doc:8: is another",
         &format!("10, doc:9: {wrong_type}"),
         "20 000, doc:19999: is another",

@@ -197,7 +197,7 @@ fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
         (&["--format", "hlog", "--rows", "segments"], "--rows is for csv and ndjson"),
         (&["--format", "csv", "--tag", "GET"], "--tag is for hgrm"),
         (&["--format", "hgrm", "--tag", "HGET"], "it has GET, SET and response"),
-        (&["--format", "csv", "--target", "1"], "there is one, number 0"),
+        (&["--format", "csv", "--target", "1"], "it has one, number 0"),
     ] {
         let outcome = run(&[&["export", &recording, "-o", &out][..], args].concat()).expect_code(2);
         assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{}", outcome.err);

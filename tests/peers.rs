@@ -253,7 +253,7 @@ fn what_is_not_there_is_refused_and_said_so() {
         let outcome = with_option("bench", option).expect_code(1);
         let told = format!("{}{}", outcome.out, outcome.err);
         let part =
-            if ["--rdma", "--fuzz"].contains(&option.as_str()) { "Invalid option" } else { "not there yet" };
+            if ["--rdma", "--fuzz"].contains(&option.as_str()) { "Invalid option" } else { "not supported" };
         assert!(told.contains(part) && told.contains(option.as_str()), "{option}: {told}");
     }
     let memtier = listed(&page("docs/memtier.md"), "## What is not there\n");

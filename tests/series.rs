@@ -290,7 +290,7 @@ fn what_cannot_be_is_told_before_anything_is_asked() {
     let path = path.to_str().unwrap();
     for (args, error) in [
         (&["series", path][..], "wrong.toml:5: unknown field `wrkload`"),
-        (&["series", "nonsense"], "there is no series 'nonsense'; there are "),
+        (&["series", "nonsense"], "there is no series 'nonsense'; give one of "),
         (&["series", "tair-threads", "--set", "sizes=1"], "there is no parameter 'sizes'; there are size"),
         (&["series", "tair-threads", "--scale", "2"], "'2' is not a scale above 0 and up to 1"),
         (&["series", "tair-threads", "--dataset", "x"], "--dataset: no run of the series"),

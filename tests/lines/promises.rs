@@ -100,7 +100,7 @@ pub const PROMISES: &[Promise] = &[
     makes("completions bash > redyno.bash", Ends(&[0]), &[("redyno.bash", "_redyno")]),
     shows("man | man -l -", Ends(&[0]), &[".TH REDYNO 1"]),
     makes("man -o man1", Ends(&[0]), &[("man1/redyno-replay.1", ".TH")]),
-    shows("demo -p 7000 --fault 'stall 1s every 10s' --fault 'delay GET 10ms'", Until("127.0.0.1:", 0), &["2 faults in force"]),
+    shows("demo -p 7000 --fault 'stall 1s every 10s' --fault 'delay GET 10ms'", Until("127.0.0.1:", 0), &["simulates 2 faults"]),
     makes("-p 7000 -c 1 --workload get --headless --yes --duration 120 --record closed.jsonl", Ends(&[0]), &[("closed.jsonl", "\"kind\":\"end\"")]),
     makes("-p 7000 --rate 100 --workload get --headless --yes --duration 120 --record open.jsonl", Ends(&[0]), &[("open.jsonl", "\"response\"")]),
     makes("report closed.jsonl open.jsonl -o omission.html", Ends(&[0]), &[("omission.html", "runs-curves")]),
