@@ -137,7 +137,13 @@ fn what_is_lost_with_its_connection_is_sent_again() {
             let keys: u64 = server.cli(&["DBSIZE"]).parse().ok()?;
             (keys > round * 20_000).then_some(())
         });
+        // A connection is closed while a write of its client waits: the server answers none meanwhile.
+        server.cli(&["CLIENT", "PAUSE", "20000", "WRITE"]);
+        crate::support::wait_for("a write that waits", || {
+            server.cli(&["CLIENT", "LIST"]).contains(" flags=b ").then_some(())
+        });
         server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+        server.cli(&["CLIENT", "UNPAUSE"]);
     }
     let told = Told::of(running.end().expect_code(0).records());
     assert_eq!(told.ops(1), 400_000, "{:?}", told.prefills);

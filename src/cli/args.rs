@@ -29,7 +29,7 @@ Examples:
   redyno --workload ycsb-a --plan     print what would be sent, without connecting
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, in microseconds
-  redyno man | man -l -               the manual: all options, keys and files; also redyno man COMMAND
+  redyno man | man -l -               the manual: all options, keys and files
 
 The password is taken from -a, --askpass, the URI, the target's password-command, or the environment variable REDISCLI_AUTH.
 Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --find is not met, 4 undecided, 130 interrupted.";

@@ -40,7 +40,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     }
     if line.session.tour && !has_terminal {
         return Err(
-            UsageError::of("--tour plays on a terminal, and the output is none; start it in one").into()
+            UsageError::of("--tour needs a terminal, and stdout is not one; run it without a pipe").into()
         );
     }
     let shows = shows(&line, is_headless)?;

@@ -73,7 +73,7 @@ pub struct SessionArgs {
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key
-    #[arg(long, conflicts_with_all = ["headless", "json", "plan", "verify"])]
+    #[arg(long)]
     pub tour: bool,
     /// How the screen looks.
     #[command(flatten)]

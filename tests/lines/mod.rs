@@ -163,6 +163,7 @@ fn keep(promise: &Promise) {
     let args: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut command = redyno(&args);
     command.current_dir(place.folder()).env("XDG_STATE_HOME", place.folder()).env("HOME", place.folder());
+    command.env("XDG_CONFIG_HOME", place.folder());
     let shown = match promise.how {
         How::Screen => screen(&command, promise.shows),
         How::Ends(codes) => {

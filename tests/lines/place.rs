@@ -104,6 +104,12 @@ impl Place {
             ("--metrics", "9121") => free_port().to_string(),
             ("--metrics", _) => format!("unix:{folder}/redyno.sock"),
             ("--cacert", _) => self.tls().0.path(),
+            (_, "@prod") => {
+                let text = format!("[targets.prod]\naddress = \"127.0.0.1:{}\"\n", self.valkey());
+                fs::create_dir(self.folder.path().join("redyno")).unwrap();
+                fs::write(self.folder.path().join("redyno/config.toml"), text).unwrap();
+                word.to_owned()
+            }
             _ if word.contains("://") => self.uri(word),
             _ if word.contains('*') => return (1..=3).map(|n| word.replace('*', &n.to_string())).collect(),
             _ => shorter.map_or_else(|| word.replace("$n", "9"), |(_, _, short)| (*short).to_owned()),

@@ -1,4 +1,4 @@
-//! A load with its records, and nothing else: no ping, no control plane, no other commands to the server.
+//! A load that only returns its records: no ping probe, no control plane, no further commands to the server.
 
 use std::{sync::mpsc::channel, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     load::{Load, LoadError, Plan},
 };
 
-/// A running load, whose records are taken by calls. It stops when it is dropped.
+/// A running load with records that the caller takes. The load stops when this value is dropped.
 pub struct Alone {
     load: Load,
     knobs: Knobs,
@@ -20,7 +20,7 @@ pub struct Alone {
 }
 
 impl Alone {
-    /// Starts it.
+    /// Starts the load.
     ///
     /// # Errors
     /// As [`Load::start`].
@@ -43,7 +43,7 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Its records since the last call. This also ends a warm-up whose time is over, and a prefill that is complete.
+    /// Returns the records since the last call. A warm-up that is over and a prefill that is complete end with this call.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {
             self.load.set(&self.knobs);
@@ -52,17 +52,17 @@ impl Alone {
         self.records.take()
     }
 
-    /// Whether the time is over, or all requests are answered or lost.
+    /// Returns whether the load is over: its time has passed, or all its requests are answered or lost.
     pub fn is_over(&self) -> bool {
         self.load.is_over()
     }
 
-    /// The sum so far, without the warm-up.
+    /// Returns the summary so far, without the warm-up.
     pub fn summary(&self) -> &Summary {
         self.records.summary()
     }
 
-    /// Ends it, and waits for the last replies; returns the remaining records, with the sum as the last one.
+    /// Ends the load and waits for the last replies. Returns the remaining records; the last one is the end record.
     pub fn finish(mut self) -> Vec<Record> {
         self.load.end();
         let mut records = self.records.take();

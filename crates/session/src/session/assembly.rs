@@ -4,10 +4,10 @@
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! Ticks have numbers that all workers share. One is complete when every worker has closed it or a later one; one that is
-//! [`PATIENCE`] ticks behind the others is not waited for, and what it brings afterwards becomes an interval without
-//! length: nothing is lost, and nothing shifts. What comes after the end of a segment is one interval, its drain, which is
-//! complete when no worker waits for a reply to it. Pure.
+//! All workers count ticks from the same zero. A tick is complete when every worker has closed it or a later tick. A
+//! worker that is more than [`PATIENCE`] ticks late is not waited for; its later buffers become an interval with length
+//! 0, so no reply is lost and no tick moves. Replies after the end of a segment form one interval, the segment's drain.
+//! The drain is complete when no worker waits for a reply of that segment. This module is pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,56 +17,56 @@ use super::{
 };
 use crate::{clock::seconds, load::IntervalBuffer};
 
-/// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
+/// The number of ticks that a worker may be late before a tick is completed without it: half a second.
 const PATIENCE: u64 = 2;
-/// Of so many segments it is known how far their intervals reach. Of older ones only late replies come.
+/// The number of segments that have an entry in `reached_ns`. Older segments only get late replies.
 const KNOWN_SEGMENTS: usize = 1000;
 
-/// The ticks that are being put together.
+/// The ticks that are not complete yet.
 pub(super) struct Assembly {
     workers: Vec<Worker>,
     /// The last tick that any worker has closed.
     newest: u64,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
-    /// The drains by segment.
+    /// The drains of segments, by number of the segment.
     drains: BTreeMap<u32, Drain>,
-    /// Up to when the intervals of each segment reach. The next goes on from there, so that their lengths add up to the
-    /// time that passed, however many workers there are.
+    /// The end of the intervals so far, by segment. The next interval begins there, so that the lengths add up to the
+    /// elapsed time for any number of workers.
     reached_ns: BTreeMap<u32, u64>,
 }
 
-/// What is known of a worker.
+/// The state of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 struct Worker {
-    /// The last tick that it has closed; the last of all when it has ended.
+    /// The last tick that the worker has closed; the largest number when the worker has ended.
     closed: u64,
-    /// Its connections then.
+    /// The connections of the worker at the end of that tick.
     connected: u32,
 }
 
-/// What the workers have reported of one segment in one tick.
+/// The reports of the workers about one segment in one tick.
 #[derive(Default)]
 struct Pending {
     interval: Interval,
-    /// The beginning of the first stretch that has a length, and the end of the last.
+    /// The start of the first part with a length, and the end of the last one.
     start_ns: Option<u64>,
     end_ns: u64,
-    /// The connections of those workers that have a part in it.
+    /// The connections of the workers that reported, by worker.
     connected: BTreeMap<usize, u32>,
 }
 
-/// What has come of a segment since its end.
+/// The replies of a segment after its end.
 #[derive(Default)]
 struct Drain {
     pending: Pending,
-    /// The tick of its first part.
+    /// The tick of the first of these replies.
     tick: u64,
-    /// The workers that wait for replies to it.
+    /// The workers that still wait for replies of the segment.
     awaited_by: BTreeSet<usize>,
 }
 
 impl Assembly {
-    /// For so many workers.
+    /// Returns an empty assembly for this number of workers.
     pub(super) fn new(workers: usize) -> Self {
         let workers = vec![Worker::default(); workers];
         Self {
@@ -101,7 +101,7 @@ impl Assembly {
         }
     }
 
-    /// A worker has ended: it closes every tick by that, and waits for nothing.
+    /// Ends a worker: the worker closes all its ticks and waits for no more replies.
     pub(super) fn end(&mut self, worker: usize) {
         self.workers[worker] = Worker { closed: u64::MAX, connected: 0 };
         for drain in self.drains.values_mut() {
@@ -109,7 +109,7 @@ impl Assembly {
         }
     }
 
-    /// The intervals of the earliest tick by segment, earlier segments first and drains last, if it is complete.
+    /// Returns the intervals of the earliest tick if that tick is complete: by segment, and drains last.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -140,7 +140,7 @@ impl Assembly {
             self.reached_ns.pop_first();
         }
         if length_ns > 0 {
-            // A worker that is late has its connections all the same.
+            // A late worker has not reported, but its connections exist.
             for (n, worker) in self.workers.iter().enumerate() {
                 part.connected.entry(n).or_insert(worker.connected);
             }
@@ -173,7 +173,7 @@ impl Pending {
 }
 
 impl Drain {
-    /// Its interval, if anything came.
+    /// Returns the interval, unless no worker has reported.
     fn finish(self, tick: u64, segment: u32) -> Option<Interval> {
         let Pending { mut interval, start_ns, end_ns, connected } = self.pending;
         if interval.is_blank() {
@@ -202,7 +202,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A buffer of segment 1 that closes `tick`, from `from_ms` to `to_ms`.
+    /// Returns a buffer of segment 1 that closes `tick` and lasts from `from_ms` to `to_ms`.
     fn closing(tick: u64, from_ms: u64, to_ms: u64, ops: u64) -> Box<IntervalBuffer> {
         let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[("GET", ops)], true);
         buffer.tick = tick;
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(ticks[0].clients, 10);
     }
 
-    /// Half the workers made half of the length, and twice the rate.
+    /// An earlier version halved the length and doubled the rate when half of the workers ended early.
     #[test]
     fn a_worker_that_ends_early_neither_shrinks_nor_stretches_the_time() {
         let mut assembly = Assembly::new(2);
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(ticks[1].ops_per_s, 200.0);
     }
 
-    /// Counted tick by tick, the ticks of a worker that stood still for a second stayed four behind those of the others.
+    /// An earlier version counted ticks per worker: after a stop of one second, a worker stayed four ticks behind the others.
     #[test]
     fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
         let mut assembly = Assembly::new(2);

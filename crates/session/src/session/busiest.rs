@@ -1,20 +1,20 @@
-//! The operations of a stretch by frequency, and the sum of those that are not shown.
+//! The operations of an interval by number of replies, and the sum of the operations that are not shown.
 
 use super::{Interval, OperationInterval};
 
 impl Interval {
-    /// Its operations, those with the most replies first, good ones or errors.
+    /// Returns the operations with their labels, ordered by their number of replies (including errors), largest first.
     pub fn busiest(&self) -> Vec<(&str, &OperationInterval)> {
         let answers = |part: &OperationInterval| part.ops + part.errors.values().sum::<u64>();
         let mut all: Vec<_> = self.commands.iter().map(|(label, part)| (label.as_str(), part)).collect();
-        // Of equals the first by name.
+        // Operations with equal numbers keep the order of their names.
         all.sort_by_key(|(_, part)| std::cmp::Reverse(answers(part)));
         all
     }
 }
 
 impl OperationInterval {
-    /// The sum of `parts`.
+    /// Returns the sum of `parts`.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         parts.into_iter().for_each(|part| sum.merge(part));

@@ -1,10 +1,10 @@
-//! The cost of redyno itself in a stretch of load: the `client` of an interval.
+//! The cost of redyno itself during an interval: the `client` field of an interval record.
 //!
 //! ```text
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! Its distributions have [coarse] cells: they show whether the client is the limit, and are not results.
+//! The distributions have [coarse] cells: they show whether the client is the limit, and are not results.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +14,12 @@ use crate::stats::{Latency, coarse};
 /// The cost of the load generator, and how long replies waited for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// The share of a core that its busiest worker used, user and system time, 0 to 1.
+    /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
     /// The share of the time in which the worker that waited most was ready but had no core, 0 to 1; `null` on systems without that
     /// figure (only Linux has it).
     pub run_delay: Option<f64>,
-    /// The same for each worker, `load-0` first.
+    /// The cost of each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
     /// The share of the time in which clients could write but the reader of the dataset was behind, for the worker that waited most, 0 to
     /// 1; absent if the reader was always in time.
@@ -30,11 +30,11 @@ pub struct Client {
     /// connections with a later timestamp, so they include only that part of the wait.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// From when a batch was due to its write; `null` if nothing was due before it was sent.
+    /// The time from when a batch was due until its write; `null` if no request was due before it was sent.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The times of requests of which at least half, and 100 µs, was waiting for a core: response times, in closed loop service times.
-    /// `null` if there was none, or the system does not report it.
+    /// The times of requests that waited for a core for at least half of their time and at least 100 µs: response times, or
+    /// service times in closed loop. `null` if there was no such request, or if the system does not report the wait.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -42,27 +42,27 @@ pub struct Client {
 /// The cost of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCost {
-    /// Share of one core, 0 to 1.
+    /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
-    /// Share of the time in which it waited for a core, 0 to 1; `null` if the system does not report it.
+    /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
 }
 
 impl Client {
-    /// The cost of these workers, without the waits of replies.
+    /// Returns the cost of these workers, without the waits of replies.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
     }
 
-    /// The same, with the shares of its busiest worker.
+    /// Returns the same cost, with `cpu` and `run_delay` of the busiest worker.
     pub(super) fn with_the_busiest(mut self) -> Self {
         self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
         self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
         self
     }
 
-    /// Adds the measurements of `later_s` seconds to those of `mine_s`. Shares are weighted by length; if only one was measured, it is
-    /// kept.
+    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are weighted by length; if
+    /// only one of the two was measured, that one is kept.
     pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
         let Some(later) = later else { return };
         let Some(client) = mine else {

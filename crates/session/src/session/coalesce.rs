@@ -1,6 +1,6 @@
 //! Merges the quarter-second records of a live session into the one-second records of a recording.
 //!
-//! Stretches are merged without loss, and never across the border of a segment or of a second. Pure.
+//! Intervals are merged without loss, and never across the border of a segment or of a second. This module is pure.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::probe;
 
-/// How far past the full second a stretch of it may end, since a worker closes its tick when it wakes.
+/// How long after a full second its last interval may end, in seconds: a worker closes a tick when it wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
-/// A fold that keeps stretches until their second is over.
+/// A fold that keeps intervals until their second is over.
 #[derive(Debug, Default)]
 pub struct Coalesce {
-    /// The kept stretches of each node.
+    /// The kept records of each node.
     nodes: BTreeMap<u16, HeldBack>,
 }
 
-/// The kept stretches of one node.
+/// The kept records of one node.
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
@@ -32,12 +32,12 @@ struct HeldBack {
 }
 
 impl Coalesce {
-    /// Takes a record, and returns those that can be written now, in order.
+    /// Takes a record, and returns the records that can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
     }
 
-    /// All kept stretches, for an end without an end record.
+    /// Returns all kept records, for a session that ends without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.nodes.values_mut().for_each(|held| held.flush(&mut out));
@@ -113,7 +113,7 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     }
 }
 
-/// Adds the following stretch; states at the end are those of the later one.
+/// Adds the following ping interval. The states at the end are those of the later one.
 fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.rtt.merge(&new.rtt);
     held.timing = new.timing.or(held.timing);

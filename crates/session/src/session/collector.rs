@@ -5,7 +5,7 @@
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! It waits for nobody: listeners have [queues](super::queue) that leave out what does not fit, and its inputs wait for room.
+//! The collector never blocks: listeners have [queues](super::queue) that drop what does not fit, and its inputs are buffered.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{clock::Clock, probe, server};
 
-/// How long records may wait in the collector's inputs: a fifth of what a person notices.
+/// How long records may wait in the collector's inputs: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
 /// What the session sends to the collector.
@@ -33,9 +33,9 @@ pub(super) enum Message {
     Segment(usize, Segment),
     /// A mark, or an event of the session itself.
     Record(Record),
-    /// Another listener: it gets the first record, those of the current segments, and all from now on.
+    /// A new listener. It gets the first record, the records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
-    /// The workers were asked to stop: take the rest, then end.
+    /// The workers were asked to stop: the collector takes the remaining reports, and ends.
     Finish,
 }
 
@@ -55,15 +55,15 @@ pub(super) struct Collector {
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Feed<Arc<Record>>>,
-    /// The records for a listener that comes later: the first record, and that of each target's current segment.
+    /// The records for a listener that is added later: the first record, and the record of each target's current segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
-    /// Whether private parts of servers' text are left out.
+    /// Whether private parts of servers' texts are removed.
     redacts: bool,
 }
 
 impl Collector {
-    /// A collector that reads `inputs` and sends records to `listeners`.
+    /// Returns a collector that reads `inputs` and sends records to `listeners`.
     pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Feed<Arc<Record>>>) -> Self {
         let targets: Vec<_> =
             inputs.targets.into_iter().map(|inputs| TargetRecords::new(clock, inputs)).collect();
@@ -80,17 +80,17 @@ impl Collector {
         }
     }
 
-    /// The same; if it `redacts`, it leaves out private parts of servers' text.
+    /// Returns the same collector; if it `redacts`, it removes the private parts of servers' texts.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
 
-    /// Emits the first record: the session begins.
+    /// Sends the first record: the session begins.
     pub(super) fn begin(&mut self, session: SessionStart) {
         self.start = Some(self.emit(Record::Session(session)));
     }
 
-    /// Emits the first segment of a target, and the reports of its control plane before it.
+    /// Sends the first segment of a target, and before it the reports of the target's control plane.
     pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
         self.targets[target].turn(first);
         if let Some(message) = heard {
@@ -99,7 +99,7 @@ impl Collector {
         self.take(target);
     }
 
-    /// Makes records until the session is finished.
+    /// Makes records until the session ends.
     pub(super) fn run(mut self) {
         let mut finishing = false;
         let mut watch = PauseWatch::begin(self.clock.now_ns());
@@ -115,13 +115,13 @@ impl Collector {
             self.take_all();
         }
         self.take_all();
-        // The end record of the first target is the session's, and comes last.
+        // The end record of the first target is the end record of the session, and comes last.
         for (n, target) in std::mem::take(&mut self.targets).into_iter().enumerate().rev() {
             target.end().into_iter().for_each(|record| self.emit_of(n, record));
         }
     }
 
-    /// The process was stopped meanwhile.
+    /// Handles a pause in which the process was stopped.
     fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
         self.targets.iter_mut().for_each(|target| target.pause(pause));
@@ -136,7 +136,7 @@ impl Collector {
                 probe::Message::Intrinsic(report) => {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
                 }
-                // A ping has a target.
+                // Every ping belongs to a target.
                 _ => {}
             }
         }

@@ -1,10 +1,10 @@
-//! An event as a record: its time, its fields, and its text for people who read the file.
+//! An event as a record: its time, its fields, and a text for people who read the file.
 //!
 //! ```text
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",
 //!  "event":"slow_command","us":14200,"command":"KEYS *","client":"…"}
 //! ```
-//! Readers use `event` and the fields beside it.
+//! Programs read `event` and the fields after it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +15,18 @@ use crate::events::EventKind;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Written")]
 pub struct Event {
-    /// Its time.
+    /// The time of the event, in seconds of the session.
     pub t_s: f64,
-    /// Its node, from 0.
+    /// The node of the event, from 0.
     #[serde(default)]
     pub node: u16,
-    /// Its kind and fields.
+    /// The kind of the event, with its fields.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
 impl Event {
-    /// An event at `t_s`.
+    /// Returns an event at `t_s` of node 0.
     pub fn new(t_s: f64, what: EventKind) -> Self {
         Self { t_s, node: 0, what }
     }

@@ -1,7 +1,7 @@
-//! Figures: the values in a row of a segment, an interval, an operation or a whole session. The name, the source and the format of each
-//! are defined here once, for the tables of the screen, the printed lines, the summary and the exports.
+//! Figures: the values of a segment, an interval, an operation or a whole session. The name, the source and the format of
+//! each figure are defined once, here, for the tables of the screen, the printed lines, the summary and the exports.
 //!
-//! A new figure is a row; a table shows it by naming it.
+//! A new figure is a new row of the table in this file; other tables show it by its name.
 
 pub use super::row::{Row, Whole};
 use super::{Opening, timeline::Level};
@@ -14,32 +14,32 @@ pub enum Unit {
     Number,
     /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
     Clock,
-    /// Connections × pipeline; the value is their product.
+    /// Connections × pipeline as text; the value is the product.
     Shape,
-    /// A setting, exactly.
+    /// A setting, shown with all its digits.
     Setting,
     /// A count, or a count per second if the heading says so.
     Count,
-    /// A count of things that should not happen.
+    /// A count that should be 0.
     Trouble,
-    /// The value is in nanoseconds; in exports, whose names end in `_us`, in microseconds.
+    /// A duration. The value is in nanoseconds; in exports, where names end in `_us`, it is in microseconds.
     Latency,
     /// Bytes.
     Bytes,
-    /// A share of one.
+    /// A share, 0 to 1.
     Ratio,
 }
 
 /// A row of the table of figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// Its name in exports.
+    /// The name of the figure in exports.
     pub name: &'static str,
-    /// The heading of its column.
+    /// The heading of the figure's column.
     pub heading: &'static str,
-    /// Its unit.
+    /// The unit of the figure.
     pub unit: Unit,
-    /// Its description, in a sentence.
+    /// The description of the figure, one sentence.
     pub about: &'static str,
     of: fn(&Row) -> Option<f64>,
 }
@@ -51,18 +51,18 @@ impl PartialEq for Figure {
 }
 
 impl Figure {
-    /// Its value in a row, as a number to sort and compare by; `None` if there were no or too few samples.
+    /// Returns the figure's value in a row, as a number for sorting and comparing; `None` without enough samples.
     pub fn value(&self, row: &Row) -> Option<f64> {
         (self.of)(row)
     }
 
-    /// Its value in exports: exact, in the unit at the end of its name.
+    /// Returns the figure's value for exports: exact, in the unit at the end of the figure's name.
     pub fn exported(&self, row: &Row) -> Option<f64> {
         let value = self.value(row)?;
         Some(if self.unit == Unit::Latency { value / 1e3 } else { value })
     }
 
-    /// Its value as shown in tables.
+    /// Returns the figure's value as text for tables.
     pub fn written(&self, row: &Row) -> Option<String> {
         let value = self.value(row)?;
         Some(match self.unit {
@@ -118,13 +118,13 @@ macro_rules! figures {
 figures! {
     /// The number of the segment; 0 for a whole session.
     SEGMENT "segment" "no" Number |row| Some(row.segment.into());
-    /// When the stretch began.
+    /// The start of the interval or segment, in seconds of the session.
     START "start_s" "start" Clock |row| Some(row.start_s);
-    /// When it ended.
+    /// The end of the interval or segment, in seconds of the session.
     END "t_s" "end" Clock |row| Some(row.t_s);
-    /// How long it lasted.
+    /// The length of the interval or segment.
     LENGTH "length_s" "length" Clock |row| Some(row.length_s);
-    /// For how long of it there was no connection, because all were lost.
+    /// The time without any connection, because all connections were lost.
     OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
     /// Connections × pipeline: the most requests in flight.
     SHAPE "in_flight" "load" Shape |row| {
@@ -133,7 +133,7 @@ figures! {
     };
     /// Connections that carried load.
     CLIENTS "clients" "clients" Setting |row| setting(row, |knobs| knobs.clients.into());
-    /// Requests that each sent before it waited for the replies.
+    /// Requests that each connection sent before it waited for the replies.
     PIPELINE "pipeline" "pipeline" Setting |row| setting(row, |knobs| knobs.pipeline.into());
     /// Bytes of a value, if the workload has no size of its own.
     VALUE_SIZE "value_size" "value" Setting |row| setting(row, |knobs| knobs.value_size.into());
@@ -151,9 +151,9 @@ figures! {
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
     /// Reads that found their key.
     HITS "hits" "hits" Count |row| Some(row.hits as f64);
-    /// Reads that did not find it.
+    /// Reads that did not find their key.
     MISSES "misses" "misses" Count |row| Some(row.misses as f64);
-    /// Writes that came second: a `cas` of an item that somebody else had changed.
+    /// Writes that were refused because another client changed the item first: memcached's `cas`.
     CONFLICTS "conflicts" "conflicts" Count |row| Some(row.conflicts as f64);
     /// The shortest service time.
     SERVICE_MIN "service_min_us" "min" Latency |row| some(Some(row.service), Latency::min_ns);
@@ -191,7 +191,7 @@ figures! {
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// How late the oldest due request was that was not sent yet, at most.
+    /// The longest delay of a due request that was not sent yet.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
@@ -223,11 +223,11 @@ figures! {
     GREETING_P99 "greeting_p99_us" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
     /// Bytes read from the server.
     BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);
-    /// Bytes written to it.
+    /// Bytes written to the server.
     BYTES_OUT "bytes_out" "out" Bytes |row| Some(row.bytes_out as f64);
     /// The share of a core that redyno's busiest worker used.
     CLIENT_CPU "client_cpu" "own cpu" Ratio |row| row.client_cpu;
-    /// The server's share of a core.
+    /// The share of a core that the server used.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }
 

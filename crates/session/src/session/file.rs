@@ -1,5 +1,5 @@
-//! The file of a session: JSON lines, or an export; each piece is written whole as soon as it is available; compressed with zstd if
-//! the name ends in `.zst`.
+//! The file of a session: JSON lines, or an export. Each piece is written whole as soon as it is available. The file is
+//! compressed with zstd if its name ends in `.zst`.
 //!
 //! kill -9, a dropped connection or a full disk cost at most the current second. The file is opened before the session begins, so an
 //! invalid path is reported early, and an earlier recording is never overwritten.
@@ -21,7 +21,7 @@ use super::{
     output::{Harm, Output},
 };
 
-/// Why a session file cannot be written.
+/// The reasons why a session file cannot be written.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// A file of that name exists.
@@ -39,10 +39,10 @@ pub enum FileError {
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]
     Write(PathBuf, io::Error),
-    /// It accepts nothing, and is not waited for.
+    /// The file accepts no data, and redyno stops waiting for it.
     #[error("recording to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
-    /// This many records were left out of it.
+    /// This number of records was left out of the file.
     #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }
@@ -55,15 +55,15 @@ pub struct Writer {
     rotation: Option<Rotation>,
 }
 
-/// How a recording continues in further files.
+/// The rotation of a recording: it continues in further files.
 struct Rotation {
     every_s: f64,
-    /// When the next one begins, in seconds of the session.
+    /// The start of the next file, in seconds of the session.
     next_s: f64,
     /// The size of the previous files, in bytes.
     before: u64,
     folder: PathBuf,
-    /// The names of files before and after the time.
+    /// The parts of the file name before and after the time.
     name: String,
     extension: String,
 }
@@ -72,7 +72,7 @@ impl Writer {
     /// Creates a new session file.
     ///
     /// # Errors
-    /// When it exists, or cannot be created.
+    /// When the file exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         Self::create_as(path, Box::new(Lean))
     }
@@ -93,9 +93,9 @@ impl Writer {
     /// Creates a session file in `folder`, which is created if missing, named after the `target` and the present second.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// When the file cannot be created.
     pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
-        // If that fails, creating the file reports it.
+        // If this fails, the creation of the file reports the cause.
         let _ = std::fs::create_dir_all(folder);
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
@@ -103,7 +103,7 @@ impl Writer {
     /// Creates a file in `folder`, named `name` and the present second, for the output of `sink`.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// When the file cannot be created.
     pub fn fresh_as(
         folder: &Path,
         name: &str,
@@ -122,17 +122,17 @@ impl Writer {
         }
     }
 
-    /// The file.
+    /// Returns the path of the current file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes written to it, and to the files before it.
+    /// Returns the bytes written to this file and the previous files.
     pub fn written(&self) -> u64 {
         self.output.written() + self.rotation.as_ref().map_or(0, |rotation| rotation.before)
     }
 
-    /// An existing device, for tests.
+    /// Opens an existing device, for tests.
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
@@ -140,8 +140,8 @@ impl Writer {
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
-    /// Continues the recording in a new file at each border of `every`, counted from the session's beginning. Later files have its name
-    /// with the time added.
+    /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The names of
+    /// later files are this file's name with the time added.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -160,20 +160,20 @@ impl Writer {
         Self { rotation: Some(rotation), ..self }
     }
 
-    /// Whether a record of `t_s` belongs to the next file.
+    /// Returns whether a record of `t_s` belongs to the next file.
     pub(super) fn is_due(&self, t_s: f64) -> bool {
         self.rotation.as_ref().is_some_and(|rotation| t_s >= rotation.next_s + LATE_S)
     }
 
-    /// Whether this is not the first file.
+    /// Returns whether this is not the first file.
     pub(super) fn has_gone_on(&self) -> bool {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and continues in a new one, at `t_s` of the session; returns the border at which it begins.
+    /// Ends this file and continues in a new one, at `t_s` of the session; returns the time at which the new file begins.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish) of this one, and as [`create`](Self::create) of the new one.
+    /// As [`finish`](Self::finish) of this file, and as [`create`](Self::create) of the new one.
     pub(super) fn go_on(&mut self, t_s: f64) -> Result<f64, FileError> {
         let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
         rotation.before += self.finish()?;
@@ -223,7 +223,7 @@ impl Writer {
         self.check()
     }
 
-    /// Whether the file is unchanged.
+    /// Checks that no other process has removed or changed the file.
     fn check(&self) -> Result<(), FileError> {
         match self.output.harm().map_err(|cause| FileError::Write(self.path.clone(), cause))? {
             None => Ok(()),
@@ -233,7 +233,7 @@ impl Writer {
     }
 }
 
-/// A name without its time, if it contains one, since the new file gets its own.
+/// Returns a name without its time, if it contains one, since the new file gets its own.
 fn without_time(stem: &str) -> &str {
     let is_time = |time: &&str| {
         time.len() == 15

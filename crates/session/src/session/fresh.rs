@@ -1,4 +1,4 @@
-//! Files named after the time: `redyno-20260131-142530.svg`. None is ever overwritten. Also today's date.
+//! Files named after the time: `redyno-20260131-142530.svg`. No file is ever overwritten. Also today's date.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,7 +8,7 @@ use std::{
 
 use time::OffsetDateTime;
 
-/// The most files with the same second.
+/// The largest number of files with the same second in their names.
 const MOST: u32 = 99;
 /// The longest name before the time, in characters.
 const LONGEST_NAME: usize = 80;
@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 80;
 /// Creates a file in `folder`, named `name` and the present second in UTC, with this extension. If it exists, a number is added.
 ///
 /// # Errors
-/// When it cannot be created; the error names the file.
+/// When the file cannot be created; the error names the file.
 pub fn fresh_file(
     folder: &Path,
     name: &str,
@@ -35,15 +35,15 @@ pub fn fresh_file(
     }
 }
 
-/// `text` as part of a file name: all characters except those of host names become `_`.
+/// Returns `text` as part of a file name: all characters except those of host names become `_`.
 pub fn file_name(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();
-    // Hidden files are hard to find.
+    // A name with a leading dot would be hidden.
     name.trim_start_matches('.').to_owned()
 }
 
-/// The present date in UTC, `2026-01-31`.
+/// Returns the present date in UTC, `2026-01-31`.
 pub fn today() -> String {
     OffsetDateTime::now_utc().date().to_string()
 }

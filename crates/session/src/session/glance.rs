@@ -1,4 +1,4 @@
-//! A short look at a recording: its beginning and its end, without the part between.
+//! A summary of a recording from its beginning and its end, without the part between.
 
 use std::{
     fs::{self, File},
@@ -16,11 +16,11 @@ use super::{
 /// A summary of a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// Its first record.
+    /// The first record of the recording.
     pub session: SessionStart,
-    /// Its end record; if it has none, the last time that was written.
+    /// The end record of the recording; without one, the last time that was written.
     pub end: End,
-    /// Whether it has an end record; if not, it is being written, or was cut.
+    /// Whether the recording has an end record. A recording without one is still being written, or was cut.
     pub has_end: bool,
 }
 
@@ -28,7 +28,7 @@ impl Glance {
     /// Reads the beginning and end of `path`. A recording without an end record is read completely.
     ///
     /// # Errors
-    /// When it cannot be read, or is none.
+    /// When the file cannot be read, or is not a recording.
     pub fn at(path: &Path) -> Result<Self, ReadError> {
         let not_one = || ReadError::NotARecording(path.to_owned());
         // Reading a pipe would block.
@@ -52,7 +52,7 @@ impl Glance {
     }
 }
 
-/// The last line of a file, if it is an end record.
+/// Returns the last line of a file, if it is an end record.
 fn end(path: &Path) -> io::Result<Option<End>> {
     let line = if is_packed(path)? { last_unpacked(path)? } else { last(path)? };
     match validated(&line, &mut Known::default()) {
@@ -72,7 +72,7 @@ fn last(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line[begins..].to_owned())
 }
 
-/// The same for a compressed file, where it is found from the beginning.
+/// Returns the last line of a compressed file, which must be decompressed from the beginning.
 fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
     let mut lines = Input::open(path)?;
     let (mut line, mut next) = (Vec::new(), Vec::new());
@@ -91,7 +91,7 @@ mod tests {
         session::{Interval, Segment, ServerIdentity, Writer},
     };
 
-    /// A second of load, with an end record or without.
+    /// Returns the summary of one second of load, with an end record or without.
     fn glance(has_end: bool) -> Glance {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");

@@ -1,7 +1,7 @@
-//! The bytes of a recording, plain or compressed with zstd, which its first bytes show.
+//! The bytes of a recording, plain or compressed with zstd. The first bytes of the file show which.
 //!
-//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins: everything before is
-//! read. It may be malicious, so its memory and its compression ratio are limited.
+//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins: everything
+//! before is read. The file may be malicious, so the memory for it and its compression ratio are limited.
 
 use std::{
     fmt,
@@ -18,11 +18,11 @@ use zstd::stream::read::Decoder;
 
 /// The first bytes of a compressed file.
 const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The largest window, as a binary logarithm: 8 MiB, which `zstd -19` uses.
+/// The largest window of zstd, as a binary logarithm: 8 MiB, which `zstd -19` uses.
 const LARGEST_WINDOW: u32 = 23;
-/// The largest compression ratio: ten times that of a session in which nothing happens.
+/// The largest accepted compression ratio: ten times that of a session without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The bytes that may come of the first read in any case, since a buffer may have more than the first block.
+/// The decompressed bytes that are accepted from the first read in any case: a buffer may hold more than the first block.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
@@ -31,7 +31,7 @@ pub(super) struct Input {
     /// Another handle of the same file.
     file: File,
     bytes: Bytes,
-    /// Bytes taken from the file so far, and its size when it was opened.
+    /// Bytes read from the file so far, and the size of the file when it was opened.
     taken: Arc<AtomicU64>,
     length: u64,
 }
@@ -41,13 +41,13 @@ enum Bytes {
     Packed(Box<BufReader<Unpacking>>),
 }
 
-/// A file that counts the bytes taken from it.
+/// A file that counts the bytes read from it.
 struct Taking {
     file: File,
     taken: Arc<AtomicU64>,
 }
 
-/// A file that passes its bytes on in portions: if one is damaged, the output before it in the same portion is lost.
+/// A file that returns its bytes in small portions: damage in a portion only loses the output of that portion.
 struct Portions {
     file: BufReader<Taking>,
     largest: usize,
@@ -60,16 +60,16 @@ struct Unpacking {
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,
-    /// Whether it is damaged, and is decompressed byte by byte to find the place.
+    /// Whether the file is damaged, and is decompressed byte by byte to find the damage.
     is_careful: bool,
-    /// Why it ends early.
+    /// Why the file ends early, in words.
     damage: Option<String>,
 }
 
-/// Whether a file is compressed.
+/// Returns whether a file is compressed.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be read.
 pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
     let mut first = Vec::new();
     File::open(path)?.take(PACKED.len() as u64).read_to_end(&mut first)?;
@@ -80,12 +80,12 @@ impl Input {
     /// Opens a recording.
     ///
     /// # Errors
-    /// When it cannot be read, or is compressed and cannot be decompressed.
+    /// When the file cannot be read, or is compressed and cannot be decompressed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Self::of(File::open(path)?)
     }
 
-    /// The same for a file that is open already.
+    /// Reads a recording from a file that is open already.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -106,7 +106,7 @@ impl Input {
         }
     }
 
-    /// The share of the file that was read to get `offset` bytes, 0 to 1.
+    /// Returns the share of the file that was read for the first `offset` bytes, 0 to 1.
     pub(super) fn share(&self, offset: u64) -> f64 {
         let read = match &self.bytes {
             Bytes::Plain(_) => offset,
@@ -115,10 +115,10 @@ impl Input {
         if self.length == 0 { 1.0 } else { (read as f64 / self.length as f64).min(1.0) }
     }
 
-    /// Goes to the place of byte `offset`. A compressed file is decompressed again up to there.
+    /// Moves to byte `offset`. A compressed file is decompressed again up to there.
     ///
     /// # Errors
-    /// When it can only be read from its beginning, like a pipe.
+    /// When the file can only be read from its beginning, like a pipe.
     pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
         if let Bytes::Plain(plain) = &mut self.bytes {
             return plain.seek(SeekFrom::Start(offset)).map(drop);
@@ -130,7 +130,7 @@ impl Input {
         io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
     }
 
-    /// Why a compressed file ends early, unless it was cut.
+    /// Returns why a compressed file ends early, unless the file was cut.
     pub(super) fn damage(&self) -> Option<&str> {
         match &self.bytes {
             Bytes::Plain(_) => None,
@@ -215,7 +215,7 @@ impl Unpacking {
         Ok(Bytes::Packed(Box::new(BufReader::with_capacity(BUFFER, unpacking))))
     }
 
-    /// Begins again, and goes byte by byte to the same place.
+    /// Starts again at the beginning, and reads byte by byte to the same position.
     fn begin_carefully(&mut self) -> io::Result<()> {
         self.is_careful = true;
         self.file.seek(SeekFrom::Start(0))?;
@@ -237,7 +237,7 @@ impl Read for Unpacking {
         }
         let n = match read {
             Ok(n) => n,
-            // Or it is still being written.
+            // The file was cut, or is still being written.
             Err(error) if is_cut(&error) => 0,
             Err(error) => {
                 self.damage = Some(format!("the compressed data is damaged from here on: {error}"));

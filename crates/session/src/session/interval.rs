@@ -1,5 +1,5 @@
-//! What the load did, in all and by command: in a stretch of one segment, and while it was on. Intervals of a segment merge
-//! without loss.
+//! The results of the load, in total and by command: in an interval of one segment, and of all the time under load.
+//! Intervals of a segment merge without loss.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
-/// A record of what the load did, with what every one of them holds behind what is its own.
+/// Defines a record of the load: the record's own fields, and after them the fields that all such records share.
 macro_rules! of_the_load {
     ($(#[$about:meta])* $record:ident { $($own:tt)* }) => {
         $(#[$about])*
@@ -21,60 +21,60 @@ macro_rules! of_the_load {
             $($own)*
             /// Bytes read from the server.
             pub bytes_in: u64,
-            /// Bytes written to it.
+            /// Bytes written to the server.
             pub bytes_out: u64,
-            /// What servers said unasked: pushes of RESP3, such as the invalidations of `CLIENT TRACKING`.
+            /// Pushes that servers sent (RESP3), such as the invalidations of `CLIENT TRACKING`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
-            /// Those of them that came after the end of the load, or of their segment: its drain.
+            /// Good replies after the end of the load, or of their segment: the drain. `ops` includes them.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 when that is nothing. In closed loop those that were drained are in
-            /// no rate but the drain's own; in open loop they are replies to what was due within the time, and count.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In closed loop only the drain's own rate includes
+            /// drained replies; in open loop drained replies answer requests that were due in time, so every rate includes them.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
-            /// Reads that did not.
+            /// Reads that did not find their key.
             pub misses: u64,
-            /// Requests that found their key changed by another: memcached's `cas` that is answered with `EXISTS`.
+            /// Requests that found their key changed by another client: memcached's `cas` with the reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
-            /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
-            /// none. They are neither in `ops` nor in a distribution.
+            /// Failed requests by kind: answered with an error, lost with their connection, or due while there was no
+            /// connection. Neither `ops` nor the distributions include them.
             pub errors: BTreeMap<String, u64>,
-            /// Connections that were lost, idle or not, by kind.
+            /// Lost connections by kind, including idle connections.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connections_lost: BTreeMap<String, u64>,
-            /// Attempts to connect that failed, by kind.
+            /// Failed attempts to connect, by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it
-            /// is sent.
+            /// The longest delay of a due request that was not sent yet; 0 in closed loop, where a request is due when it is
+            /// sent.
             pub behind_us: u64,
-            /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed
-            /// over, a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `unsent` are as many, when its
-            /// last replies are in.
+            /// Requests that were due. Open loop counts a request when it is sent or dropped, closed loop when it is sent. When
+            /// the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and `unsent` of the
+            /// segment.
             pub due: u64,
-            /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog
-            /// shed`), or the rate was turned before there was a connection for them.
+            /// Requests of an open loop that were due and dropped on purpose: they would have been too late (`--backlog
+            /// shed`), or the rate changed before there was a connection for them.
             pub shed: u64,
-            /// Requests of an open loop that were due and not sent when the load ended or was turned off.
+            /// Requests of an open loop that were due and not sent when the load ended or was switched off.
             pub unsent: u64,
-            /// From the write of a request to the last byte of its reply.
+            /// The times from the write of a request to the last byte of its reply.
             pub service: Latency,
-            /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
+            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where `service` is the same.
             pub response: Option<Latency>,
-            /// What connections took to open.
+            /// The times that connections took to open.
             #[serde(flatten)]
             pub opening: Opening,
-            /// What the load generator itself cost; `null` in a stretch without length.
+            /// The cost of the load generator; `null` in an interval with length 0.
             pub client: Option<Client>,
         }
 
         impl $record {
-            /// Adds what both hold but for lengths, rate and what redyno cost.
+            /// Adds the shared fields of `later`, except lengths, rate and the cost of redyno.
             fn add_load(&mut self, later: &Interval) {
                 self.bytes_in += later.bytes_in;
                 self.bytes_out += later.bytes_out;
@@ -100,54 +100,54 @@ macro_rules! of_the_load {
 }
 
 of_the_load! {
-    /// What the load did in a stretch of one segment.
+    /// The results of the load in an interval of one segment.
     ///
-    /// Requests belong to the segment in which they were written. Replies that arrive after the end of the segment, or of
-    /// the load, come in an interval of their own, its drain. What a worker reports late has `length_s` 0.
+    /// A request belongs to the segment in which it was written. Replies after the end of the segment, or of the load,
+    /// have an interval of their own, the drain. Results that a worker reports late have `length_s` 0.
     Interval {
-        /// When the stretch ended.
+        /// The end of the interval, in seconds of the session.
         pub t_s: f64,
-        /// Of which node, from 0.
+        /// The node, from 0.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub node: u16,
-        /// How long it was, without the time in which this process was stopped.
+        /// The length of the interval, without the time in which this process was stopped.
         pub length_s: f64,
-        /// Whether it is the drain of its segment: from its end to the last reply. It is no time under load.
+        /// Whether this is the drain of the segment: from the segment's end to the last reply. It is no time under load.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub drain: bool,
-        /// How long this process was stopped in it (Ctrl-Z, `kill -STOP`); segments and sums count it as time.
+        /// The time in which this process was stopped (Ctrl-Z, `kill -STOP`). Segments and summaries count it as time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub paused_s: f64,
-        /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
+        /// The time without any connection, because all connections were lost. No latency includes it.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub outage_s: f64,
-        /// The tick that it ended in, as of a [`Span`](super::Span).
+        /// The tick in which the interval ended; see [`Span`](super::Span).
         pub tick: u64,
-        /// The segment that all of its requests belong to.
+        /// The segment of all these requests.
         pub segment: u32,
-        /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written: a
-        /// stall shows before its replies are in. 0 where each connection had a reply in it.
+        /// The age of the oldest request without a reply at the end of the interval, from its write: this shows a stall
+        /// before the replies arrive. 0 if each connection had a reply during the interval.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
-        /// Connections that carried load at the end of the stretch; a client that is between two of them on purpose counts.
+        /// Connections that carried load at the end of the interval, including clients that are reconnecting on purpose.
         pub clients: u32,
-        /// The same by operation.
+        /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
-        /// Requests on the wire that were answered, by command as the server's statistics count them: an operation may be
-        /// several, and what holds it together (MULTI, EXEC), what connections are greeted with (`AUTH`, `HELLO`,
-        /// `SELECT`, `CLIENT|SETNAME`) and what a setup asks for is none.
+        /// Answered requests by command, as the server's statistics count them. An operation may consist of several
+        /// requests. Not counted: MULTI and EXEC around an operation, the greeting of connections (`AUTH`, `HELLO`,
+        /// `SELECT`, `CLIENT|SETNAME`), and the commands of a setup.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
     }
 }
 
 of_the_load! {
-    /// What the load did while it was on, without its warm-up.
+    /// The results of all the time under load, without the warm-up.
     Summary {
-        /// Seconds under load: from the first connection, or the first failure to have one, to the last moment at which
-        /// requests were sent. The wait for the last replies is not in it, and what these bring is.
+        /// Seconds under load: from the first connection, or the first failed attempt, to the last moment at which requests
+        /// were sent. The wait for the last replies is not included; the replies themselves are.
         pub length_s: f64,
-        /// Seconds of these without any connection, because all were lost.
+        /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,
         /// The first message of each kind of error.
         pub first_errors: BTreeMap<String, String>,
@@ -155,9 +155,9 @@ of_the_load! {
 }
 
 impl Summary {
-    /// Adds an interval, or the sum of a segment; its length counts only if the load was on.
+    /// Adds an interval, or the sum of a segment. The length only counts if the load was on.
     pub fn add(&mut self, interval: &Interval, loaded: bool) {
-        // Whole numbers below 2^53, so the rate gives back what it was made of.
+        // Whole numbers below 2^53 are exact, so length × rate gives the number of replies back.
         let is_timed = self.length_s > 0.0;
         let before = if is_timed { (self.ops_per_s * self.length_s).round() } else { self.ops as f64 };
         if loaded {
@@ -171,78 +171,78 @@ impl Summary {
     }
 }
 
-/// What connections took to open: no operations, and timed beside them. Files leave out what did not happen.
+/// The times that connections took to open, apart from the times of operations. Files omit empty fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Opening {
-    /// From the first attempt to the socket's connection.
+    /// The times from the first attempt to the connected socket.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub connect: Latency,
-    /// From there to the end of the TLS handshake.
+    /// The times from the connected socket to the end of the TLS handshake.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub handshake: Latency,
-    /// From there to the last reply to the greeting.
+    /// The times from the connection, with TLS from the end of its handshake, to the last reply to the greeting.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub greeting: Latency,
 }
 
 impl Opening {
-    /// Adds what `later` holds.
+    /// Adds the times of `later`.
     pub(super) fn merge(&mut self, later: &Self) {
         self.connect.merge(&later.connect);
         self.handshake.merge(&later.handshake);
         self.greeting.merge(&later.greeting);
     }
 
-    /// The stages by their names, in the order in which they come.
+    /// Returns the stages with their names, in the order of a connection.
     pub fn stages(&self) -> [(&'static str, &Latency); 3] {
         [("connect", &self.connect), ("handshake", &self.handshake), ("greeting", &self.greeting)]
     }
 
-    /// Whether none opened, nor began to.
+    /// Returns whether no connection opened, or began to open.
     pub fn is_empty(&self) -> bool {
         self.connect.is_empty() && self.handshake.is_empty() && self.greeting.is_empty()
     }
 }
 
-/// One operation's part of an [`Interval`].
+/// The results of one operation in an [`Interval`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationInterval {
-    /// How often it was answered without an error.
+    /// Replies to the operation without an error.
     pub ops: u64,
-    /// How often of these after the end of the load, or of the segment.
+    /// Replies after the end of the load, or of the segment. `ops` includes them.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
-    /// Reads of it that found their key.
+    /// Reads of the operation that found their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub hits: u64,
-    /// Reads of it that did not.
+    /// Reads of the operation that did not find their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub misses: u64,
-    /// Requests of it that found their key changed by another.
+    /// Requests of the operation that found their key changed by another client.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub conflicts: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Bytes read as replies to it.
+    /// Bytes read as replies to the operation.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub bytes_in: u64,
-    /// Bytes written of it; likewise.
+    /// Bytes written for requests of the operation.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub bytes_out: u64,
-    /// From write to last byte.
+    /// The times from the write of a request to the last byte of its reply.
     pub service: Latency,
 }
 
 impl Interval {
-    /// Adds what `later`, an interval of the same segment and of the same kind, holds: the longer stretch of both.
+    /// Adds `later`, an interval of the same segment and the same kind. The result covers both intervals.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, later.length_s);
         self.paused_s += later.paused_s;
         self.ops_per_s = per_s(self.ops as f64, self.length_s);
     }
 
-    /// Adds what `later` holds to the sum of its segment: time under load, and a drain without its own.
+    /// Adds `later` to the sum of its segment: time under load, and a drain without its length.
     pub fn add(&mut self, later: &Self) {
         self.merge_over(later, later.load_s());
         self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
@@ -265,38 +265,38 @@ impl Interval {
         add_counts(&mut self.requests, &later.requests);
     }
 
-    /// Seconds under load that were measured: none in a drain.
+    /// Returns the measured seconds under load: 0 in a drain.
     pub fn timed_s(&self) -> f64 {
         if self.drain { 0.0 } else { self.length_s }
     }
 
-    /// Seconds under load, those included in which this process was stopped.
+    /// Returns the seconds under load, including the time in which this process was stopped.
     pub fn load_s(&self) -> f64 {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Good replies that the rate of the load counts: in closed loop those that came before its end.
+    /// Returns the good replies that the rate of the load counts: in closed loop those before the end of the load.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Whether it holds nothing but what came after its time: a drain, or what a worker reported late.
+    /// Returns whether this only holds late results: a drain, or a late report of a worker.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }
 
-    /// The service times of its operations together.
+    /// Returns the service times of all operations together.
     pub(super) fn of_operations(&self) -> Latency {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// The part of the operation called `label`. A recording that has ever new ones has no more of them than a workload.
+    /// Returns the part of the operation called `label`. The number of operations is limited to that of a workload.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
     }
 
-    /// Whether nothing was counted in it.
+    /// Returns whether all counts are 0.
     pub fn is_blank(&self) -> bool {
         let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
         self.ops + self.due + self.shed + self.unsent == 0
@@ -307,12 +307,12 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Good replies that the rate of a load counts: in closed loop those that came before its end.
+    /// Returns the good replies that the rate of a load counts: in closed loop those before the end of the load.
     pub fn in_rate(&self, is_open: bool) -> u64 {
         if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Adds what `later` holds.
+    /// Adds the counts and times of `later`.
     pub fn merge(&mut self, later: &Self) {
         self.ops += later.ops;
         self.drained += later.drained;
@@ -326,10 +326,10 @@ impl OperationInterval {
     }
 }
 
-/// An interval with the cells that a recording leaves out of it.
+/// Reads an interval, and restores the cells that a recording leaves out.
 ///
 /// # Errors
-/// When it is none, or its operations are not what its service times are.
+/// When the input is not an interval, or its service times disagree with those of its operations.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
     let mut fields = Map::<String, Value>::deserialize(deserializer)?;
     if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {

@@ -1,10 +1,10 @@
-//! The records of a session so far, to be read from the beginning as often as somebody asks: those of a recording that is
-//! replayed, and of a live session those that it keeps itself.
+//! The records of a session so far, which can be read from the beginning any number of times: the records of a recording
+//! that is replayed, or the records that a live session keeps.
 //!
 //! ```text
-//! peer ─► thread "kept" ─► a second each ─► file without a name, 1 GiB at most ─► records, for whoever exports them
+//! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports
 //! ```
-//! The file has no name, so that it goes with the process whatever ends that.
+//! The file is unlinked (it has no name), so the system removes it with the process, however the process ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,19 +18,19 @@ use thiserror::Error;
 use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
 use crate::{events::EventKind, units, untrusted};
 
-/// More is not kept: about a day of two commands in closed loop.
+/// The largest size of the file: about a day of two commands in closed loop.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why the records of a session cannot be had.
+/// The reasons why the records of a session are not available.
 #[derive(Debug, Error)]
 pub enum KeptError {
-    /// They were not kept, or not all.
+    /// Records were not kept, or not all of them.
     #[error("not all records of this session are kept for exports ({0}); r records from now on")]
     Lost(String),
-    /// Those of a pipe were there once.
+    /// The session is read from a pipe, which can only be read once.
     #[error("{0} is no file, so it cannot be read a second time; replay a file")]
     NoFile(PathBuf),
-    /// They cannot be read.
+    /// The records cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -45,23 +45,23 @@ enum Place {
     Own(Own),
 }
 
-/// What a live session keeps.
+/// The records of a live session.
 #[derive(Debug)]
 struct Own {
-    /// For reading; its place in the file is that of all copies.
+    /// The file for reading. All copies of this handle share one position in the file.
     file: Result<File, String>,
-    /// Why it has no more records.
+    /// Why the file has no more records, if it has none.
     trouble: Arc<Mutex<Option<String>>>,
 }
 
 impl Kept {
-    /// Those of this recording.
+    /// Returns the records of this recording.
     pub fn recording(path: PathBuf) -> Self {
         Self(Place::Recording(path))
     }
 
-    /// The records that `peer` gets from now on, in a file in `folder`, which is made if it is missing. A failure is
-    /// reported when they are asked for.
+    /// Keeps the records that `peer` gets from now on in a file in `folder`, which is created if missing. A failure is
+    /// reported when the records are read.
     pub fn start(folder: &Path, peer: Peer) -> Self {
         let trouble = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {
@@ -77,7 +77,7 @@ impl Kept {
         Self(Place::Own(Own { file, trouble }))
     }
 
-    /// What the recording is called; nothing of a live session, which has no file of a name.
+    /// Returns the name of the recording; an empty name for a live session, which has no named file.
     pub fn name(&self) -> String {
         match &self.0 {
             Place::Recording(path) => untrusted::path(path),
@@ -85,10 +85,10 @@ impl Kept {
         }
     }
 
-    /// The records up to the last whole second. They are read by one at a time: `self` is held meanwhile.
+    /// Returns the records up to the last complete second. There is one reader at a time, which borrows `self`.
     ///
     /// # Errors
-    /// When they cannot be read, or not all were kept.
+    /// When the records cannot be read, or not all of them were kept.
     pub fn records(&mut self) -> Result<impl Iterator<Item = Result<Record, ReadError>>, KeptError> {
         let (mut reader, is_open) = match &self.0 {
             Place::Recording(path) if path.metadata().is_ok_and(|about| !about.is_file()) => {
@@ -97,7 +97,7 @@ impl Kept {
             Place::Recording(path) => (Reader::open(path)?, false),
             Place::Own(own) => (own.reader()?, true),
         };
-        // What is still being written has no end, and its last line may be half of one.
+        // A file that is still being written has no end record, and its last line may be incomplete.
         let is_wanted = move |record: &Record| {
             let cut = |event: &Event| matches!(event.what, EventKind::RecordingCut { .. });
             !is_open || !matches!(record, Record::Event(event) if cut(event))
@@ -125,7 +125,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new file for reading and the same for writing, each with a place of its own in it, which has no name any more.
+/// Creates a new file, and returns two handles with separate positions, for reading and writing. The file is unlinked.
 fn nameless(folder: &Path) -> io::Result<(File, File)> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(format!(".kept-{}", std::process::id()));
@@ -149,7 +149,7 @@ fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
     file.write_all(&coalesce.rest(), &mut lines)
 }
 
-/// A file that takes so much.
+/// A file with a limited size.
 struct Limited {
     file: File,
     left: u64,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Record, Sink, line};
 use crate::stats::COMPUTED;
 
-/// The percentiles that people look for in a recording's lines.
+/// The percentiles that every recording contains, since people look for them in its lines.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
 
 /// The records in the form of a recording, as JSON lines.
@@ -31,7 +31,7 @@ impl Sink for Lean {
     }
 }
 
-/// The line of a measurement; `None` as for [`line()`].
+/// Returns the line of a measurement; `None` as for [`line()`].
 fn lean(record: &Record) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
     if let Record::Interval(interval) = record
@@ -42,7 +42,7 @@ fn lean(record: &Record) -> Option<String> {
         service.remove("hdr");
     }
     fields.values_mut().for_each(|part| slim(part, &KEPT));
-    // Its kind and its time first.
+    // The kind and the time come first in a line.
     let first = ["kind", "t_s"].map(|name| fields.remove(name).unwrap_or_default());
     Some(format!(
         "{{\"kind\":{},\"t_s\":{},{}\n",
@@ -52,7 +52,7 @@ fn lean(record: &Record) -> Option<String> {
     ))
 }
 
-/// Leaves out the computable parts of a distribution, except those that are `kept`, and all of them in its parts.
+/// Removes the computable parts of a distribution except the `kept` ones. The distributions in it keep none.
 fn slim(part: &mut Value, kept: &[&str]) {
     let Value::Object(fields) = part else { return };
     if fields.get("sum_ns").is_some_and(Value::is_u64) {
@@ -92,7 +92,7 @@ mod tests {
         interval
     }
 
-    /// A line of each kind of measurement, of two nodes.
+    /// Returns a record of each kind of measurement, of two nodes.
     fn records() -> Vec<Record> {
         let rtt = latency_of((1..=5000).map(|n| n * 1000));
         let ping = Ping { kernel: Some(rtt.clone()), rtt: rtt.clone(), ..Ping::default() };

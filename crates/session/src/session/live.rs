@@ -1,6 +1,6 @@
 //! A live session: the engine, the probes, the control plane and the collector, running together.
 //!
-//! It owns their threads. What a person asks for goes in by its methods; what is measured comes out as records.
+//! It owns their threads. A person's requests enter through its methods; measurements leave it as records.
 
 use std::{
     sync::{
@@ -36,15 +36,15 @@ pub struct Live {
     collector: JoinHandle<()>,
 }
 
-/// What a session begins with.
+/// The settings of a new session.
 pub struct Beginning {
     /// The first record.
     pub start: SessionStart,
-    /// How long the first segment is a warm-up, which counts for nothing else.
+    /// The length of the warm-up in the first segment. No result includes the warm-up.
     pub warmup: Option<Duration>,
-    /// Whether what is private in the text of servers is left out of all records.
+    /// Whether private parts of servers' texts are removed from all records.
     pub redacts: bool,
-    /// What is measured, side by side: at least one target.
+    /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetBeginning>,
 }
 
@@ -52,7 +52,7 @@ impl Live {
     /// Starts everything; `listeners` get every record from the first on.
     ///
     /// # Errors
-    /// When a target's host does not resolve, or threads cannot be had.
+    /// When a target's host name does not resolve, or a thread cannot be started.
     pub fn start(
         beginning: Beginning,
         clock: Clock,
@@ -81,33 +81,33 @@ impl Live {
         Ok(Self { clock, targets, wake, intrinsic, to_collector, collector })
     }
 
-    /// Target number `n`, from 0.
+    /// Returns target number `n`, from 0.
     pub fn target(&mut self, n: u16) -> &mut Measured {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Asks for other knobs for target number `n`. They hold at once, or, when its last change is younger than a tenth of a
-    /// second, at a later [`settle`](Self::settle).
+    /// Requests other knobs for target number `n`. They take effect at once, or at a later [`settle`](Self::settle) if the
+    /// target's last change is less than a tenth of a second old.
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
 
-    /// Lets target number `n` alone carry the load from now on. It begins there when it has ended elsewhere.
+    /// Moves the load to target number `n` alone. The load begins there when it has ended at the other targets.
     pub fn carry(&mut self, n: u16) {
         self.targets.iter_mut().for_each(|target| target.carries = false);
         self.target(n).carries = true;
         self.settle();
     }
 
-    /// Turns all loads off, and leaves all else as it is wanted.
+    /// Switches all loads off, and leaves all other settings unchanged.
     pub fn stop_load(&mut self) {
         self.targets.iter_mut().for_each(|target| target.wanted.load = false);
         self.settle();
     }
 
-    /// Brings the last changes into force when their time has come, and ends the warm-up when it is over. To be called
-    /// ten times a second or more.
+    /// Makes the last changes take effect when their time has come, and ends the warm-up when it is over. Call this
+    /// ten times a second or more often.
     pub fn settle(&mut self) {
         self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(Measured::settle);
         if !self.targets.iter().any(Measured::ends_soon) {
@@ -115,41 +115,41 @@ impl Live {
         }
     }
 
-    /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost, at
-    /// every target.
+    /// Returns whether the session's time is over, or all its requests are sent and answered or lost, at every
+    /// target.
     pub fn is_over(&self) -> bool {
         self.targets.iter().all(|target| target.load.is_over())
     }
 
-    /// Lets `listener` have the first record, those of the current segments, and all from now on.
+    /// Adds a listener, which gets the first record, the records of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(Message::Listen(listener));
     }
 
-    /// Puts a note on the time axis.
+    /// Adds a note to the time axis.
     pub fn mark(&self, mark: &Mark) {
-        // Its text may be a file's, or have been pasted.
+        // The text may come from a file, or may have been pasted.
         let text = untrusted::text(&mark.text);
         self.send(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
-    /// Puts an event of target number `n` on the time axis.
+    /// Adds an event of target number `n` to the time axis.
     pub fn event(&self, n: u16, what: EventKind) {
         let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
         self.send(Message::Record(event.at_node(n)));
     }
 
     fn send(&self, message: Message) {
-        // The collector ends only after it was asked to.
+        // The collector only ends after `finish`.
         drop(self.to_collector.send(message));
     }
 
-    /// The intrinsic probe, which is run on demand.
+    /// Returns the intrinsic probe, which runs on demand.
     pub fn intrinsic(&self) -> &IntrinsicProbe {
         &self.intrinsic
     }
 
-    /// Ends the load everywhere at once, and waits for the last replies. Probes and records go on.
+    /// Ends the load of all targets at once, and waits for the last replies. Probes and records continue.
     pub fn end_load(&mut self) {
         self.targets.iter().for_each(|target| target.load.stop());
         self.targets.iter_mut().for_each(|target| target.load.end());

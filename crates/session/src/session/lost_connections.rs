@@ -1,5 +1,5 @@
-//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at all, and which
-//! events result. Pure.
+//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at all,
+//! and which events are reported. This module is pure.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
@@ -16,7 +16,7 @@ use crate::{
     load::LossReport,
 };
 
-/// Outages in faster succession than this are reported together: a server that closes after each reply causes hundreds a second.
+/// Outages that follow each other faster are reported together: a server that closes after each reply causes hundreds a second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// The time from the first loss until every client is connected again.
@@ -24,9 +24,9 @@ const REPORT_EVERY_NS: u64 = SECOND_NS;
 struct Outage {
     since_ns: u64,
     cause: String,
-    /// The number of connections lost in it, some perhaps repeatedly.
+    /// The number of connections lost during the outage. A connection may be lost repeatedly.
     losses: u64,
-    /// The most connections reported as lost at a time; 0 until something is reported.
+    /// The largest number of connections that was reported as lost; 0 until a loss is reported.
     reported: u64,
     back_ns: u64,
 }
@@ -34,7 +34,7 @@ struct Outage {
 /// Tracks the load's connections.
 #[derive(Debug, Default)]
 pub(super) struct LostConnections {
-    /// For each worker the number of missing connections, and whether it has none at all.
+    /// The number of missing connections of each worker.
     lost: Vec<u64>,
     down: Vec<bool>,
     clients: u64,
@@ -42,25 +42,25 @@ pub(super) struct LostConnections {
     last_reported_ns: Option<u64>,
     /// Losses that were not reported, because there were too many.
     unreported: u64,
-    /// Since when there is no connection.
+    /// The start of the time without any connection, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
-    /// Earlier times without a connection, as far back as intervals can still need them.
+    /// Earlier times without a connection, as far back as intervals may need them.
     past: VecDeque<(u64, u64)>,
 }
 
 impl LostConnections {
-    /// For this many workers.
+    /// Returns the state for this number of workers, without losses.
     pub(super) fn new(workers: usize) -> Self {
         Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
     }
 
-    /// From `at_ns` on there should be this many clients.
+    /// Sets the number of clients that should be connected from `at_ns` on.
     pub(super) fn want(&mut self, clients: u32, at_ns: u64) {
         self.clients = clients.into();
         self.settle(at_ns);
     }
 
-    /// A worker has no connection any more, or has one again.
+    /// Notes that a worker has lost its last connection, or has a connection again.
     pub(super) fn turn(&mut self, worker: usize, is_down: bool, at_ns: u64) {
         self.down[worker] = is_down;
         self.settle(at_ns);
@@ -80,7 +80,7 @@ impl LostConnections {
         }
     }
 
-    /// Takes a worker's report at the end of its tick.
+    /// Takes a worker's report at the end of a tick.
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
@@ -97,14 +97,14 @@ impl LostConnections {
         }
     }
 
-    /// The events to report when every worker has closed its tick, each with its time.
+    /// Returns the events to report, each with its time. Call this when every worker has closed its tick.
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
         let Some(outage) = &mut self.current else { return events };
         let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
         let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
-        // If it grows, it is reported again each time it has doubled.
+        // An outage is reported again each time its number of lost connections has doubled.
         if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.unreported);
@@ -124,20 +124,20 @@ impl LostConnections {
         events
     }
 
-    /// The rest to report at the end.
+    /// Returns the last event to report at the end, if there is one.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
     }
 
-    /// The time without a connection between two moments, in seconds.
+    /// Returns the time without a connection between two moments, in seconds.
     pub(super) fn outage_s(&self, from_ns: u64, to_ns: u64) -> f64 {
         let now = self.down_since_ns.map(|since_ns| (since_ns, u64::MAX));
         let overlap = |(start, end): (u64, u64)| end.min(to_ns).saturating_sub(start.max(from_ns));
         seconds(self.past.iter().copied().chain(now).map(overlap).sum())
     }
 
-    /// Forgets the outages that ended before this moment.
+    /// Removes the outages that ended before this moment.
     pub(super) fn forget(&mut self, before_ns: u64) {
         while self.past.front().is_some_and(|(_, end_ns)| *end_ns < before_ns) {
             self.past.pop_front();

@@ -17,13 +17,13 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// Changes of the knobs in faster succession than this become one segment: a held key is one change.
+/// Changes of the knobs in faster succession become one segment, since a key that is held down repeats.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// Why a session cannot start.
+/// The reasons why a session cannot start.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The engine cannot.
+    /// The load engine cannot start.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A thread cannot be started.
@@ -37,25 +37,25 @@ pub struct TargetBeginning {
     pub plan: Plan,
     /// The knobs of the first segment.
     pub knobs: Knobs,
-    /// The reports of its control plane before the session began.
+    /// The reports of the target's control plane before the session began.
     pub heard: Option<server::Message>,
-    /// The channel of its control plane.
+    /// The channel of the target's control plane.
     pub server: Receiver<server::Message>,
-    /// Whether it carries the load when its knobs switch it on.
+    /// Whether the target carries the load when its knobs switch it on.
     pub carries: bool,
 }
 
 /// A target under measurement.
 pub struct Measured {
     clock: Clock,
-    /// Its number in the session, from 0.
+    /// The number of the target in the session, from 0.
     target: usize,
-    /// Its load.
+    /// The load of the target.
     pub(super) load: Load,
     _ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
-    /// The wanted knobs, now or when it carries the load.
+    /// The requested knobs, which take effect now, or when the target carries the load.
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
@@ -81,17 +81,17 @@ impl Measured {
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
 
-    /// The knobs in force.
+    /// Returns the knobs in force.
     pub fn knobs(&self) -> &Knobs {
         &self.in_force
     }
 
-    /// The knobs in force now or soon.
+    /// Returns the knobs in force now, or after the pending change.
     fn next(&self) -> Knobs {
         carried(&self.wanted, self.carries)
     }
 
-    /// Whether the load is on, and ends soon.
+    /// Returns whether the load is on, and ends with the pending change.
     pub(super) fn ends_soon(&self) -> bool {
         self.in_force.load && !self.next().load
     }
@@ -105,7 +105,7 @@ impl Measured {
         }
     }
 
-    /// Whether the prefill is complete, and the load waits to continue.
+    /// Returns whether the prefill is complete, and the load waits to continue.
     pub(super) fn is_filled(&self) -> bool {
         self.load.is_filled()
     }
@@ -131,15 +131,15 @@ impl Measured {
         self.begin_segment(turned, Some(change));
     }
 
-    /// When it begins, in nanoseconds of the session.
+    /// Sends the record of a segment to the collector; returns the start of the segment in nanoseconds of the session.
     fn begin_segment(&self, turned: Turned, config: Option<ConfigChange>) -> u64 {
         let since_ns = turned.since_ns;
-        // The collector ends only after it was asked to.
+        // The collector only ends after `finish`.
         drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
         since_ns
     }
 
-    /// The first segment.
+    /// Returns the first segment.
     pub(super) fn first_segment(&self) -> Segment {
         self.segment(self.load.turned(), None)
     }
@@ -149,7 +149,7 @@ impl Measured {
     }
 }
 
-/// These knobs, with the load off if it is carried elsewhere.
+/// Returns these knobs, with the load off if another target carries it.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use zstd::stream::write::Encoder;
 
-/// The usual level: a recording consists mostly of histograms, which higher levels do not make smaller.
+/// The default level of zstd: a recording consists mostly of histograms, which higher levels do not make smaller.
 const LEVEL: i32 = 3;
 
 /// A file that is being written.
@@ -18,12 +18,12 @@ pub(super) enum Output {
     Packed(Box<Encoder<'static, Counted>>),
 }
 
-/// What another process did to a file that is being written.
+/// Damage that another process did to a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Harm {
-    /// It was removed.
+    /// The file was removed.
     Removed,
-    /// It is shorter or longer than what was written.
+    /// The file is shorter or longer than the number of written bytes.
     Changed,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Counted {
 }
 
 impl Output {
-    /// Into `file`, plain or compressed by its name.
+    /// Writes into `file`, plain or compressed by the name `path`.
     ///
     /// # Errors
     /// When zstd gets no memory.
@@ -52,7 +52,7 @@ impl Output {
         }
     }
 
-    /// Appends a piece, which is in the file after the next [`flush`](Self::flush) at the latest.
+    /// Appends a piece. The piece is in the file after the next [`flush`](Self::flush) at the latest.
     pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(piece),
@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// No more pieces will come.
+    /// Ends the output.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.is_finished = true,
@@ -77,12 +77,12 @@ impl Output {
         Ok(())
     }
 
-    /// The number of bytes in the file.
+    /// Returns the number of bytes in the file.
     pub(super) fn written(&self) -> u64 {
         self.counted().written
     }
 
-    /// What another process did to the file, if anything.
+    /// Returns the damage that another process did to the file, if there is any.
     pub(super) fn harm(&self) -> io::Result<Option<Harm>> {
         let (counted, file) = (self.counted(), self.counted().file.metadata()?);
         Ok(match () {

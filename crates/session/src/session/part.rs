@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::stats::Latency;
 
-/// Whether a value is left out of a line: zero counts, zero seconds, the first node.
+/// Returns whether a value is left out of a line: zero counts, zero seconds, the first node.
 pub(super) fn is_nothing<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
 
-/// Adds times, if there are any, to times.
+/// Adds optional times to optional times.
 pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
     if let Some(from) = from {
         into.get_or_insert_default().merge(from);
@@ -29,7 +29,7 @@ pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
     }
 }
 
-/// This many per second; 0 if no time was measured.
+/// Returns a number per second; 0 if no time was measured.
 pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { n / length_s } else { 0.0 }
 }

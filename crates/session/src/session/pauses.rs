@@ -1,14 +1,14 @@
-//! Times in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nothing was measured then, so the length of no record includes
-//! them, and they are gaps on every axis.
+//! Times in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nothing was measured then, so the length of no
+//! record includes them, and they are gaps on every axis.
 //!
-//! Requests in flight meanwhile could not be read; they count as late, which the event says.
+//! Replies that arrived meanwhile could not be read. Their requests count as late, and the event says so.
 
 use crate::{
     clock::{SECOND_NS, seconds},
     signals::Continued,
 };
 
-/// A shorter stop cannot be distinguished from a busy machine.
+/// The shortest pause, in nanoseconds: a shorter one cannot be distinguished from a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
 /// The most pauses that are kept: records are never older than the last few.
 const KEPT: usize = 16;
@@ -18,7 +18,7 @@ const KEPT: usize = 16;
 pub(super) struct Pauses(Vec<(u64, u64)>);
 
 impl Pauses {
-    /// There was another one.
+    /// Adds a pause.
     pub(super) fn push(&mut self, pause: (u64, u64)) {
         if self.0.len() == KEPT {
             self.0.remove(0);
@@ -26,7 +26,7 @@ impl Pauses {
         self.0.push(pause);
     }
 
-    /// The rest of a stretch that ended at `end_s` and lasted `length_s`, in seconds.
+    /// Returns the length of a stretch without its pauses, in seconds. The stretch ended at `end_s` and lasted `length_s`.
     pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
         let start_s = end_s - length_s;
         let overlap =
@@ -35,19 +35,19 @@ impl Pauses {
     }
 }
 
-/// Detects pauses: a round of a loop took far too long, and the process got SIGCONT.
+/// Detects pauses: a round of a loop took much too long, and the process received SIGCONT.
 pub(super) struct PauseWatch {
     continued: Continued,
     last_ns: u64,
 }
 
 impl PauseWatch {
-    /// Watches from `now_ns` on.
+    /// Begins the detection at `now_ns`.
     pub(super) fn begin(now_ns: u64) -> Self {
         Self { continued: Continued::watch(), last_ns: now_ns }
     }
 
-    /// The pause that ended in the round that ends at `now_ns`, if there was one.
+    /// Returns the pause that ended in the round that ends at `now_ns`, if there was one.
     pub(super) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         let from = std::mem::replace(&mut self.last_ns, now_ns);
         let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;

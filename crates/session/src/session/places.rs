@@ -1,4 +1,4 @@
-//! Positions of moments in a recording's file, so that a stretch of it is found without reading the rest.
+//! Positions of moments in a recording's file, so that a part of it is found without reading the rest.
 //!
 //! ```text
 //!   file     ┼──────────┼──────────┼──────────┼──────   at most some thousand places
@@ -9,25 +9,25 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Record, validate::Known};
 
-/// The most places.
+/// The largest number of places.
 const MOST: usize = 4096;
-/// Their distance at first, in seconds of the session.
+/// The distance between places at first, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The segments in force are known for this many nodes: as many as are shown.
+/// The number of nodes with known segments: as many as are shown.
 const MOST_NODES: u16 = 16;
 
 /// A place between two lines of a recording, and the state after everything before it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
-    /// In bytes from the beginning of the file.
+    /// The position of the place, in bytes from the beginning of the file.
     pub(super) offset: u64,
-    /// The number of lines before it.
+    /// The number of lines before the place.
     pub(super) line: u64,
-    /// The latest time of a record before it, in seconds of the session.
+    /// The latest time of a record before the place, in seconds of the session.
     pub(super) t_s: f64,
-    /// The state after the records before it.
+    /// The state after the records before the place.
     pub(super) known: Known,
-    /// The segment of each node in force there; shared by all places without another between them.
+    /// The segment in force of each node; shared by all places until the next segment.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
@@ -42,7 +42,7 @@ impl Place {
         }
     }
 
-    /// The record of each node's segment in force here.
+    /// Returns the record of each node's segment in force here.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Record> {
         self.in_force.values()
     }
@@ -56,12 +56,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `first` is the earliest that will be needed.
+    /// Returns a list with one place, `first`, the earliest that will be needed.
     pub(super) fn new(first: Place) -> Self {
         Self { known: vec![first], apart_s: APART_S }
     }
 
-    /// Adds `place`, unless it is near another. If there are very many, every other one is dropped.
+    /// Adds `place`, unless it is near another one. When there are too many places, every other one is dropped.
     pub(super) fn note(&mut self, place: &Place) {
         let is_near = |last: &Place| place.t_s < last.t_s + self.apart_s;
         if self.known.last().is_some_and(is_near) {
@@ -78,7 +78,7 @@ impl Places {
         }
     }
 
-    /// The last place before which all records are of `t_s` or earlier, or the first.
+    /// Returns the last place with only records of `t_s` or earlier before it; without one, the first place.
     pub(super) fn before(&self, t_s: f64) -> Place {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()

@@ -8,29 +8,29 @@ use crate::units;
 /// The progress of a prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Answered requests, and their total.
+    /// Answered requests.
     pub answered: u64,
-    /// See above.
+    /// All requests of the prefill.
     pub requests: u64,
-    /// Requests a second.
+    /// Requests per second.
     pub per_s: f64,
 }
 
 impl Progress {
-    /// The progress for a segment whose intervals sum up to `total`; `None` if it is no prefill.
+    /// Returns the progress for a segment, from the sum of its intervals; `None` if it is no prefill.
     pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
         let requests = segment.prefill?.requests;
         Some(Self { answered: total.ops.min(requests), requests, per_s: total.ops_per_s })
     }
 
-    /// The remaining seconds at the present pace.
+    /// Returns the remaining seconds at the present pace.
     pub fn left_s(&self) -> Option<f64> {
         (self.per_s > 0.0).then(|| (self.requests - self.answered) as f64 / self.per_s)
     }
 }
 
 impl fmt::Display for Progress {
-    /// `43 %, 120 k keys/s, 5 s left`.
+    /// Writes `43 %, 120 k keys/s, 5 s left`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let share = self.answered as f64 / self.requests.max(1) as f64;
         // 100 % only when it is complete.

@@ -1,10 +1,10 @@
-//! The queue of a listener to a session: the records that it has not taken yet, within a limit.
+//! The queue of a listener to a session: the records that the listener has not taken yet, within a limit.
 //!
 //! ```text
 //! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
 //!               └── too many wait: measurements are left out, and their number is sent in their place
 //! ```
-//! Nobody waits for a listener, and one that has stopped, for example because of a disk that hangs, uses no more memory than this.
+//! Nobody waits for a listener. A listener that hangs, for example on a slow disk, uses no more memory than this.
 //! Events and changes of knobs are never left out, since there are few.
 
 use std::{
@@ -19,7 +19,7 @@ use std::{
 use super::{Event, Record};
 use crate::events::EventKind;
 
-/// The most records that wait: about a minute of one target.
+/// The largest number of waiting records: about a minute of one target.
 pub const MOST_RECORDS: usize = 1024;
 
 /// The shared state of both ends.
@@ -35,9 +35,9 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether it was full, and has not become half empty since.
+    /// Whether the queue was full, and has not been half empty since.
     is_full: bool,
-    /// How many records were left out that the listener does not know of yet.
+    /// The number of left-out records that was not sent to the listener yet.
     unreported: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Queue<T> {
 #[derive(Debug, Clone)]
 pub struct Losses(Arc<Counts>);
 
-/// A queue, and both its ends.
+/// Creates a queue, and returns both its ends.
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
     let (to, from) = channel();
     let counts = Arc::<Counts>::default();
@@ -67,7 +67,7 @@ impl<T: From<Arc<Record>>> Feed<T> {
         if self.is_full && is_measurement(record) {
             self.unreported += 1;
             self.counts.lost.fetch_add(1, Ordering::Relaxed);
-            // If the listener is gone, nobody takes what waits.
+            // If the listener is gone, nobody takes the waiting records.
             return !self.counts.is_gone.load(Ordering::Relaxed);
         }
         let ends = matches!(**record, Record::End(_));
@@ -87,27 +87,27 @@ impl<T> Feed<T> {
         self.to.send(what).is_ok()
     }
 
-    /// The counter of records left out.
+    /// Returns the counter of left-out records.
     pub fn losses(&self) -> Losses {
         Losses(Arc::clone(&self.counts))
     }
 }
 
 impl<T> Queue<T> {
-    /// The next, if there is one.
+    /// Returns the next item, if there is one.
     pub fn next(&self) -> Option<T> {
         self.from.try_recv().ok().inspect(|_| self.took_one())
     }
 
-    /// The next one within `limit`; the error shows whether more may come.
+    /// Returns the next item, and waits at most `limit`; the error shows whether more may come.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Disconnected`] when no more will come.
+    /// [`RecvTimeoutError::Disconnected`] when no more items will come.
     pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }
 
-    /// All that are still to come. Waits for each.
+    /// Returns all remaining items, and waits for each.
     pub fn rest(&self) -> impl Iterator<Item = T> {
         self.from.iter().inspect(|_| self.took_one())
     }
@@ -124,13 +124,13 @@ impl<T> Drop for Queue<T> {
 }
 
 impl Losses {
-    /// The number so far.
+    /// Returns the number of left-out records so far.
     pub fn count(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 }
 
-/// Whether similar ones come all the time.
+/// Returns whether records of this kind come all the time.
 fn is_measurement(record: &Record) -> bool {
     match record {
         Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {

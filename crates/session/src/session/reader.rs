@@ -1,10 +1,10 @@
-//! Reads a recording line by line, and takes what it finds: a file that kill -9 cut short, a line of garbage in the
+//! Reads a recording line by line, and accepts damaged files: a file that kill -9 cut short, or invalid lines in the
 //! middle.
 //!
-//! A line that is no record becomes an event at its place on the time axis, with its line number; nothing else is lost
-//! by it. What is one has passed [`validate`](super::validate): a file may have been made to harm.
+//! A line that is not a record becomes an event with its line number, at its place on the time axis; all other lines are
+//! kept. Every record has passed [`validate`](super::validate), since a file may be malicious.
 //!
-//! It remembers where the moments of the session lie in the file, so that a stretch of it can be read once more.
+//! The reader remembers the file positions of moments of the session, so that a part of it can be read again.
 
 use std::{
     fs::File,
@@ -24,44 +24,44 @@ use super::{
 };
 use crate::events::EventKind;
 
-/// The longest line that is a record: some hundred times what a second of load takes.
+/// The longest accepted line, in bytes: some hundred times the size of a second of load.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
-/// This many lines are reported one by one; the rest as a sum.
+/// The number of invalid lines that are reported one by one; the others are reported as a sum.
 const MOST_REPORTED: u64 = 20;
 
-/// Why a file is not shown.
+/// The reasons why a file cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
-    /// It can be read from its beginning only.
+    /// The file can only be read from its beginning.
     #[error(
         "{0} cannot be read a second time ({1}), so what is long past is shown no closer; replay a file instead of a pipe"
     )]
     Once(PathBuf, io::Error),
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{0} is empty: nothing was recorded there")]
     Empty(PathBuf),
-    /// It begins otherwise than a recording.
+    /// The first line is not that of a recording.
     #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
     NotARecording(PathBuf),
-    /// Another version wrote it, by this schema.
+    /// Another version with another schema wrote the file.
     #[error(
         "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
     )]
     OtherSchema(PathBuf, u32),
 }
 
-/// A recording that is being read: its records in order, and events for what is none.
+/// A recording that is being read: its records in order, and events for invalid lines.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
     lines: Input,
-    /// Where the next line begins.
+    /// The start of the next line.
     at: Place,
     places: Places,
-    /// How far a record was behind the latest before it at the most, in seconds.
+    /// The largest difference between a record's time and the latest time before it, in seconds.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,
@@ -70,7 +70,7 @@ pub struct Reader {
     is_damage_reported: bool,
 }
 
-/// What the first line has in every schema.
+/// The fields of the first line that every schema has.
 #[derive(Deserialize)]
 struct Opening {
     kind: String,
@@ -79,13 +79,13 @@ struct Opening {
 
 /// One line of the file.
 enum FileLine {
-    /// With its end.
+    /// A complete line, with its line end.
     Whole(Vec<u8>),
-    /// The file ended before it did.
+    /// The last line of a file, without its line end.
     Cut(Vec<u8>),
-    /// Longer than any record.
+    /// A line that is longer than any record.
     TooLong,
-    /// There is none.
+    /// There is no further line.
     None,
 }
 
@@ -93,13 +93,13 @@ impl Reader {
     /// Opens a recording and reads its first record.
     ///
     /// # Errors
-    /// When it cannot be read, is empty, is none, or is of a later schema.
+    /// When the file cannot be read, is empty, is not a recording, or has another schema.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
         Self::of(file, path)
     }
 
-    /// The same of a file that is open already, and called by this name.
+    /// Reads a recording from an open file; errors call it `path`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -135,12 +135,12 @@ impl Reader {
         Ok(reader)
     }
 
-    /// How much of the file has been read, 0 to 1.
+    /// Returns the share of the file that has been read, 0 to 1.
     pub fn share(&self) -> f64 {
         self.lines.share(self.at.offset)
     }
 
-    /// The next record, or an event about what is none; `None` at the end.
+    /// Returns the next record, or an event about an invalid line; `None` at the end.
     ///
     /// # Errors
     /// When the file cannot be read any further.
@@ -168,10 +168,10 @@ impl Reader {
         }
     }
 
-    /// Reads a stretch again, after all has been read once: by then it is known how far records are out of order.
+    /// Reads a part of the recording again, after the whole file was read once: `lag_s` is known by then.
     ///
     /// # Errors
-    /// When the file cannot be read, or not from anywhere but its beginning, as a pipe.
+    /// When the file cannot be read, or only from its beginning, like a pipe.
     pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let place = self.places.before(from_s);
@@ -199,14 +199,14 @@ impl Reader {
         Ok(record)
     }
 
-    /// Counts a line that is no record; an event about it, unless there are very many.
+    /// Counts an invalid line; returns an event about it, unless there are too many.
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
         (self.skipped <= MOST_REPORTED).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
-    /// The last events, one a call.
+    /// Returns the last events, one for each call.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > MOST_REPORTED {
             let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;

@@ -55,7 +55,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// Its time, in seconds of the session; for a stretch, its end. The first record has none.
+    /// Returns the time of the record, in seconds of the session; for a stretch, its end. The first record has none.
     pub fn t_s(&self) -> Option<f64> {
         match self {
             Self::Session(_) => None,
@@ -71,7 +71,7 @@ impl Record {
         }
     }
 
-    /// The number of its node, from 0; `None` if it is about the session.
+    /// Returns the number of the record's node, from 0; `None` if the record is about the session.
     pub fn node(&self) -> Option<u16> {
         match self {
             Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => None,
@@ -84,12 +84,12 @@ impl Record {
         }
     }
 
-    /// Whether it is about this node, or about the session and so about all nodes.
+    /// Returns whether the record is about this node, or about the session and so about all nodes.
     pub fn is_of(&self, node: u16) -> bool {
         self.node().is_none_or(|own| own == node)
     }
 
-    /// The same for this node, unless it is about the session.
+    /// Returns the same record for this node, unless it is about the session.
     #[must_use]
     pub fn at_node(mut self, node: u16) -> Self {
         match &mut self {
@@ -105,7 +105,7 @@ impl Record {
     }
 }
 
-/// A record as its line of JSON, with the line's end.
+/// Returns the JSON line of a record, with its line end.
 ///
 /// # Errors
 /// When a distribution cannot be encoded, for lack of memory.
@@ -120,7 +120,7 @@ pub fn line(record: &Record) -> serde_json::Result<String> {
 pub struct Span<T> {
     /// When the stretch ended.
     pub t_s: f64,
-    /// How long it was.
+    /// The length of the stretch, in seconds.
     pub length_s: f64,
     /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -133,7 +133,7 @@ pub struct Span<T> {
 }
 
 impl<T> Span<T> {
-    /// A stretch of `length_s` seconds up to `t_s`.
+    /// Returns a record of `length_s` seconds that end at `t_s`.
     pub fn new(t_s: f64, length_s: f64, body: T) -> Self {
         let tick = tick_of((t_s * SECOND_NS as f64).round() as u64);
         Self { t_s, length_s, node: 0, tick, body }
@@ -154,7 +154,7 @@ pub struct Moment<T> {
 }
 
 impl<T> Moment<T> {
-    /// What held at `t_s`.
+    /// Returns a record of the state at `t_s`.
     pub fn new(t_s: f64, body: T) -> Self {
         Self { t_s, node: 0, body }
     }
@@ -169,7 +169,7 @@ pub struct SessionStart {
     pub tool: String,
     /// When the session began, RFC 3339 in UTC.
     pub started: String,
-    /// When this file begins, in seconds of the session: not 0 in later ones of several files.
+    /// The start of this file, in seconds of the session: not 0 in the second and later files of a recording.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.
@@ -184,7 +184,7 @@ pub struct SessionStart {
 /// The server of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerIdentity {
-    /// Its address, without credentials.
+    /// The address of the server, without credentials.
     pub address: String,
     /// Name and version, `redis 7.0.15`; empty while it could not be reached.
     pub server: String,
@@ -192,7 +192,7 @@ pub struct ServerIdentity {
     pub mode: String,
     /// `master` or `slave`; empty while it could not be reached.
     pub role: String,
-    /// Whether it is redyno's own built-in server.
+    /// Whether the server is redyno's own built-in server.
     pub built_in: bool,
     /// Whether the connections to it are encrypted, and whether its certificate is verified.
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -203,7 +203,7 @@ pub struct ServerIdentity {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
-    /// None.
+    /// The connection is not encrypted.
     #[default]
     None,
     /// TLS, with a verified certificate.
@@ -213,7 +213,7 @@ pub enum Encryption {
 }
 
 impl Encryption {
-    /// Whether there is none.
+    /// Returns whether the connections are not encrypted.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -233,12 +233,12 @@ pub struct Host {
 /// The knobs from `t_s` on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// When it begins.
+    /// The start of the segment, in seconds of the session.
     pub t_s: f64,
     /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// Its number, from 1.
+    /// The number of the segment, from 1.
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
@@ -248,24 +248,24 @@ pub struct Segment {
     /// The prefill for the load of these knobs, if this is a prefill; the summary leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
-    /// The parameter of the server that was set, if it was not a knob that changed.
+    /// The parameter of the server that was set, if this began the segment instead of a change of knobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
 }
 
 impl Segment {
-    /// A segment after a change of knobs: no warm-up, no prefill, no parameter.
+    /// Returns a segment after a change of knobs: no warm-up, no prefill, no parameter.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
-    /// The segment that the load's engine began with these knobs, with the parameter of the server that was set, if there was one.
+    /// Returns the segment that the load engine began with these knobs, with the parameter of the server that was set, if any.
     pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
-    /// Its kind, if the summary leaves it out: `prefill`, `warm-up`.
+    /// Returns `prefill` or `warm-up`, if the summary leaves the segment out for this reason.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");
         prefill.or(self.warmup.then_some("warm-up"))

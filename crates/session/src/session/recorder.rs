@@ -1,7 +1,7 @@
 //! The thread that writes a session to a file, as a recording or as an export.
 //!
-//! It listens to the collector like other listeners, so a slow disk delays nobody. A recording may continue in further files: each
-//! has the first record, the segments in force, and an end record of its own content.
+//! The recorder is a listener of the collector like others, so a slow disk delays nobody. A recording may continue in
+//! further files: each has the first record, the segments in force, and an end record about its own content.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use super::{
     queue::{Feed, Losses, Queue, queue},
 };
 
-/// How long a file may accept nothing at the end, before it is given up.
+/// How long a file may accept no data at the end, before the recorder gives up.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often its end is checked.
+/// How often the end of the recording is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A recording in progress. It ends with its records, or when it is stopped.
+/// A recording in progress. It ends with the session, or when it is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<Shared>,
@@ -63,27 +63,27 @@ impl Recording {
         Ok((Self { thread, state, losses }, feed))
     }
 
-    /// The file that is written; the latest of several.
+    /// Returns the path of the current file.
     pub fn path(&self) -> PathBuf {
         self.state.path()
     }
 
-    /// Bytes written so far, to all files.
+    /// Returns the bytes written so far, to all files.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
 
-    /// Ends it with the next record, with an end record of its content, while the session continues.
+    /// Ends the recording at the next record, with an end record about its content. The session continues.
     pub fn stop(&self) {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing more will be written: after [`stop`](Self::stop), or after a failure.
+    /// Returns whether the recording has ended: after [`stop`](Self::stop), or after a failure.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// How many records were left out, since the file did not accept them in time.
+    /// Returns the number of records that were left out, since the file did not accept them in time.
     pub fn lost(&self) -> u64 {
         self.losses.count()
     }
@@ -117,12 +117,12 @@ struct RecordingFile {
     writer: Writer,
     state: Arc<Shared>,
     coalesce: Coalesce,
-    /// Its content, by node.
+    /// The summaries of the file's content, by node.
     sums: BTreeMap<u16, Tally>,
-    /// The beginning of a file: the first record, and those of each node's segment in force.
+    /// The first record of the session, which begins every file.
     session: Option<SessionStart>,
     segments: BTreeMap<u16, Arc<Record>>,
-    /// The latest time of a record.
+    /// The latest time of a record, in seconds of the session.
     t_s: f64,
 }
 
@@ -172,7 +172,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Ends this file, and begins the next one, with everything from `t_s` on.
+    /// Ends this file, and begins the next one with all records from `t_s` on.
     fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
         self.end()?;
         let from_s = self.writer.go_on(t_s)?;
@@ -188,17 +188,17 @@ impl RecordingFile {
         self.write(&first)
     }
 
-    /// Writes the kept stretches, and an end record of the file's content.
+    /// Writes the kept records, and an end record about the file's content.
     fn end(&mut self) -> Result<(), FileError> {
         let mut rest = self.coalesce.rest();
-        // The first node's end record is the recording's last one.
+        // The first node's end record is the last record of a recording.
         for (node, sum) in self.sums.iter().rev() {
             rest.push(Arc::new(Record::End(Box::new(End { node: *node, ..sum.end(self.t_s) }))));
         }
         self.write(&rest)
     }
 
-    /// The last record of the last of several files: the experiment's result is the session's, the sum is this file's.
+    /// Returns the end record of the last of several files: the session's search and sweep results, and this file's summary.
     fn end_of(&self, session: &End) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let End { node, found, best, .. } = session.clone();
@@ -216,7 +216,7 @@ impl RecordingFile {
     }
 }
 
-/// The record of a segment in a file that begins at `from_s`.
+/// Returns the record of a segment for a file that begins at `from_s`.
 fn going_on(segment: &Record, from_s: f64) -> Record {
     match segment {
         Record::Segment(segment) => {
@@ -237,7 +237,7 @@ mod tests {
         stats::{Latency, fixture::latency_of},
     };
 
-    /// The numbers and beginnings of the segments in a file.
+    /// Returns the numbers and starts of the segments in a file.
     fn segments(path: &Path) -> Vec<(u32, f64)> {
         let mut reader = Reader::open(path).unwrap();
         let segment = |record| match record {
@@ -290,7 +290,7 @@ mod tests {
             };
             send(Record::Session(SessionStart::now(ServerIdentity::default())));
             send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
-            // A tick may be as late as its worker wakes, and a reply later than that.
+            // A tick ends when its worker wakes up, which may be late; a reply may be later still.
             for tick in 1..=136_u32 {
                 let t_s = f64::from(tick) * 0.25 + 0.003;
                 let ops = u64::from(tick) * 7;
@@ -358,7 +358,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe.jsonl");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        // A reader that does not read: the pipe takes as much as the system buffers.
+        // This end of the pipe is never read: the pipe accepts what the system buffers.
         let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let (recording, mut sender) = Recording::start(Writer::open_existing(&path).unwrap()).unwrap();
         let interval =

@@ -1,13 +1,13 @@
-//! `--redact`: what servers say in words of their own is left out of a session's records before anybody reads them, or of what
-//! is made of its recording.
+//! `--redact` removes private texts of servers from a session's records before they are shown or written, or from what is
+//! made of its recording.
 //!
-//! | left out | stays |
+//! | removed | kept |
 //! |---|---|
-//! | arguments of commands in the slow log; who sent them, by address and name | which command, and how long it took |
-//! | messages of errors, in which keys, names of users and addresses stand | the code that they begin with: `WRONGTYPE` |
-//! | the address of a replica's master | that it has another |
+//! | arguments of commands in the slow log; the address and name of the client that sent them | the name of the command, and its duration |
+//! | messages of errors, since they contain keys, names of users and addresses | the code at the start of the error: `WRONGTYPE` |
+//! | the address of a replica's master | that the replica has another master |
 //!
-//! What a person has typed stays: the target's address, the workload, marks.
+//! Texts that a person has typed are kept: the target's address, the workload, marks.
 
 use super::{Event, Record};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Record {
-    /// The same without what is private in the text of servers: what `--redact` leaves.
+    /// Returns the same record without the private texts of servers.
     #[must_use]
     pub fn redacted(self) -> Self {
         match self {
@@ -30,7 +30,7 @@ impl Record {
                 end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
                 Self::End(end)
             }
-            // Their text is ours or the user's, or kinds of errors.
+            // These texts are redyno's or the user's, or kinds of errors.
             own @ (Self::Session(_)
             | Self::Segment(_)
             | Self::Interval(_)
@@ -42,7 +42,7 @@ impl Record {
     }
 }
 
-/// Each field is named, so that another is decided on.
+/// All fields are named, so that a new field does not compile before somebody has decided about it.
 fn status(status: Status) -> Status {
     let Status {
         name,
@@ -97,9 +97,9 @@ fn event_kind(what: EventKind) -> EventKind {
         PingError { message } => PingError { message: code(&message) },
         PingLost { cause } => PingLost { cause: code(&cause) },
         ExperimentStopped { cause } => ExperimentStopped { cause: code(&cause) },
-        // Why it is none quotes it.
+        // The reason quotes the line.
         LineSkipped { line, why: _ } => LineSkipped { line, why: LEFT_OUT.to_owned() },
-        // Numbers, words of ours, and words that servers have a fixed set of.
+        // Numbers, redyno's own words, and words from a fixed set of the servers.
         own @ (Reachable
         | MoreSlowCommands { .. }
         | SlowEvent { .. }
@@ -155,7 +155,7 @@ mod tests {
 
     const PRIVATE: &str = "user bob 10.0.0.9:1 may not read key:7";
 
-    /// What can happen with a text in it, each with a private one in every field that takes one.
+    /// Returns all events that contain a text, with a private text in every field that can have one.
     fn events() -> Vec<EventKind> {
         let text = || PRIVATE.to_owned();
         let causes = [
@@ -230,7 +230,7 @@ mod tests {
         );
     }
 
-    /// The names of the fields that hold a text, a figure's apart, which holds none.
+    /// Collects the names of the fields that contain text, except the names of figures.
     fn texts(value: &Value, name: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::String(_) => drop(found.insert(name.to_owned())),
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn each_field_that_holds_a_text_was_decided_on() {
         let own = [
-            // Ours, or typed by a person.
+            // Redyno's own, or typed by a person.
             "kind",
             "event",
             "tool",
@@ -260,7 +260,7 @@ mod tests {
             "name",
             "detail",
             "hdr",
-            // Of a fixed set.
+            // From a fixed set.
             "server",
             "version",
             "mode",

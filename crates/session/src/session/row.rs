@@ -1,71 +1,71 @@
-//! What figures are read from: a row is a segment, an interval, an operation or a whole session.
+//! The source of figures: a row is a segment, an interval, an operation or a whole session.
 
 use super::{Interval, Opening, OperationInterval, Summary, timeline::SegmentTotal};
 use crate::{knobs::Knobs, stats::Latency};
 
-/// What figures are read from.
+/// The source of figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// When its stretch began, in seconds of the session.
+    /// The start of the row's stretch, in seconds of the session.
     pub start_s: f64,
-    /// When it ended.
+    /// The end of the stretch, in seconds of the session.
     pub t_s: f64,
-    /// How long that was.
+    /// The length of the stretch, in seconds.
     pub length_s: f64,
-    /// The segment; 0 of a whole session.
+    /// The number of the segment; 0 for a whole session.
     pub segment: u32,
-    /// Its knobs, where one setting held.
+    /// The knobs, if they did not change during the stretch.
     pub knobs: Option<&'a Knobs>,
     /// Good replies.
     pub ops: u64,
-    /// Those of them that came after the end of the load, or of the segment.
+    /// Good replies after the end of the load, or of the segment. `ops` includes them.
     pub drained: u64,
-    /// Whether these are in the rate: in open loop, and in the drain's own.
+    /// Whether the rate includes drained replies: in open loop, and in the row of a drain.
     pub counts_drained: bool,
-    /// Good replies per second under load; `None` where no time under load was measured.
+    /// Good replies per second under load; `None` if no time under load was measured.
     pub ops_per_s: Option<f64>,
-    /// Reads that found their key, and those that did not.
+    /// Reads that found their key.
     pub hits: u64,
-    /// See [`hits`](Self::hits).
+    /// Reads that did not find their key.
     pub misses: u64,
-    /// Writes that lost a race: a `cas` whose item somebody else had changed.
+    /// Writes that were refused because another client changed the item first: memcached's `cas`.
     pub conflicts: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Bytes read from the server, and bytes written to it.
+    /// Bytes read from the server.
     pub bytes_in: u64,
-    /// See [`bytes_in`](Self::bytes_in).
+    /// Bytes written to the server.
     pub bytes_out: u64,
-    /// What is known of all operations together only; `None` of one of them.
+    /// The values that exist only for all operations together; `None` in the row of one operation.
     pub whole: Option<Whole>,
-    /// From the write of a request to its reply.
+    /// The times from the write of a request to its reply.
     pub service: &'a Latency,
-    /// From when it was due; `None` in closed loop.
+    /// The times from when a request was due to its reply; `None` in closed loop.
     pub response: Option<&'a Latency>,
-    /// What connections took to open; `None` of an operation.
+    /// The times that connections took to open; `None` for one operation.
     pub opening: Option<&'a Opening>,
     /// The share of a core that redyno's busiest worker used.
     pub client_cpu: Option<f64>,
-    /// The server's share of a core.
+    /// The share of a core that the server used.
     pub server_cpu: Option<f64>,
 }
 
-/// What no operation has of its own.
+/// The values that a single operation does not have.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole {
     /// Requests that were due.
     pub due: u64,
-    /// Requests that were given up on purpose.
+    /// Requests that were dropped on purpose.
     pub shed: u64,
     /// Requests that were due and not sent at the end.
     pub unsent: u64,
-    /// How late the oldest due, unsent request was at most.
+    /// The longest delay of a due request that was not sent yet, in microseconds.
     pub behind_us: u64,
     /// Seconds without any connection, because all were lost.
     pub outage_s: f64,
 }
 
-/// The row of a record of the load.
+/// Makes the row of a record of the load.
 macro_rules! row {
     ($record:ident, $start_s:expr, $t_s:expr, $segment:expr, $counts_drained:expr) => {
         Row {
@@ -101,7 +101,7 @@ macro_rules! row {
 }
 
 impl<'a> Row<'a> {
-    /// A segment, at the moment `now_s` of the session. Under load its length is the time under load.
+    /// Returns the row of a segment at `now_s` of the session. Under load its length is the time under load.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
@@ -118,14 +118,14 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// An interval.
+    /// Returns the row of an interval.
     pub fn of_interval(interval: &'a Interval) -> Self {
         let start_s = interval.t_s - interval.length_s - interval.paused_s;
         let counts_drained = interval.drain || interval.response.is_some();
         row!(interval, start_s, interval.t_s, interval.segment, counts_drained)
     }
 
-    /// An operation in this interval.
+    /// Returns the row of an operation in this interval.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
         Self {
             ops: operation.ops,
@@ -148,17 +148,17 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A whole session, of which `length_s` were under load.
+    /// Returns the row of a whole session, of which `length_s` were under load.
     pub fn of_summary(summary: &'a Summary) -> Self {
         row!(summary, 0.0, summary.length_s, 0, summary.response.is_some())
     }
 
-    /// The same under these knobs.
+    /// Returns the same row with these knobs.
     pub fn under(self, knobs: &'a Knobs) -> Self {
         Self { knobs: Some(knobs), ..self }
     }
 
-    /// Whether requests are due in it whatever the server does.
+    /// Returns whether the row is of an open loop: requests are due at times that do not depend on the server.
     pub(super) fn is_open(&self) -> bool {
         self.knobs.map_or(self.response.is_some(), |knobs| knobs.load && knobs.rate.is_some())
     }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! live ──┐
-//!        ├─► records, a second each ─► Sink ─► pieces of text ─► a stream, a file
+//!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink writes nothing itself: its owner has the output, and never blocks on it. So every sink works both on live records and on
-//! those of a file.
+//! A sink writes nothing itself: its owner has the output, and never blocks on it. So every sink works with live records
+//! and with the records of a file.
 
 use super::{Event, Record, line};
 use crate::events::EventKind;
@@ -16,12 +16,12 @@ pub trait Sink {
     /// Takes the next record; returns the text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
-    /// The session is over, with or without an end record; returns the rest of the text.
+    /// Ends the session, with or without an end record; returns the rest of the text.
     fn finish(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The text at `t_s` in place of this many lost pieces. Sinks that are only used with files have none.
+    /// Returns the text at `t_s` in place of this number of lost pieces. It is empty for sinks that only write files.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()

@@ -3,7 +3,7 @@
 use super::{Host, SCHEMA, ServerIdentity, SessionStart};
 
 impl SessionStart {
-    /// The record of a session that begins now, on this machine, against `target`.
+    /// Returns the first record of a session that begins now, on this machine, with `target`.
     pub fn now(target: ServerIdentity) -> Self {
         let format = &time::format_description::well_known::Rfc3339;
         let now = time::OffsetDateTime::now_utc().replace_nanosecond(0).expect("0 is a nanosecond");
@@ -20,7 +20,7 @@ impl SessionStart {
 }
 
 impl Host {
-    /// The machine that redyno runs on.
+    /// Returns the machine that redyno runs on.
     pub fn this() -> Self {
         let system = rustix::system::uname();
         let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();

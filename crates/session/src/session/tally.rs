@@ -1,4 +1,4 @@
-//! The sum of a session: what the load did while it was on. Pure.
+//! The summary of a session: the results of the time under load. This module is pure.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ pub struct Tally {
     summary: Summary,
     found: Option<Found>,
     best: Option<Best>,
-    /// What the segments count for.
+    /// The weight of each segment in the summary, by number.
     segments: BTreeMap<u32, Weight>,
-    /// Of each under load its good replies, and how long it was.
+    /// The good replies and the length in seconds of each segment under load, by number.
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// A segment that is no shorter has a pace of its own: a second, by a clock of ticks.
+/// The shortest segment with a rate of its own, in seconds: one second, minus the inaccuracy of ticks.
 const LASTING_S: f64 = 0.95;
 
-/// What a segment is to the sum.
+/// The part of a segment in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Load,
-    /// No load: only the last replies of the segment before come in.
+    /// A segment without load: it only gets the last replies of the segment before.
     Rest,
-    /// Left out: warm-up, prefill.
+    /// A segment that is left out: warm-up, prefill.
     Aside,
 }
 
 impl Tally {
-    /// Takes a record into account.
+    /// Adds a record to the summary.
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) => {
@@ -60,7 +60,7 @@ impl Tally {
         }
     }
 
-    /// The last record, of a session that ends at `t_s`.
+    /// Returns the end record of a session that ends at `t_s`.
     pub fn end(&self, t_s: f64) -> End {
         let lasting = self.paces.values().filter(|(_, length_s)| *length_s >= LASTING_S);
         let peak_ops_per_s = lasting.map(|(ops, length_s)| *ops as f64 / length_s).reduce(f64::max);
@@ -68,12 +68,12 @@ impl Tally {
         End { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
-    /// Whether this segment is in the sum: no warm-up and no prefill.
+    /// Returns whether the summary includes this segment: it is neither a warm-up nor a prefill.
     pub fn counts(&self, segment: u32) -> bool {
         self.segments.get(&segment) != Some(&Weight::Aside)
     }
 
-    /// The summary so far.
+    /// Returns the summary so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }

@@ -84,17 +84,17 @@ impl TargetRecords {
         std::mem::take(&mut self.made)
     }
 
-    /// Whether all workers have ended: their last reports are available.
+    /// Returns whether all workers have ended: their last reports are available.
     pub(super) fn has_ended(&self) -> bool {
         self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
-    /// Counts a report of the session itself about this target.
+    /// Takes a record of the session itself about this target.
     pub(super) fn hear(&mut self, record: &Record) {
         self.tally.push(record);
     }
 
-    /// The process was stopped between these nanoseconds.
+    /// Adds a pause: the process was stopped between these nanoseconds.
     pub(super) fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
     }
@@ -104,19 +104,19 @@ impl TargetRecords {
         self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
-    /// The knobs have changed.
+    /// Begins a segment, because the knobs have changed.
     pub(super) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
     }
 
-    /// The sum so far.
+    /// Returns the summary so far.
     pub(super) fn summary(&self) -> &Summary {
         self.tally.summary()
     }
 
-    /// The last records at the end, and finally the sum of all.
+    /// Returns the last records; the very last one is the end record.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
@@ -134,7 +134,7 @@ impl TargetRecords {
 
     fn take_intervals(&mut self) {
         for (worker, ring) in self.rings.iter_mut().enumerate() {
-            // Checked first: reports sent before the end are available by then.
+            // This is read first: all reports from before the end are available then.
             let has_ended = ring.intervals.is_abandoned();
             while let Ok(buffer) = ring.intervals.pop() {
                 self.assembly.add(worker, &buffer);
@@ -150,7 +150,7 @@ impl TargetRecords {
     }
 
     fn make_intervals(&mut self, intervals: Vec<Interval>) {
-        // A worker's reports from before the end of a tick come before the tick: the first message of a kind, a loss.
+        // Workers report some events before the end of their tick, such as a lost connection. These events come first.
         self.take_load_events();
         for (at_ns, what) in self.connections.report(self.clock.now_ns()) {
             self.event(at_ns, what);
@@ -214,7 +214,7 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
-                // An outage is reported once, whatever its attempts meet, unless a server answers: WRONGPASS.
+                // An outage is reported once, whatever error its attempts meet, unless a server answers, such as WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });
@@ -252,7 +252,7 @@ impl TargetRecords {
     }
 }
 
-/// The record of a probe's report, without the time in which the process was stopped.
+/// Returns the record of a probe's report, without the time in which the process was stopped.
 pub(super) fn span<T>(report: probe::Report<T>, pauses: &Pauses) -> Span<T> {
     let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
     Span::new(end_s, pauses.left_s(end_s, length_s), report.body)

@@ -1,8 +1,8 @@
-//! A line of a recording as a record that nothing trips over: its text passes the gate, its times lie in a session, its
-//! counts can be added up.
+//! Validates a line of a recording, and returns it as a record: its texts are harmless, its times lie within a session,
+//! its counts can be added up.
 //!
-//! A file may be damaged, or made to harm who shows it. What is refused here is reported with its line, and nothing behind
-//! the reader has to ask again.
+//! A file may be damaged, or malicious. An invalid line is reported with its number, and no code after the reader has to
+//! validate again.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use serde_json::{Map, Number, Value};
 use super::{Record, Segment};
 use crate::{units::grouped, untrusted, workload::Workload};
 
-/// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
+/// The latest time and longest stretch, in seconds: ten years. Larger values would stretch the time axis.
 const LONGEST_S: f64 = 315_360_000.0;
-/// Every number lies below: from here on JSON's numbers are no whole ones any more.
+/// The limit of every number: from 2^53 on, numbers of JSON are no exact integers any more.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
-/// The counts of all records together lie below, so that their sum is one of 64 bits.
+/// The limit for the sum of all counts of all records, so that the sum fits 64 bits.
 const MOST: u64 = 1 << 63;
-/// The fields of a distribution that are read by its own rules: its text, as long as it is, and its sum.
+/// The fields of a distribution with rules of their own: its encoded text of any length, and its sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
-/// The most segments of a recording: an hour in which a knob is turned nine times a second. Each is kept for as long as the
-/// recording is read.
+/// The largest number of segments of a recording: an hour with nine changes of a knob a second. Each segment is kept in
+/// memory while the recording is read.
 const MOST_SEGMENTS: u32 = 1 << 15;
-/// The kinds of records whose numbers are of the server's making, which nobody adds up.
+/// The kinds of records with numbers of the server, which are never added up.
 const UNBOUNDED: [&str; 2] = ["server", "event"];
 
-/// What is known of the records so far: the sum of all whole numbers in them, and their segments.
+/// The state after the records so far: the sum of all whole numbers in them, and their segments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     sum: u64,
     segments: u32,
-    /// Of the last segment: mostly the next one has the same.
+    /// The workload of the last segment, since the next segment usually has the same one.
     workload: Option<Arc<Workload>>,
 }
 
 impl Known {
-    /// Takes in a segment.
+    /// Counts a segment.
     fn count(&mut self, segment: &mut Segment) {
         self.segments += 1;
         match &self.workload {
@@ -46,10 +46,10 @@ impl Known {
     }
 }
 
-/// The record that `line` is.
+/// Returns the record of `line`.
 ///
 /// # Errors
-/// Why it is none, in words.
+/// Why the line is no valid record, in words.
 pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = value["kind"].as_str();
@@ -62,7 +62,7 @@ pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String
     pass.value(&mut value)?;
     let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
     let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
-    // What the deserializer says repeats words of the line, which have passed by now.
+    // The deserializer's messages quote words of the line, which have been validated by now.
     let mut record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;
     if let Record::Segment(segment) = &mut record {
@@ -72,7 +72,7 @@ pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String
     Ok(record)
 }
 
-/// One record's way through the gate.
+/// The state of the validation of one record.
 struct Pass {
     is_bounded: bool,
     sum: u64,
@@ -115,7 +115,7 @@ impl Pass {
     }
 }
 
-/// Whether all times of a record are those of a session.
+/// Checks that all times of a record are times of a session.
 fn timed(record: &Record) -> Result<(), String> {
     let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
     let length_s = match record {
