@@ -293,7 +293,7 @@ fn clean_does_not_set_back_under_a_session_that_is_connected_without_yes() {
     set(&at_work, "hz", "50", &ledger(1)).unwrap();
     let refused = run(&["clean", "-p", &port]).expect_code(1);
     assert!(
-        refused.err.contains("may be the one that set hz; stop it first, or say --yes"),
+        refused.err.contains("may be the one that set hz; stop it first, or give --yes"),
         "{}",
         refused.err
     );
