@@ -237,7 +237,7 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
             let connections = counted(n, "connection");
             bail!(
                 "another redyno puts load on {address} ({connections}), and its keys would be removed under it; stop it \
-                 first, or say --yes"
+                 first, or give --yes"
             )
         }
         (_, Some(1..)) if !deeds.is_empty() => {

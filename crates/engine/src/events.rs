@@ -130,7 +130,7 @@ event_kinds! {
     /// The server process was started anew.
     Restarted "restart" "the server was restarted";
     /// The marker of this run was lost, and has been set again.
-    MarkerRenewed { run: String } "marker" format!("run {run} stands on the server again, which had lost it");
+    MarkerRenewed { run: String } "marker" format!("the server lost the marker of run {run}; it is written again");
     /// It cannot be set.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, redyno clean would not find this run");
