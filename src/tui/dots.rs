@@ -21,39 +21,39 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// The finest dots that the theme's characters allow.
+    /// Returns the finest dots that the theme's characters allow.
     pub fn of(paint: &Paint, area: Rect) -> Self {
         let (wide, high) = if paint.theme().has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }
     }
 
-    /// Whether a cell has more than one dot.
+    /// Returns whether a cell has more than one dot.
     pub fn are_fine(self) -> bool {
         self.high > 1
     }
 
-    /// The number of dots in a column of cells.
+    /// Returns the number of dots in a column of cells.
     pub fn in_a_column(self) -> usize {
         self.wide.into()
     }
 
-    /// The number of columns of dots.
+    /// Returns the number of columns of dots.
     pub fn columns(self) -> u16 {
         self.area.width * self.wide
     }
 
-    /// The number of rows of dots.
+    /// Returns the number of rows of dots.
     pub fn rows(self) -> u16 {
         self.area.height * self.high
     }
 
-    /// The cell that contains a dot.
+    /// Returns the cell that contains a dot.
     pub fn cell(self, x: u16, up: u16) -> (u16, u16) {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
-    /// Draws a stepped line with a height for each column of cells, joined where heights differ. If colours do not distinguish
-    /// lines, its end shows its `mark`.
+    /// Draws a stepped line with a height for each column of cells, joined where heights differ. If colours do not
+    /// distinguish lines, the end of the line shows `mark`.
     pub fn steps(
         self,
         paint: &mut Paint,
@@ -78,7 +78,7 @@ impl Dots {
         }
     }
 
-    /// Adds a dot to those of its cell, or draws `mark` if there is no braille.
+    /// Adds a dot to the braille character of its cell, or draws `mark` if there is no braille.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);
         if !self.are_fine() {
@@ -101,8 +101,8 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// The smallest scale that contains all `values`, at least two decades long, so that noise does not look large. 10 µs to 10 ms
-    /// without values.
+    /// Returns the smallest scale that contains all `values`: at least two decades long, so that noise does not look
+    /// large. Without values, the scale is 10 µs to 10 ms.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -115,7 +115,7 @@ impl LogScale {
         Self { lowest_ns, highest_ns }
     }
 
-    /// The height of `ns` in `steps` steps, from 1: a measured value is never drawn as nothing.
+    /// Returns the height of `ns` in `steps` steps. The lowest height is 1: a measured value is always visible.
     pub fn step(&self, ns: u64, steps: usize) -> usize {
         let decades = (self.highest_ns as f64 / self.lowest_ns as f64).log10();
         let share = (ns.max(1) as f64 / self.lowest_ns as f64).log10() / decades;
@@ -123,13 +123,13 @@ impl LogScale {
     }
 }
 
-/// The top of a linear axis from 0 for values up to `highest`: a round number whose half is round, too.
+/// Returns the top of a linear axis from 0 for values up to `highest`: a round number, half of which is round, too.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(highest.log10().floor());
-    // A small tolerance: a rounding error above a round number does not need twice the axis.
+    // A value slightly above a round number, because of a rounding error, does not need a taller axis.
     let steps = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].map(|step| step * power);
     steps.into_iter().find(|top| highest <= top * (1.0 + 1e-9)).unwrap_or(10.0 * power)
 }

@@ -26,7 +26,7 @@ use crate::app::{Gesture, Key, KeyCode};
 /// How often the reader checks whether the screen is closed.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long the start waits until the terminal is listened to.
+/// The longest time that the start waits until the reader listens to the terminal.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// An event of the terminal.
@@ -44,15 +44,15 @@ pub enum Event {
 
 /// Where events come from: the terminal, or a script in a test.
 pub trait Events {
-    /// The next event; waits at most `wait`, then returns `None`.
+    /// Waits at most `wait` for the next event and returns it, or `None` if there was none.
     ///
     /// # Errors
     /// When the terminal is gone.
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
 }
 
-/// The terminal on standard input, read on a thread of its own: crossterm blocks in an incomplete sequence, and reads a
-/// terminal that is gone (a dropped SSH line) for ever. The screen waits for neither.
+/// The terminal on standard input, read on a thread of its own: crossterm blocks in an incomplete sequence, and reads
+/// for ever from a terminal that is gone (a dropped SSH line). The thread keeps both away from the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<Event>>>,
@@ -60,7 +60,8 @@ pub struct TerminalEvents {
 }
 
 impl TerminalEvents {
-    /// Begins to listen. A later change of size is not missed; before this, crossterm does not receive SIGWINCH.
+    /// Begins to listen. From then on, no change of the terminal's size is missed; crossterm receives SIGWINCH only
+    /// while it listens.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -94,7 +95,7 @@ impl Drop for TerminalEvents {
     }
 }
 
-/// Sends the terminal's events; first sends nothing, as soon as it listens.
+/// Sends the terminal's events. Its first message, `None`, says that it listens.
 fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
@@ -106,7 +107,7 @@ fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
     }
 }
 
-/// An error when the terminal is gone.
+/// Returns an error when the terminal is gone.
 fn check_terminal() -> io::Result<()> {
     let (stdin, stdout) = (stdin(), stdout());
     let mut terminals = vec![PollFd::new(&stdout, PollFlags::empty())];
@@ -114,7 +115,7 @@ fn check_terminal() -> io::Result<()> {
         terminals.push(PollFd::new(&stdin, PollFlags::empty()));
     }
     match poll(&mut terminals, Some(&Timespec::default())) {
-        // A signal woke us.
+        // A signal interrupted the wait.
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
@@ -127,7 +128,7 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// An event for the app; `None` for events without a meaning here: releases, drags, focus, unknown keys.
+/// Returns the event for the app; `None` for events without a meaning here: releases, drags, focus, unknown keys.
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),
@@ -166,7 +167,7 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::F(1) => KeyCode::F1,
         _ => return None,
     };
-    // Keys with Alt and the like are different keys, which have no meaning here.
+    // Keys with Alt and similar modifiers are different keys, which have no meaning here.
     let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
     (!key.modifiers.intersects(others))
         .then(|| Key { code, ctrl: key.modifiers.contains(KeyModifiers::CONTROL) })

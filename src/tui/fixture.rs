@@ -1,4 +1,4 @@
-//! Sessions for tests: one that was recorded, and made-up ones whose records can be chosen.
+//! Sessions for tests: a recorded one, and generated ones with chosen records.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Pings whose kernel took four fifths of each round trip.
+/// Returns pings with these round trips, four fifths of which are the kernel's part.
 fn stamped(rtt: Latency) -> Ping {
     let part = |hundredths: u64| {
         let mut recorder = Recorder::new();
@@ -48,7 +48,7 @@ pub struct MadeUp {
 }
 
 impl MadeUp {
-    /// A session with these knobs; its first records.
+    /// Creates a session with these knobs; also returns its first records.
     pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
         let target = ServerIdentity {
             address: "127.0.0.1:6379".to_owned(),
@@ -97,7 +97,7 @@ impl MadeUp {
         (self.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// `n` latencies around `median_us`, with a long tail.
+    /// Returns `n` latencies around `median_us`, with a long tail.
     fn latency(&mut self, n: usize, median_us: f64) -> Latency {
         self.recorder.reset();
         for _ in 0..n {
@@ -114,7 +114,7 @@ impl MadeUp {
         self.recorder.latency()
     }
 
-    /// The records of the next tick.
+    /// Returns the records of the next tick.
     pub fn next_tick(&mut self) -> Vec<Record> {
         self.tick += 1;
         let (t_s, length_s) = (self.now_s(), 0.25);
@@ -125,12 +125,12 @@ impl MadeUp {
         let mut records = Vec::new();
         if self.knobs.load {
             let median_us = (clients * pipeline / able * 1e6).max(60.0);
-            // Enough for a p99.9 of every second.
+            // With this many samples, every second has a p99.9.
             let service = self.latency(2600, median_us);
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;
-            // A due request first waits for a connection.
+            // A request that is due first waits for a connection.
             let response = self.knobs.rate.map(|_| self.latency(2600, median_us * 1.4));
             let behind_us = if self.knobs.rate.is_some() { (self.random() * 900.0) as u64 } else { 0 };
             let interval = Interval {
@@ -218,7 +218,7 @@ impl MadeUp {
         gauges
     }
 
-    /// Errors of one kind in the last tick.
+    /// Returns the records of `n` errors of one kind in the last tick.
     pub fn errors(&self, kind: &str, n: u64, message: &str) -> Vec<Record> {
         let t_s = self.now_s();
         let interval = Interval {
@@ -231,7 +231,7 @@ impl MadeUp {
         vec![Record::Interval(Box::new(interval)), Record::Event(Event::new(t_s, what))]
     }
 
-    /// The next tick of a client whose only worker uses `cpu` of a core.
+    /// Returns the next tick of a client with a single worker, which uses `cpu` of a core.
     pub fn next_tick_of_client(&mut self, cpu: f64) -> Vec<Record> {
         let mut records = self.next_tick();
         for record in &mut records {
@@ -242,12 +242,12 @@ impl MadeUp {
         records
     }
 
-    /// An event of this moment.
+    /// Returns an event of this moment.
     fn event(&self, what: EventKind) -> Record {
         Record::Event(Event::new(self.now_s(), what))
     }
 
-    /// Makes `record` describe a tick without a connection; returns whether there is a connection.
+    /// Makes `record` describe a tick without a connection, if there is an outage; returns whether there is one.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
             let Interval { t_s, length_s, segment, .. } = **interval;
@@ -256,7 +256,7 @@ impl MadeUp {
         matches!(record, Record::Interval(_) | Record::Wake(_))
     }
 
-    /// One report of a gentle intrinsic probe.
+    /// Returns one report of a gentle intrinsic probe.
     pub fn intrinsic(&mut self) -> Record {
         let gaps = self.latency(1000, 40.0);
         let body = Intrinsic { gentle: true, busy_ns: 25_000_000, runs: 600_000, gaps, remaining_s: None };
@@ -264,7 +264,7 @@ impl MadeUp {
     }
 }
 
-/// An entry of the slow log.
+/// Returns an entry of the slow log.
 pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> EventKind {
     EventKind::SlowCommand { us, command: command.to_owned(), client: client.map(str::to_owned) }
 }
@@ -288,7 +288,7 @@ fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     load.into_iter().chain(poll).filter(|(_, calls, ..)| *calls > 0).map(stat).collect()
 }
 
-/// All gauges except one that this server does not have.
+/// Returns all parameters except one that this server does not have.
 fn config() -> BTreeMap<String, String> {
     let values = [
         ("maxmemory", "0"),
@@ -304,15 +304,15 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// The recording shown in the README's pictures, of a real server: 70 s with 50 clients, 100 and a stall of a second, a fork
-/// and a note, pipeline 16, and an open loop with a slow script.
+/// Returns the recording that the README's pictures show, of a real server: 70 s with 50 clients, with 100 and a stall
+/// of a second, a fork and a note, pipeline 16, and an open loop with a slow script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");
     std::iter::from_fn(|| reader.next_record().expect("it can be read")).collect()
 }
 
-/// A minute of a server without load from us, while other clients send 90 000 commands per second.
+/// Returns a minute of a server that gets no load from redyno, while other clients send 90 000 commands per second.
 pub fn monitored() -> Vec<Record> {
     let (made, mut records) = MadeUp::new(Knobs::default());
     let mut made = MadeUp { others: 90_000.0, ..made };
@@ -320,8 +320,8 @@ pub fn monitored() -> Vec<Record> {
     records
 }
 
-/// What the recorded server did not show: 35 s under load with a second and a half without any measurement, errors, an
-/// intrinsic probe, and an outage of two seconds.
+/// Returns 35 s under load with events that the other recording lacks: a second and a half without any measurement,
+/// errors, an intrinsic probe, and an outage of two seconds.
 pub fn outage() -> Vec<Record> {
     let (mut made, mut records) = MadeUp::new(Knobs { load: true, clients: 200, ..Knobs::default() });
     for tick in 1..=140 {

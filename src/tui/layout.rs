@@ -12,7 +12,7 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! Small terminals drop whole parts, the least important first; parts are not squeezed.
+//! On a small terminal, whole parts are left out, the least important first; no part is made smaller than it is useful.
 
 use ratatui::layout::Rect;
 
@@ -22,7 +22,7 @@ use crate::app::{Pane, Subject};
 /// The tier of the screen: how much fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
-    /// Charts beside a panel.
+    /// Charts next to a panel.
     Panel,
     /// Charts, the knobs in one line.
     Compact,
@@ -75,7 +75,7 @@ pub struct Plan {
     pub probe_rule: bool,
     /// Segments and events, each in a row of its own if it is three high; moments if it is at least two high.
     pub axis: Rect,
-    /// Knobs and tables beside the charts.
+    /// Knobs and tables next to the charts.
     pub panel: Rect,
     /// The knobs in one line.
     pub knob_line: Rect,
@@ -93,17 +93,17 @@ pub struct Plan {
 pub const PROBE_LANES: u16 = 8;
 /// The most lanes without a rule above them.
 const LANES_WITHOUT_RULE: u16 = 2;
-/// Below this width, the panel would leave too little room to show half a minute.
+/// Below this width, there is no panel: next to it, the charts could not show half a minute.
 const PANEL_MIN_WIDTH: u16 = 76;
-/// Below this height, the panel's knobs alone would fill it.
+/// Below this height, there is no panel: its knobs alone would fill it.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// The height for rules, five rows of latency, two of throughput, ping, axis and knobs.
+/// The least width and height for charts: rules, five rows of latency, two of throughput, ping, axis and knobs.
 const COMPACT_MIN: (u16, u16) = (46, 14);
-/// The size for two figures with their names side by side, four rows of them and a header.
+/// The least width and height for numbers: two figures with their names side by side, in four rows, and a header.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
 
 impl Plan {
-    /// The number of columns of the charts.
+    /// Returns the number of columns of the charts.
     pub fn chart_columns(&self) -> u16 {
         match self.columns.plot {
             // Without a chart, any width will do.
@@ -113,8 +113,8 @@ impl Plan {
     }
 }
 
-/// The plan for a terminal of `area`'s size and charts about `subject`, with one pane alone if requested; it requires room for
-/// charts.
+/// Returns the plan for a terminal of `area`'s size and charts about `subject`, with only one pane if requested. There
+/// must be room for charts.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -123,7 +123,7 @@ pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     }
 }
 
-/// The plan with all panes.
+/// Returns the plan with all panes.
 fn of_all(area: Rect, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
     let tier = match () {
@@ -150,7 +150,7 @@ enum ChartPart {
 
 use ChartPart::{Commands, Latency, Probes, Throughput};
 
-/// How rows are given to the charts' parts, one grant after another: first the least useful height of each part, the most
+/// The rows that the charts' parts get, one grant after another: first the least useful height of each part, the most
 /// important part first, then more. The rest goes to the latency.
 const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
@@ -184,7 +184,7 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     (Throughput, 3),
 ];
 
-/// The same, while the charts are about the server.
+/// The grants while the charts are about the server.
 const OF_SERVER: [(ChartPart, u16); 17] = [
     (Latency, 5),
     (Throughput, 3),
@@ -211,7 +211,7 @@ const OF_SERVER: [(ChartPart, u16); 17] = [
     (Throughput, 3),
 ];
 
-/// The rows of throughput, commands, latency and probes, if they share `rows`.
+/// Returns the rows of throughput, commands, latency and probes, if they share `rows`.
 fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     let mut granted = [0; 4];
     let mut left = rows;
@@ -283,8 +283,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     }
 }
 
-/// The plan with `pane` on all the room of charts and panel. The time axis stays below a chart, and so do the rows below it,
-/// with figures of the server or of the cursor.
+/// Returns the plan with `pane` on all the room of charts and panel. The time axis stays below a chart, and so do the
+/// rows below it, with figures of the server or of the cursor.
 fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
@@ -313,7 +313,7 @@ fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     }
 }
 
-/// The width of the panel: enough for its tables, if the charts keep most of the screen.
+/// Returns the width of the panel: enough for its tables, if the charts keep most of the screen.
 fn panel_width(w: u16, subject: Subject) -> u16 {
     match w {
         // Names of commands need the columns.
@@ -321,7 +321,7 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
         0..110 => 25,
         // Titles of segments in full; the charts have 70 columns at 120.
         110..132 => 27,
-        // Figures two by two.
+        // Two figures in a row.
         132..160 => 37,
         // Room for all figures of a segment.
         _ => 52,
@@ -331,19 +331,20 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
 /// From this width on, the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
-/// Two blanks and a mark before `p99.9`, then `1.94 ms` after one blank, or two if there are more figures; `12.4 k/s` needs
-/// eight columns.
+/// Returns the columns of the charts: two blanks and a mark before `p99.9`, then `1.94 ms` after one blank, or two if
+/// there are more figures; `12.4 k/s` needs eight columns.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
-    // `hgetall` instead of `p99.9`.
+    // Room for `hgetall` instead of `p99.9`.
     let name = if subject == Subject::Server { 9 } else { 7 };
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
-/// From this width on, sparklines have their range beside them.
+/// From this width on, sparklines have their range next to them.
 const ROOM_FOR_RANGES: u16 = 36;
 
-/// `p50 583 µs`, and `280 µs–1.1 ms`, each behind a blank and before one.
+/// Returns the columns of sparklines: `p50 583 µs` on the left and `280 µs–1.1 ms` on the right, each with a blank on
+/// both sides.
 fn columns_of_numbers(w: u16) -> Columns {
     let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
     Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }

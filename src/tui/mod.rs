@@ -4,9 +4,9 @@
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
 //!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! The layout is made once a frame, and drawing registers what the mouse finds at each place. Drawing borrows the model and
-//! computes no statistics. One object, [`theme::Theme`], names colours and drawing characters; one function,
-//! [`layout::plan`], knows sizes.
+//! The layout is made once per frame. Drawing registers, for each place, what a click of the mouse there means. Drawing
+//! borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing characters;
+//! one function, [`layout::plan`], knows sizes.
 
 mod dots;
 mod events;
@@ -34,9 +34,9 @@ use self::{
 };
 use crate::{app::Model, session::timeline::Reading};
 
-// What all drawing code needs.
+// Names that all drawing code needs.
 
-/// The input of a screen that is drawn.
+/// The input for drawing a screen.
 pub struct Scene<'a> {
     /// The model.
     pub model: &'a Model,

@@ -1,35 +1,35 @@
-//! How often frames for new data are drawn: at most ten times a second, and less often on a slow line.
+//! The pace of frames for new data: at most ten frames a second, and fewer on a slow line.
 //!
-//! A terminal that is slow to take a frame gets frames so seldom that half of its time stays free. The next frame then answers
-//! a key press without waiting behind a queue of old ones.
+//! A terminal that takes a frame slowly gets so few frames that it is idle half of the time. It can then answer a key
+//! press at once, because no old frames are queued before it.
 
 use std::time::{Duration, Instant};
 
 /// The shortest time between two frames.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// The longest time, once the terminal takes frames again.
+/// The longest time between two frames, once the terminal takes frames again.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The past frames, from which the time of the next one follows.
+/// The times of the past frames; the time of the next frame follows from them.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     began: Instant,
-    /// How long the terminal needed for the last frame.
+    /// The time that the terminal needed for the last frame.
     took: Duration,
 }
 
 impl Pace {
-    /// Call this when a frame begins.
+    /// Notes that a frame begins.
     pub fn begun(now: Instant) -> Self {
         Self { began: now, took: Duration::ZERO }
     }
 
-    /// Call this when the terminal has taken all of the frame.
+    /// Notes that the terminal has taken the whole frame.
     pub fn taken(&mut self, now: Instant) {
         self.took = now.saturating_duration_since(self.began);
     }
 
-    /// Whether a frame may be drawn only because of new data.
+    /// Returns whether a frame may be drawn only because of new data.
     pub fn allows(&self, now: Instant) -> bool {
         let apart = (self.took * 2).clamp(SHORTEST, LONGEST.max(self.took));
         now.saturating_duration_since(self.began) >= apart

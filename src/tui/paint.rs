@@ -1,16 +1,16 @@
-//! A brush: writes text and rules into a frame, clipped to it, in the theme's inks.
+//! A brush, which writes text and rules into a frame, clipped to it, in the theme's inks.
 //!
-//! The map for the mouse: drawing registers what is at each place, and a click finds what was drawn last.
+//! The map for the mouse: drawing registers the meaning of each place, and a click finds the topmost meaning.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme, colours::Ground};
 use crate::app::Spot;
 
-/// From this width on, a cut is shown; below it, each character counts.
+/// From this width on, a sign marks text that is cut; below it, each column counts.
 const SHOWN_CUT: u16 = 4;
 
-/// A frame being painted.
+/// A frame that is being drawn.
 pub struct Paint<'a> {
     buffer: &'a mut Buffer,
     theme: Theme,
@@ -18,34 +18,34 @@ pub struct Paint<'a> {
 }
 
 impl<'a> Paint<'a> {
-    /// A brush for `buffer`.
+    /// Returns a brush for `buffer`.
     pub fn new(buffer: &'a mut Buffer, theme: Theme) -> Self {
         Self { buffer, theme, spots: Spots::default() }
     }
 
-    /// Registers what the mouse finds in `area`.
+    /// Registers `spot` as the meaning of a click in `area`.
     pub fn spot(&mut self, area: Rect, spot: Spot) {
         self.spots.put(area, spot);
     }
 
-    /// The last step of a frame; returns what the mouse finds on it.
+    /// Finishes the frame; returns its map for the mouse.
     pub fn finish(self) -> Spots {
         self.theme.finish(self.buffer);
         self.spots
     }
 
-    /// The theme.
+    /// Returns the theme.
     pub fn theme(&self) -> Theme {
         self.theme
     }
 
-    /// The theme's drawing characters.
+    /// Returns the theme's drawing characters.
     pub fn glyphs(&self) -> &'static Glyphs {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is cut, with a sign
-    /// for that if there is room: half a sentence or number would be misleading.
+    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is cut,
+    /// and a sign marks the cut if there is room: half a sentence or number would be misleading.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
@@ -114,7 +114,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Changes the ink at a place, except of text.
+    /// Changes the ink at a place, unless it contains text.
     pub fn restyle(&mut self, x: u16, y: u16, ink: Ink) {
         let style = self.theme.style(ink);
         let is_word = |cell: &ratatui::buffer::Cell| cell.symbol().starts_with(char::is_alphanumeric);
@@ -130,12 +130,12 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// The character at a place.
+    /// Returns the character at a place.
     pub fn at(&self, x: u16, y: u16) -> Option<&str> {
         self.buffer.cell((x, y)).map(ratatui::buffer::Cell::symbol)
     }
 
-    /// A horizontal rule over `area`'s first row, with a heading in it.
+    /// Draws a horizontal rule over `area`'s first row, with a heading in it.
     pub fn rule(&mut self, area: Rect, title: &str) {
         let line = self.glyphs().horizontal;
         for x in area.left()..area.right() {
@@ -155,7 +155,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// A box with a heading; returns its inside.
+    /// Draws a box with a heading; returns its inside.
     pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
         self.clear(area);
         if area.width < 2 || area.height < 2 {
@@ -177,13 +177,13 @@ impl<'a> Paint<'a> {
     }
 }
 
-/// The part of `area` from column `x` on.
+/// Returns the part of `area` from column `x` on.
 pub fn from_column(area: Rect, x: u16) -> Rect {
     let x = x.clamp(area.x, area.right());
     Rect { x, width: area.right() - x, ..area }
 }
 
-/// `text` in lines of at most `width` columns, broken at blanks; a longer word is cut.
+/// Returns `text` in lines of at most `width` columns, broken at blanks; a longer word is cut.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines: Vec<String> = Vec::new();
@@ -206,7 +206,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` in at most `width` columns.
+/// Returns `text`, cut to at most `width` columns.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -214,23 +214,23 @@ pub fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).take(width).collect()
 }
 
-/// Row `n` of `area`, one high; empty below its end.
+/// Returns row `n` of `area`, one row high; empty below the end of `area`.
 pub fn row(area: Rect, n: u16) -> Rect {
     let height = u16::from(n < area.height);
     Rect { y: area.y.saturating_add(n.min(area.height)), height, ..area }
 }
 
-/// The places of the last frame.
+/// The places of the last frame, and the meaning of a click in each.
 #[derive(Debug, Clone, Default)]
 pub struct Spots(Vec<(Rect, Spot)>);
 
 impl Spots {
-    /// Registers `spot` in `area`, over earlier ones. For a chart, `spot` is its first column.
+    /// Registers `spot` in `area`, on top of earlier ones. For a chart, `spot` is its first column.
     pub fn put(&mut self, area: Rect, spot: Spot) {
         self.0.push((area, spot));
     }
 
-    /// What is at column `x` of row `y`.
+    /// Returns the meaning of a click at column `x` of row `y`.
     pub fn at(&self, x: u16, y: u16) -> Spot {
         let here = self.0.iter().rev().find(|(area, _)| area.contains((x, y).into()));
         match here {
@@ -289,7 +289,7 @@ mod tests {
         (rows.map(|row| row.iter().map(Cell::symbol).map(str::to_owned).collect()).collect(), spots)
     }
 
-    /// Where `text` stands on the screen, searched from the right: in the panel or the tabs.
+    /// Returns the place of `text` on the screen, searched from the right: in the panel or the tabs.
     fn find(rows: &[Vec<String>], text: &str) -> (u16, u16) {
         for (y, row) in rows.iter().enumerate() {
             let starts = (0..row.len()).rev();

@@ -34,10 +34,11 @@ use crate::{
     workload::{Chosen, Settings},
 };
 
-/// How often the source is polled, and a slow terminal is offered more output. Records come four times a second.
+/// The interval at which the source is polled, and a slow terminal is offered more output. Records come four times a
+/// second.
 const POLL: Duration = Duration::from_millis(40);
 
-/// How the screen looks and starts.
+/// The options with which the screen looks and starts.
 #[derive(Debug)]
 pub struct Options {
     /// Colours and characters.
@@ -50,11 +51,11 @@ pub struct Options {
     pub playback: Option<Playback>,
     /// The command line that began a live session.
     pub program: Program,
-    /// Whether the mouse is used.
+    /// Whether the terminal reports the mouse.
     pub mouse: bool,
     /// The experiment to begin with.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// The tour, on the built-in server.
+    /// The tour to play, on the built-in server.
     pub tour: Option<Tour>,
     /// The records for exports.
     pub kept: Option<Kept>,
@@ -74,27 +75,27 @@ impl Options {
     }
 }
 
-/// Why the screen ended.
+/// The reason why the screen ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The user quit.
     Quit,
     /// The session ended by itself.
     Ended,
-    /// A signal ended it.
+    /// A signal ended the program.
     Signal(Signal),
 }
 
-/// What remains when the screen is closed.
+/// The results that remain when the screen is closed.
 #[derive(Debug)]
 pub struct Finished {
-    /// Why it ended.
+    /// The reason why the screen ended.
     pub outcome: Outcome,
     /// All measurements, for the summary.
     pub timeline: Timeline,
-    /// The files of the session: its recording, and what was made of it.
+    /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
-    /// The failures of files that were to be made.
+    /// The error messages about files that could not be made.
     pub complaints: Vec<String>,
 }
 
@@ -104,7 +105,7 @@ impl Finished {
         Self { outcome, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
-    /// The same, after the files that were begun are finished.
+    /// Waits until the files that were begun are finished; adds their paths and errors.
     fn with(mut self, files: Files) -> Self {
         for made in files.rest() {
             match made {
@@ -127,7 +128,7 @@ pub fn run(
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
     if options.theme.has_colours() {
-        // Explicitly requested colours override NO_COLOR, which crossterm would obey.
+        // If the user requests colours, they override NO_COLOR, which crossterm would obey.
         force_color_output(true);
     }
     let guard = Guard::take().context("cannot take the terminal")?;
@@ -144,15 +145,15 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The main loop. It never blocks on the terminal, and everything it uses is injected.
+/// The main loop. It never blocks on the terminal. Its output, its events and its source are injected.
 struct Loop<W, E> {
     canvas: Canvas<W>,
     events: E,
     size: fn() -> Rect,
     options: Options,
-    /// What the mouse finds on the last frame.
+    /// The last frame's map for the mouse.
     spots: Spots,
-    /// The files being made of the records.
+    /// The files that are being made of the records.
     files: Files,
 }
 
@@ -188,13 +189,14 @@ impl<W: Write, E: Events> Loop<W, E> {
                 pace.taken(Instant::now());
                 is_behind = false;
             }
-            // A key draws at once, data at its own pace, and nothing before the last frame was taken.
+            // A key causes a frame at once, and new data causes one at its own pace. No frame begins before the last
+            // one was taken.
             if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
                 pace = Pace::begun(Instant::now());
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
-                // For the next picture, a stretch of a recording may have to be read again.
+                // For the next frame, a stretch of a recording may have to be read again.
                 self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
@@ -256,7 +258,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 Effect::Read(path) => {
                     let (name, text) = share::read(Path::new(&path));
                     let effects = update(model, Msg::Script { name, text });
-                    // This can only request effects on the session.
+                    // The model can request only effects on the session here.
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::ReadWorkload(path) => {
@@ -326,7 +328,7 @@ impl<W: Write, E: Events> Loop<W, E> {
     fn wear(&mut self, model: &mut Model, name: &str) {
         let theme = name.parse().map(|choice| Theme::from_env(choice, !self.options.theme.has_braille()));
         if let Ok(theme) = theme {
-            // As at the start: explicitly requested colours override NO_COLOR.
+            // As at the start: colours that the user requests override NO_COLOR.
             force_color_output(theme.has_colours());
             self.options.theme = theme;
             self.canvas.resize((self.size)());

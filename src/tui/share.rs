@@ -1,6 +1,6 @@
 //! Exchange between the screen and the outside: pictures into files, text to the clipboard, reading a requested file.
 //!
-//! Files made from the session's records, on a thread, so that neither the screen nor the session waits.
+//! Files made from the session's records. A thread makes them, so that neither the screen nor the session waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
@@ -31,7 +31,7 @@ use crate::{
 /// The longest text for the clipboard in bytes: xterm and similar terminals take no more.
 const MOST_COPIED: usize = 74_994;
 
-/// The screen as a picture in this form.
+/// Returns the screen as a picture in this form.
 pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String {
     let buffer = screens::picture(area, theme, model);
     match form {
@@ -50,14 +50,14 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
-        // The error says why it failed; a part of a picture is worthless.
+        // The error says why writing failed; a part of a picture is worthless.
         let _ = fs::remove_file(&path);
         failed(&path, error)
     })?;
     Ok(format!("saved the screen to {}, {}", untrusted::path(&path), units::bytes(picture.len() as u64)))
 }
 
-/// The sequence that puts `text` on the terminal's clipboard: OSC 52, which needs no reply.
+/// Returns the escape sequence that puts `text` on the terminal's clipboard: OSC 52, which needs no reply.
 ///
 /// # Errors
 /// A message, if the text is longer than terminals take.
@@ -72,10 +72,9 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     Ok(format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes())
 }
 
-/// The name of a file that the user typed, and its text.
+/// Returns the name of a file that the user typed, and its text.
 ///
-/// If it cannot be read, or not without blocking, the text is a message.
-/// In words, when it cannot be read, or not without waiting.
+/// If the file cannot be read, or not without blocking, a message replaces the text.
 pub fn read(path: &Path) -> (String, Result<String, String>) {
     let name = untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
     let text = match fs::metadata(path) {
@@ -100,12 +99,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files made of these records.
+    /// Prepares to make files of these records.
     pub fn of(kept: Option<Kept>) -> Self {
         Self { kept: kept.map(|kept| Arc::new(Mutex::new(kept))), under_way: VecDeque::new() }
     }
 
-    /// Begins to make a file in the working directory; it queues after the ones before it.
+    /// Begins to make a file in the working directory, after the files begun before it.
     ///
     /// # Errors
     /// A message, if there are no records, or the system cannot start a thread.
@@ -121,12 +120,12 @@ impl Files {
         Ok(())
     }
 
-    /// The result of the first file, if it is finished.
+    /// Returns the result of the first file, if it is finished.
     pub fn look(&mut self) -> Option<Made> {
         self.under_way.pop_front_if(|made| made.is_finished()).map(finished)
     }
 
-    /// The results of all other files. Waits until they are finished.
+    /// Waits until all other files are finished; returns their results.
     pub fn rest(self) -> impl Iterator<Item = Made> {
         self.under_way.into_iter().map(finished)
     }
@@ -147,7 +146,7 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
     let writer = new_file(outgoing, folder, sink).map_err(|error| error.to_string())?;
     let path = writer.path().to_owned();
     let size = write(outgoing, kept, writer).inspect_err(|_| {
-        // The error says why it was not finished.
+        // The error says why the file was not finished.
         let _ = std::fs::remove_file(&path);
     })?;
     let (shown, path) = (untrusted::path(&path), whole(&path)?);
@@ -166,7 +165,7 @@ fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
-        // An export is of the first target, which the screen shows in full; a report is of all targets.
+        // An export contains the first target, which the screen shows in full; a report contains all targets.
         let wanted =
             Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
         if let Some(wanted) =
@@ -178,7 +177,7 @@ fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64
     writer.finish().map_err(|error| error.to_string())
 }
 
-/// The absolute path.
+/// Returns the absolute path.
 fn whole(path: &Path) -> Result<String, String> {
     let failed = |error: io::Error| format!("cannot find {} again: {error}", path.display());
     let path: PathBuf = path.canonicalize().map_err(failed)?;
@@ -224,7 +223,7 @@ mod tests {
         assert!(copying("it", &"x".repeat(MOST_COPIED + 1)).unwrap_err().contains("clipboard takes"));
     }
 
-    /// Two segments with a second each.
+    /// Records two segments of a second each.
     fn recording(folder: &Path) -> Kept {
         let mut text = line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         for number in [1, 2] {

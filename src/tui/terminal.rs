@@ -1,9 +1,9 @@
-//! Takes the terminal, restores it whatever happens, and sends it one write a frame.
+//! Takes the terminal, restores it whatever happens, and sends each frame in one write.
 //!
-//! A frame is the difference to the previous one, inside a synchronized update, in one write. At most one frame is being sent:
-//! the next is drawn when the terminal has taken the last one, so the difference is always to what the terminal shows.
-//! ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries the cursor's position and may
-//! wait for a reply that never comes.
+//! A frame is the difference to the previous one, inside a synchronized update, in one write. At most one frame is
+//! being sent. The next is drawn when the terminal has taken the last one, so a difference always applies to the screen
+//! as the terminal shows it. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear`
+//! queries the cursor's position and may wait for a reply that never comes.
 
 use std::{
     io::{self, Write},
@@ -31,29 +31,29 @@ use ratatui::{
 
 use super::wire::Wire;
 
-/// Buttons and the wheel, with places beyond column 223; no movements, which would burden a slow line.
+/// Requests reports of buttons and the wheel, also beyond column 223; no movements, which would burden a slow line.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// Pasted text is marked as such, and not sent as keys.
+/// Requests that pasted text is marked, and not sent as keys.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Whether the terminal is taken at present.
+/// Whether the program has taken the terminal and not restored it yet.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The message of a panic in a thread other than the screen's.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// The terminal, taken; it is restored when this is dropped.
+/// A taken terminal; dropping this restores it.
 #[derive(Debug)]
 pub struct Guard(());
 
 impl Guard {
     /// Takes the terminal: sets raw mode. The screen itself begins with [`Canvas::enter`].
     ///
-    /// From then on, a panic of this thread restores the terminal before it is reported. A panic of another thread is kept for
-    /// [`panicked`], since its report would be lost in the alternate screen.
+    /// From then on, a panic of this thread restores the terminal before it is reported. [`panicked`] keeps the message
+    /// of a panic of another thread, since a report would be lost in the alternate screen.
     ///
     /// # Errors
     /// When standard output is not a terminal, or it is gone.
@@ -84,7 +84,7 @@ impl Drop for Guard {
     }
 }
 
-/// The message of another thread that panicked while the terminal was taken; returned once.
+/// Returns the message of another thread that panicked while the terminal was taken; only once.
 pub fn panicked() -> Option<String> {
     PANICKED.lock().ok()?.take()
 }
@@ -99,8 +99,8 @@ pub fn take() -> io::Result<()> {
     taken
 }
 
-/// Restores the terminal, as far as it accepts output within about a second. Does nothing if it is not taken, so it may be
-/// called from anywhere.
+/// Restores the terminal, as far as it accepts output within about a second. Does nothing if the terminal is not taken,
+/// so any code may call it.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -120,7 +120,7 @@ pub fn give_back() {
     drop(terminal::disable_raw_mode());
 }
 
-/// The size of the terminal. If that is unknown (0×0), `COLUMNS` and `LINES`, or 80×24.
+/// Returns the size of the terminal. If that is unknown (0×0), uses `COLUMNS` and `LINES`, or 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
     let said = |name: &str, usual: u16| {
@@ -130,24 +130,25 @@ pub fn size() -> Rect {
     Rect::new(0, 0, width, height)
 }
 
-/// A screen to draw on: it knows what is shown and sends only changes. `W` accepts as much as fits at once, as [`Wire`] does.
+/// A screen to draw on. It remembers its content and sends only changes. `W` accepts as much as fits at once, as
+/// [`Wire`] does.
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,
     next: Buffer,
     repaint: bool,
-    /// The last frame that was sent, and how much of it was taken.
+    /// The last frame that was sent, and the number of its bytes that the terminal has taken.
     bytes: Vec<u8>,
     taken: usize,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Further output that is sent with the next frame.
+    /// Other output, which is sent with the next frame.
     aside: Vec<u8>,
 }
 
 impl<W: Write> Canvas<W> {
-    /// An empty screen of `area`'s size; frames go to `out`, each in one write.
+    /// Creates an empty screen of `area`'s size; frames go to `out`, each in one write.
     pub fn new(out: W, area: Rect) -> Self {
         Self {
             out,
@@ -166,7 +167,7 @@ impl<W: Write> Canvas<W> {
         self.aside.extend_from_slice(bytes);
     }
 
-    /// The size of the screen.
+    /// Returns the size of the screen.
     pub fn area(&self) -> Rect {
         self.next.area
     }
@@ -251,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts writes, as a terminal receives them.
+    /// A terminal that keeps each write separately.
     #[derive(Default)]
     struct Wire(Vec<Vec<u8>>);
 
@@ -299,7 +300,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// Takes this many bytes at a time and then none, until it is released.
+    /// A terminal that takes this many bytes, and then none until it is released.
     #[derive(Default)]
     struct Slow {
         room: usize,

@@ -1,8 +1,8 @@
 //! The only place that names colours and drawing characters.
 //!
-//! By default, colours are the terminal's own sixteen on its own background, and no information depends on colour alone. In
-//! mono, every colour is the terminal's default, so that no colour command is sent: with `NO_COLOR` set, crossterm would turn
-//! each into a reset that removes bold and underline.
+//! By default, the theme uses the terminal's own sixteen on its own background, and no information depends on colour
+//! alone. In mono, every colour is the terminal's default, so that no colour command is sent: with `NO_COLOR` set,
+//! crossterm would turn each into a reset that removes bold and underline.
 //!
 //! The look of an ink, and the background of a chart's lines, is in [`colours`]: `Theme::ground(step)` for `step` in
 //! `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
@@ -35,9 +35,9 @@ use crate::{print::words::in_ascii, session::timeline::Level};
 pub enum Colours {
     /// The terminal's sixteen colours.
     Ansi16,
-    /// The same, with tones from the 240 further colours that are the same on all terminals with 256.
+    /// The terminal's sixteen colours, with tones from the 240 colours that are the same on all terminals with 256.
     Ansi256,
-    /// The same, with tones in 24-bit colours.
+    /// The terminal's sixteen colours, with tones in 24-bit colours.
     Neutral,
     /// 24-bit colours for a dark background.
     Dark,
@@ -60,11 +60,11 @@ pub enum Ink {
     Selected,
     /// A match of a search.
     Found,
-    /// Good; on.
+    /// Something is good, or on.
     Good,
-    /// Needs attention.
+    /// Something needs attention.
     Warn,
-    /// Is wrong.
+    /// Something is wrong.
     Bad,
     /// The throughput line.
     Throughput,
@@ -72,7 +72,7 @@ pub enum Ink {
     Level(Level),
     /// The ping probe.
     Ping,
-    /// This machine: wake and intrinsic.
+    /// The delays of this machine: wake and intrinsic probe.
     Machine,
     /// The server's own figures.
     Server,
@@ -86,13 +86,13 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// A theme of these colours and characters.
+    /// Returns a theme of these colours and characters.
     pub fn new(palette: Colours, glyphs: GlyphSet) -> Self {
         Self { palette, glyphs }
     }
 
-    /// The theme that `choice` means on the terminal that the environment describes; `ascii`, or a locale without UTF-8, limits it
-    /// to ASCII characters.
+    /// Returns the theme that `choice` means on the terminal that the environment describes. With `ascii`, or a locale
+    /// without UTF-8, the theme uses only ASCII characters.
     pub fn from_env(choice: Choice, ascii: bool) -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
@@ -101,7 +101,8 @@ impl Theme {
         Self::new(choice.palette(variable), glyphs)
     }
 
-    /// Whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale it is assumed, as nearly all terminals do.
+    /// Returns whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale, UTF-8 is assumed, since nearly all
+    /// terminals use it.
     fn is_utf8(locale: Option<&str>) -> bool {
         locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -109,54 +110,54 @@ impl Theme {
         })
     }
 
-    /// Whether the theme uses colours.
+    /// Returns whether the theme uses colours.
     pub fn has_colours(&self) -> bool {
         self.palette != Colours::Mono
     }
 
-    /// Keys, as the theme writes them.
+    /// Returns the names of keys, as the theme writes them.
     pub fn keys(&self, written: &str) -> String {
         self.glyphs.keys(written)
     }
 
-    /// The theme's drawing characters.
+    /// Returns the theme's drawing characters.
     pub fn glyphs(&self) -> &'static Glyphs {
         self.glyphs.glyphs()
     }
 
-    /// Whether charts may use braille dots.
+    /// Returns whether charts may use braille dots.
     pub fn has_braille(&self) -> bool {
         self.glyphs == GlyphSet::Unicode
     }
 
-    /// The braille character with these dots (bit 0 is dot 1); a blank for none, since terminals do not treat an empty braille
-    /// cell as a blank.
+    /// Returns the braille character with these dots (bit 0 is dot 1); a blank for no dots, since terminals do not
+    /// treat an empty braille cell as a blank.
     pub fn braille(dots: u8) -> char {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
 
-    /// The dots of a character; none if it is not braille.
+    /// Returns the dots of a character; none if it is not braille.
     pub fn dots(character: char) -> u8 {
         u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
 
-    /// The look of `ink`. It replaces the previous look.
+    /// Returns the look of `ink`. It replaces the previous look.
     pub fn style(&self, ink: Ink) -> Style {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// The background of a cell: step 0 for the fewest requests, step [`colours::STEPS`] − 1 for the most; a higher step looks the
-    /// same. A cell without requests has none.
+    /// Returns the background of a cell: step 0 for the fewest requests, step [`colours::STEPS`] − 1 for the most; a
+    /// higher step looks the same. A cell without requests has none.
     pub fn ground(&self, step: usize) -> Ground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Whether a chart's line is recognised by its mark alone, because it has no colour of its own.
+    /// Returns whether a chart's line is recognised by its mark alone, because it has no colour of its own.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }
 
-    /// The look of a lane's bars: fainter than the figures beside them, except errors.
+    /// Returns the look of a lane's bars: fainter than the figures next to them, except errors.
     pub fn bar(&self, ink: Ink) -> Style {
         match (self.palette, ink) {
             // Reversed, a low bar would look like a high one.
@@ -166,7 +167,7 @@ impl Theme {
         }
     }
 
-    /// The last step of a frame: in ASCII, every other character is replaced.
+    /// Replaces every character outside ASCII, if the theme is limited to ASCII. This is the last step of a frame.
     pub fn finish(&self, buffer: &mut Buffer) {
         if self.glyphs == GlyphSet::Unicode {
             return;
@@ -209,7 +210,7 @@ pub const THEMES: [&str; NAMES.len()] = {
     names
 };
 
-/// An unknown theme.
+/// The name of a theme that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no theme '{given}'; there are {}", NAMES.map(|(name, _)| name).join(", "))]
 pub struct UnknownTheme {
@@ -226,7 +227,8 @@ impl FromStr for Choice {
 }
 
 impl Choice {
-    /// The palette for a terminal that these environment variables describe. A name that the user gave overrides them.
+    /// Returns the palette for a terminal that these environment variables describe. A name that the user gave
+    /// overrides them.
     pub fn palette(self, variable: impl Fn(&str) -> Option<String>) -> Colours {
         let no_color = variable("NO_COLOR").is_some_and(|set| !set.is_empty());
         let term = variable("TERM").unwrap_or_default();

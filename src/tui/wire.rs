@@ -1,8 +1,8 @@
 //! The output to the terminal, which never blocks for long.
 //!
-//! A terminal can stop reading without being gone: a hung SSH line, a paused multiplexer. A plain write would then block its
-//! thread, and with it knobs and signals. So the terminal is opened a second time, without blocking: a write takes only what
-//! fits at once. Standard output itself is not changed, because the shell shares it.
+//! A terminal can stop reading without being gone: a hung SSH line, a paused multiplexer. A plain write would then
+//! block its thread, and with it knobs and signals. So the terminal is opened a second time, without blocking: a write
+//! sends only as much as fits at once. Standard output itself is not changed, because the shell uses it as well.
 
 use std::{
     fs::File,
@@ -18,7 +18,7 @@ use rustix::{
     termios::{QueueSelector, tcflush, tcgetsid, ttyname},
 };
 
-/// How long the terminal has at the end to take the most important output.
+/// The time that the terminal has at the end to take the most important output.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A terminal to write to. A write takes as much as fits; if nothing fits, its error has the kind
@@ -58,8 +58,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped to make room:
-    /// it belongs to the screen, which is closed.
+    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped to
+    /// make room: that output belongs to the screen, which is closed.
     ///
     /// # Errors
     /// As [`send_within`](Self::send_within).
@@ -98,7 +98,7 @@ impl Write for Wire {
 
 fn open_again(output: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // The controlling terminal can be opened by this name whoever owns it, as after su.
+    // The program can open its controlling terminal by this name, even if another user owns the terminal, as after su.
     match tcgetsid(output) {
         Ok(_) => open("/dev/tty", flags, Mode::empty()),
         Err(_) => open(ttyname(output, Vec::new())?, flags, Mode::empty()),
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe without a reader, and its reading end.
+    /// Returns a pipe without a reader, and its reading end.
     fn stalled() -> (Wire, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();

@@ -14,7 +14,7 @@ use crate::{
     tui::theme::{Colours, GlyphSet},
 };
 
-/// Keys one by one, each after a pause without one.
+/// Keys one by one, with a pause between two of them.
 struct Script(VecDeque<Option<Event>>);
 
 impl Events for Script {
@@ -48,7 +48,7 @@ impl Source for Fake {
     }
 }
 
-/// What stood on the screen after each frame.
+/// The text on the screen after each frame.
 #[derive(Default)]
 struct Frames(Vec<u8>, Vec<String>);
 
@@ -146,7 +146,7 @@ fn a_terminal_that_is_gone_is_an_error_and_no_endless_loop() {
     assert!(finished.unwrap_err().to_string().contains("the terminal is gone"));
 }
 
-/// A session under load that obeys at once, and whose time passes.
+/// A session under load that applies changes at once; its time passes.
 struct Obedient(f64, Knobs);
 
 impl Source for Obedient {

@@ -44,7 +44,7 @@ use crate::{
 
 /// From this width on, there is room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
-/// The height of a rule and two rows for each of the charts, and of the axis.
+/// The least height of the charts: a rule and two rows for each of the two, and the axis.
 const LEAST_CHARTS: u16 = 8;
 
 /// Draws the inside of the screen.
@@ -97,16 +97,17 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The columns of the line at the left, the mark, the value, throughput, three percentiles, and a blank.
+/// The width of the table of points: the line at the left, the mark, the value, throughput, three percentiles, and a
+/// blank.
 pub const POINTS: u16 = 48;
-/// `1.00 MiB`, and a blank before it.
+/// The width of `1.00 MiB` and a blank before it.
 const VALUE: u16 = 10;
-/// `119 k/s`, and a blank before it.
+/// The width of `119 k/s` and a blank before it.
 const FIGURE: u16 = 8;
-/// The line, a blank and the mark.
+/// The width of the line, a blank and the mark.
 const MARK: u16 = 3;
 
-/// Draws the heading and the points; if not all fit, those around the best.
+/// Draws the heading and the points; if not all fit, those around the best one.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
         return;
@@ -148,7 +149,7 @@ fn point_line(paint: &mut Paint, place: Rect, cells: impl Iterator<Item = (Strin
 /// This many rows are reserved for the text, so that the charts do not move when it grows.
 const LEAST_WORDS: usize = 3;
 
-/// The lines, the most important first.
+/// Returns the conclusions from a curve, the most important first.
 pub fn curve_words(over: &Over, glyphs: &Glyphs) -> Vec<(String, Ink)> {
     let all = [best(over, glyphs), held(over, glyphs), bounds(over), knee(over), doubts(over, glyphs)];
     let mut lines: Vec<_> = all.into_iter().flatten().collect();
@@ -202,7 +203,7 @@ fn knee(over: &Over) -> Option<(String, Ink)> {
     Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
 }
 
-/// Reasons for doubt.
+/// Returns the reasons to doubt the curve, if there are any.
 fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = over.curve.points();
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
@@ -216,14 +217,14 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     (!doubts.is_empty()).then(|| (doubts.join("; "), Ink::Warn))
 }
 
-/// `pair 23` and a blank on either side.
+/// The width of `pair 23` and a blank on either side.
 const PAIR_LABEL: u16 = 9;
-/// `+12 % so far`, and blanks.
+/// The width of `+12 % so far` and its blanks.
 const PAIR_FIGURE: u16 = 9;
 /// The axis extends at least this far on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
-/// Draws the deciding figure's intervals, the latest last, and below them all figures so far.
+/// Draws the deciding figure's intervals, the latest last, and below them the results of all pairs so far.
 pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     paint.rule(row(area, 0), &pairs.title);
     let width = area.width.saturating_sub(2).into();
@@ -236,7 +237,7 @@ pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     }
 }
 
-/// A table row, unchanged if it fits.
+/// Returns a table row, unchanged if it fits, otherwise wrapped.
 fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
@@ -303,7 +304,7 @@ fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     }
 }
 
-/// All values of a row, as logarithms.
+/// Returns all values of a row, as logarithms.
 fn values(AfterPair { of_pair, so_far, .. }: &AfterPair) -> impl Iterator<Item = f64> {
     let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
     of_pair.iter().copied().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))

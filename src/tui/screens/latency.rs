@@ -8,7 +8,7 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load they are distributions of PING, with the times of all clients' commands below.
+//! Without load, these are the distributions of PING, with the execution times of all clients' commands below.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Below this width, the curve would be too narrow beside a table.
+/// Below this width, the curve would be too narrow next to a table.
 const LEAST_CURVE: u16 = 34;
 /// The least height that shows a shape: a rule and some bars.
 const LEAST_BARS: u16 = 5;
@@ -63,7 +63,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
-/// The rows for commands' times, at most a third; none under load if the columns of the operations show the same.
+/// Returns the number of rows for commands' times, at most a third of `area`; none under load if the columns of the
+/// operations show the same.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
         Subject::Load => results::count(reading),
@@ -111,17 +112,17 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
-/// The looks of operations, by their place in the workload, repeated.
+/// The looks of operations, by their place in the workload; they repeat after the last.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// If there are many operations, this many have a line.
+/// The number of operations that have a line, if there are many.
 const MOST_LINES: usize = 3;
 
 fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
     Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
 }
 
-/// PING and its parts, if the kernel timestamps them.
+/// Returns PING and its parts, if the kernel timestamps them.
 fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let parts = [
         ("ping", 'p', Ink::Ping, Measure::Ping),
@@ -140,8 +141,8 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// All distributions drawn: service and response time, the baseline, the opening of connections that are not kept, the
-/// operations if there are several; without load those of PING.
+/// Returns all distributions to draw: service and response time, the baseline, the opening of connections that are not
+/// kept, and the operations if there are several; without load, those of PING.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if model.subject() == Subject::Server {
         return pings(model, reading);
@@ -167,7 +168,8 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     all
 }
 
-/// The operations; if there are many, the busiest ones, in the order of their names, so that each keeps its look.
+/// Returns the operations; if there are many, the busiest ones, in the order of their names, so that each keeps its
+/// look.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -185,7 +187,7 @@ fn busiest<'a>(
             None => Cow::Borrowed(&part.service),
         };
         let place = segment.start.knobs.workload.place(label).unwrap_or(0);
-        // Many names may begin alike.
+        // Many names may begin with the same letter.
         let (n, letter) = match char::from_digit(n as u32 + 1, 10).filter(|_| is_many) {
             Some(digit) => (n, digit),
             None => (place, label.chars().next().unwrap_or('c')),
@@ -194,7 +196,7 @@ fn busiest<'a>(
     })
 }
 
-/// The times that connections took to open, by stage.
+/// Returns the times that connections took to open, by stage.
 fn stages<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -210,7 +212,7 @@ fn stages<'a>(
     })
 }
 
-/// The length of a stretch; `None` for the whole segment.
+/// Returns the length of a stretch in seconds; `None` for the whole segment.
 fn seconds(stretch: Lookback) -> Option<f64> {
     match stretch {
         Lookback::Now => Some(1.0),
@@ -223,7 +225,7 @@ fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<
     stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
 }
 
-/// The measurements of a stretch, if they are kept.
+/// Returns the measurements of a stretch, if they are kept.
 fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
         (Lookback::Now, _) => Some(reading.recent(measure).now()),
@@ -235,12 +237,12 @@ fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> 
     }
 }
 
-/// `ping p50` and a blank on either side.
+/// The width of `ping p50` and a blank on either side.
 const NAME: u16 = 10;
-/// `1.68 ms` and the blanks before it.
+/// The width of `1.68 ms` and the blanks before it.
 const FIGURE: u16 = 9;
 
-/// A row of the small screen: its name, and the percentile that it shows.
+/// A row of the small screen: its name, its measure, and the percentile that it shows.
 type FewRow = (&'static str, Measure, Level);
 
 /// All rows from top to bottom, each with its rank: if not all fit, the last ranks are left out first.
@@ -254,7 +256,7 @@ const OF_LOAD: [(u8, FewRow); 7] = [
     (6, ("ping p50", Measure::Ping, Level::P50)),
 ];
 
-/// The same without load.
+/// The rows without load.
 const OF_PINGS: [(u8, FewRow); 7] = [
     (0, ("p50", Measure::Ping, Level::P50)),
     (4, ("p90", Measure::Ping, Level::P90)),
@@ -282,7 +284,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let is_load = model.subject() == Subject::Load;
-    // The name in the first column, then a stretch in each.
+    // The first column contains the name, and each other column a stretch.
     let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
     let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
@@ -307,7 +309,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The stretches for which there is room, from left to right.
+/// Returns the stretches for which there is room, from left to right.
 fn stretches(width: u16) -> &'static [Lookback] {
     match width.saturating_sub(NAME) / FIGURE {
         0 | 1 => &[Lookback::Now],
@@ -318,7 +320,7 @@ fn stretches(width: u16) -> &'static [Lookback] {
 
 fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
-        // A past moment is called by its time.
+        // A column for a past moment has its time as the heading.
         Lookback::Now if model.cursor_s().is_some() => clock(reading.now_s()),
         Lookback::Now => "now".to_owned(),
         Lookback::Minute => "60 s".to_owned(),
@@ -326,7 +328,7 @@ fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     }
 }
 
-/// The rows to show; the response time only if there is one.
+/// Returns the rows to show; the response time only if there is one.
 fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
     let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
     let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);

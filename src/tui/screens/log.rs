@@ -26,7 +26,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let search = search_rows(model);
     let room = area.height.saturating_sub(1 + search);
     let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
-    // A line that was cut is repeated below; at least half of the screen is left to the others.
+    // A line that was cut is repeated in full below; at least half of the screen is left to the list.
     let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
     let list = Rect { y: area.y + 1, height: room - below, ..area };
     listed(paint, list, model, &lines, selected);
@@ -67,7 +67,7 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
     let needle = model.needle();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
-        // Lines later than the moment shown.
+        // This line is later than the moment shown.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
         draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });
     }
@@ -79,7 +79,7 @@ struct Look<'a> {
     needle: &'a str,
 }
 
-/// Where the text begins: after the pointer, the moment and the sign.
+/// The column in which the text begins: after the pointer, the moment and the sign.
 const WORDS: u16 = 14;
 
 fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
@@ -113,7 +113,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     }
 }
 
-/// The whole line, if it is longer than the screen is wide, in as many rows as needed.
+/// Returns the whole line, if it is longer than the screen is wide, in as many rows as needed.
 fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     let words = line.words();
     if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {

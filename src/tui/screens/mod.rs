@@ -2,8 +2,8 @@
 //!
 //! The common parts of all screens: header, status line, footer; and the replacement for a screen without room.
 //!
-//! The Overview: load, latency, probes and server on one time axis, beside the knobs. Without load, it shows the server: the
-//! commands of all its clients, and how fast it answers PING.
+//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, it shows the
+//! server: the commands of all its clients, and how fast it answers PING.
 
 mod curve;
 mod latency;
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::app::{Model, Screen, Spot, Subject};
 
-/// How each screen is drawn.
+/// Returns the functions that draw each screen.
 const fn drawing(screen: Screen) -> Drawing {
     const fn row(body: Body, few: Option<Body>) -> Drawing {
         Drawing { body, few }
@@ -43,12 +43,12 @@ const fn drawing(screen: Screen) -> Drawing {
     }
 }
 
-/// The layout of a screen of `area`'s size that shows `model`.
+/// Returns the layout of a screen of `area`'s size that shows `model`.
 pub fn plan(area: Rect, model: &Model) -> Plan {
     layout::plan(area, model.subject(), model.maximised)
 }
 
-/// Draws `model` into `buffer`, in its layout; returns what the mouse finds there.
+/// Draws `model` into `buffer`, in its layout; returns its map for the mouse.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
     in_frame(&mut paint, plan, model, &drawing(model.screen));
@@ -56,7 +56,7 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Sp
     paint.finish()
 }
 
-/// Draws `model` on a screen of `area`'s size.
+/// Draws `model` on a new screen of `area`'s size.
 pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(area);
     draw(&mut buffer, theme, model, &plan(area, model));
@@ -66,15 +66,15 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
 /// A function that draws the inside of a screen.
 pub type Body = fn(&mut Paint, Rect, &Scene);
 
-/// How a screen is drawn.
+/// The functions that draw a screen.
 pub struct Drawing {
-    /// Draws all of it.
+    /// Draws the whole inside.
     pub body: Body,
-    /// Draws its most important lines, if there is no room for all; `None`: the numbers of the Overview are drawn.
+    /// Draws the most important lines, if there is no room for all; `None`: the numbers of the Overview are drawn.
     pub few: Option<Body>,
 }
 
-/// Below this size, at most one line of a screen's own content would fit.
+/// Below this width and height, at most one line of a screen's own content would fit.
 const FEW_MIN: (u16, u16) = (30, 8);
 /// From this height on, the status may have two rows.
 const ROOM_FOR_WORDS: u16 = 10;
@@ -120,14 +120,14 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     probes::draw(paint, plan, &lanes);
     time_axis::draw(paint, plan.axis, &lanes);
     cursor::line(paint, plan, &lanes);
-    // From the status to the axis, whichever lanes there are.
+    // The charts reach from the status line to the axis, whichever lanes there are.
     let charts = Rect { height: plan.axis.bottom() - body.y, ..body };
     paint.spot(lanes.plot(charts), Spot::Chart { column: 0 });
     panel::draw(paint, plan.panel, model, reading);
     foot(paint, plan, &lanes, model);
 }
 
-/// Live, the server's own figures; frozen, the values at the cursor.
+/// Draws the rows at the bottom: in a live view, the server's own figures; in a frozen one, the values at the cursor.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
     match (plan.tier, model.cursor_s()) {
         (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),

@@ -31,7 +31,7 @@ use crate::{
     units::{self, counted},
 };
 
-/// The rule, the heading and this many rows of the table come before the details.
+/// The least number of rows, with the rule and the heading, that the table has before details are shown.
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
@@ -65,10 +65,11 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     room
 }
 
-/// The height of a rule, four rows of a chart, the axis below and its labels, and a blank row.
+/// The least height of a curve: a rule, four rows of a chart, the axis below and its labels, and a blank row.
 pub const LEAST_ROWS: u16 = 8;
 
-/// The figure of the curve, for a table sorted by `sorted_by`: that column if it is a result, else the throughput.
+/// Returns the figure of the curve, for a table sorted by `sorted_by`: that column if it is a result, else the
+/// throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
         Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
@@ -76,13 +77,13 @@ fn drawn(sorted_by: Figure) -> Figure {
     }
 }
 
-/// The figure's value at a point, over all measurements there.
+/// Returns the figure's value at a point, over all measurements there.
 fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
     let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
     figure.value(&row)
 }
 
-/// The mean over the segments of a point, weighted by their length.
+/// Returns the mean server CPU over the segments of a point, weighted by their length.
 fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
     let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
@@ -145,7 +146,7 @@ fn label(figure: Figure, value: f64) -> String {
     }
 }
 
-/// A percentile has the same look in all charts.
+/// Returns a percentile has the same look in all charts.
 fn ink(figure: Figure) -> Ink {
     let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
     match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {

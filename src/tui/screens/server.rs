@@ -58,7 +58,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// The rows of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
+/// Returns the rows of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,
@@ -72,7 +72,7 @@ fn charts(area: Rect) -> Rect {
     Rect { y: area.bottom() - rows, height: rows, ..area }
 }
 
-/// The height of a rule with events, and of moments.
+/// The height of the time axis: a rule with events, and a row of moments.
 const AXIS: u16 = 2;
 
 /// The gauges drawn over time, the most important first.
@@ -86,7 +86,7 @@ const GAUGES: [Gauge; 7] = [
     Gauge::Cpu,
 ];
 
-/// The server's gauges on the common time axis, each with its own scale and its value.
+/// Draws the server's gauges on the common time axis, each with its own scale and its value.
 fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.is_empty() {
         return;
@@ -107,7 +107,7 @@ fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
-    // The slow log grows into the rows that the others leave.
+    // The slow log gets the rows that the other tables leave.
     let all = reading.commands_minute();
     let latency = (status.latency_events.len().clamp(1, 20) as u16 + 1).min(area.height / 4);
     let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
@@ -176,7 +176,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
     config_line(paint, row(inside, area.height.saturating_sub(1)), model, status);
 }
 
-/// The entries of the slow log, the newest first.
+/// Draws the entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
     if reading.status().is_some_and(|status| !status.body.dialect().has_slow_log()) {
@@ -202,7 +202,7 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// The last event of each kind from the latency monitor, the longest first.
+/// Draws the last event of each kind from the latency monitor, the longest first.
 pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     let mut events: Vec<_> = status.latency_events.iter().collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.max_ms));
@@ -233,10 +233,10 @@ pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Columns of the names, including the pointer before them and a blank after them.
+/// The width of the names, including the pointer before them and a blank after them.
 const CONFIG_NAME: u16 = 28;
 
-/// The rows for all parameters.
+/// The number of rows for all parameters.
 pub const CONFIG_ROWS: u16 = PARAMETERS.len() as u16;
 
 /// Draws the list; if it is too high, the part around the selected parameter.
@@ -309,7 +309,7 @@ fn can_turn(model: &Model) -> bool {
     model.has_parameters() && model.view == View::Live
 }
 
-/// A parameter as the server reported it, with bytes in convenient units.
+/// Returns a parameter as the server reported it, with bytes in convenient units.
 fn value(status: &Status, name: &str) -> String {
     let Some(value) = status.config.get(name) else { return NONE.to_owned() };
     match value.parse::<u64>() {

@@ -1,4 +1,4 @@
-//! Whole screens: their pictures, the bytes they cost, and all sizes.
+//! Whole screens: their pictures, the bytes that they send, and all sizes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,7 +48,7 @@ fn deliver(model: &mut Model, records: Vec<Record>) {
 
 static SESSION: LazyLock<Vec<Record>> = LazyLock::new(fixture::recorded);
 
-/// The model after this many records of the recording.
+/// Returns the model after this many records of the recording.
 fn model_after(records: usize) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, SESSION.iter().take(records).cloned().collect());
@@ -91,7 +91,7 @@ fn look(cell: &Cell) -> String {
     colour.into_iter().chain(worn).collect::<Vec<_>>().join("+")
 }
 
-/// The text, then for each row which columns have which look.
+/// Returns the text, then for each row the looks of its columns.
 fn picture(buffer: &Buffer) -> String {
     let mut text = text_of(buffer) + "\n";
     for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
@@ -99,7 +99,7 @@ fn picture(buffer: &Buffer) -> String {
         for (x, cell) in row.iter().enumerate().filter(|(_, cell)| cell.symbol() != " ") {
             let columns = runs.entry(look(cell)).or_default();
             match columns.last_mut() {
-                // A blank between two words of one look does not end the run.
+                // A blank between two words with the same look does not end the run.
                 Some((_, end)) if *end + 2 >= x => *end = x,
                 _ => columns.push((x, x)),
             }
@@ -124,7 +124,7 @@ fn keep(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// The screen without its tabs, which have a snapshot of their own: a new screen then changes only that one.
+/// Returns the screen without its tabs. The tabs have a snapshot of their own, so a new screen changes only that one.
 fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -227,7 +227,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
         assert!(rows[1].starts_with(" all load connections lost, reconnecting for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
         let plan = layout::plan(buffer.area, Subject::Load, None);
-        // The line falls in the first of the twenty ticks.
+        // The line of the chart falls in the first of the twenty ticks.
         let [throughput, latency] =
             [plan.throughput, plan.latency].map(|chart| &rows[usize::from(chart.bottom()) - 3]);
         assert_eq!(shades(throughput), 19, "throughput: {throughput}");

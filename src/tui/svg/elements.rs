@@ -27,11 +27,11 @@ pub(super) enum Layer {
 }
 
 impl Layer {
-    /// From the lowest to the highest.
+    /// All layers, from the lowest to the highest.
     pub(super) const ALL: [Self; 2] = [Self::Ground, Self::Ink];
 }
 
-/// The elements of `buffer`. Those of one layer do not overlap.
+/// Returns the elements of `buffer`. The elements of one layer do not overlap.
 pub(super) fn elements(buffer: &Buffer, paper: &Paper) -> Vec<(Layer, String)> {
     let mut drawing = Drawing::default();
     let columns = usize::from(buffer.area.width).max(1);
@@ -41,7 +41,7 @@ pub(super) fn elements(buffer: &Buffer, paper: &Paper) -> Vec<(Layer, String)> {
     drawing.elements
 }
 
-/// How a cell looks.
+/// The look of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     ink: Rgb,
@@ -89,7 +89,7 @@ impl Drawing {
         }
     }
 
-    /// A run of letters with one look; each word has its place.
+    /// Adds a run of letters with one look; each word has its own position.
     fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let blank = |at: usize| cells[at].symbol().trim().is_empty();
         for (start, end) in runs(cells.len(), |a, b| blank(a) == blank(b)) {
@@ -111,12 +111,12 @@ impl Drawing {
         }
     }
 
-    /// A run of cells with one look that contain lines, blocks and dots.
+    /// Adds a run of cells with one look that contain lines, blocks and dots.
     fn shapes(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let of_cells: Vec<_> = cells.iter().map(|cell| shapes(cell.symbol()).unwrap_or_default()).collect();
         let spans = |at: usize| of_cells[at].iter().all(Shape::spans);
-        // One shape over equal cells joins without a seam: a rule, a row of full blocks. Other paths begin at fixed columns, so that
-        // they do not change while the run grows.
+        // Equal cells that join without a seam become one shape: a rule, a row of full blocks. Other paths begin at
+        // fixed columns, so that they do not change while the run grows.
         let in_one = |a: usize, b: usize| match (spans(a), spans(b)) {
             (true, true) => cells[a].symbol() == cells[b].symbol(),
             (false, false) => (from + a) / CELLS_OF_A_PATH == (from + b) / CELLS_OF_A_PATH,
@@ -134,7 +134,7 @@ impl Drawing {
         }
     }
 
-    /// Shapes of the same colour and opacity.
+    /// Adds a path of shapes with the same colour and opacity.
     fn path(&mut self, layer: Layer, shapes: &[Shape], colour: Rgb) {
         let opacity = shapes.first().map_or(1.0, |shape| shape.opacity);
         let opacity = if opacity < 1.0 { format!(" fill-opacity=\"{opacity}\"") } else { String::new() };
@@ -143,7 +143,7 @@ impl Drawing {
     }
 }
 
-/// The ranges of 0..`n` whose neighbours are alike, as start and end.
+/// Returns the ranges of 0..`n` with equal neighbours, as start and end.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
@@ -156,12 +156,12 @@ fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     runs
 }
 
-/// A colour as XML writes it.
+/// Returns a colour in the notation of XML.
 pub(super) fn hex((red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Text escaped for XML; a character that XML forbids or a viewer would interpret becomes a question mark.
+/// Returns text escaped for XML; a character that XML forbids or a viewer would interpret becomes a question mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -176,11 +176,11 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Width of a cell in pixels, about that of a monospace letter in this font size.
+/// The width of a cell in pixels, about that of a monospace letter in this font size.
 pub(super) const WIDTH: f64 = 8.4;
-/// Height of a cell.
+/// The height of a cell in pixels.
 pub(super) const HEIGHT: f64 = 18.0;
-/// The thickness of lines.
+/// The thickness of lines in pixels.
 const LINE: f64 = 1.2;
 
 /// A filled rectangle.
@@ -196,37 +196,37 @@ impl Shape {
         Self { place: [left, top, width, height], opacity: 1.0 }
     }
 
-    /// Whether it spans a cell from left to right.
+    /// Returns whether the rectangle spans a cell from left to right.
     pub(super) fn spans(&self) -> bool {
         self.place[0] == 0.0 && self.place[2] >= WIDTH
     }
 
-    /// The same over this many cells, if it spans one.
+    /// Returns the rectangle over this many cells, if it spans one.
     pub(super) fn widened(self, cells: usize) -> Self {
         let [left, top, width, height] = self.place;
         let width = if self.spans() { cells as f64 * WIDTH } else { width };
         Self { place: [left, top, width, height], ..self }
     }
 
-    /// The same, moved this many pixels to the right and down.
+    /// Returns the rectangle, moved this many pixels to the right and down.
     pub(super) fn moved(self, right: f64, down: f64) -> Self {
         let [left, top, width, height] = self.place;
         Self { place: [left + right, top + down, width, height], ..self }
     }
 
-    /// The rectangle as a part of a path.
+    /// Returns the rectangle as a part of a path.
     pub(super) fn path(&self) -> String {
         let [left, top, width, height] = self.place.map(hundredths);
         format!("M{left} {top}h{width}v{height}h-{width}z")
     }
 }
 
-/// Pixels with up to two decimals, as short as possible.
+/// Rounds pixels to two decimals, so that the numbers are short.
 fn hundredths(pixels: f64) -> f64 {
     (pixels * 100.0).round() / 100.0
 }
 
-/// The rectangles of a line, a block or braille dots; `None` for letters and all other characters.
+/// Returns the rectangles of a line, a block or braille dots; `None` for letters and all other characters.
 pub(super) fn shapes(symbol: &str) -> Option<Vec<Shape>> {
     let mut characters = symbol.chars();
     let (c, None) = (characters.next()?, characters.next()) else { return None };
@@ -250,7 +250,7 @@ pub(super) fn shapes(symbol: &str) -> Option<Vec<Shape>> {
     }
 }
 
-/// The arms of a line: left, right, up, down. Dashed lines stay dashed.
+/// Returns the rectangles of a line with arms to the left, right, up and down. Dashed lines stay dashed.
 fn lines(c: char) -> Option<Vec<Shape>> {
     let (middle_x, middle_y) = ((WIDTH - LINE) / 2.0, (HEIGHT - LINE) / 2.0);
     let dash = |n: u32, length: f64| (0..n).map(move |i| f64::from(i) * length / f64::from(n));
@@ -283,9 +283,9 @@ fn lines(c: char) -> Option<Vec<Shape>> {
     Some(arms.into_iter().filter(|(is_there, _)| *is_there).map(|(_, shape)| shape).collect())
 }
 
-/// The eight dots of a braille cell; bit 0 is dot 1.
+/// Returns the dots of a braille cell; bit 0 is dot 1.
 fn dots(bits: u32) -> Vec<Shape> {
-    /// Column and row of each bit.
+    /// The column and row of each bit.
     const PLACES: [(f64, f64); 8] =
         [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0), (1.0, 0.0), (1.0, 1.0), (1.0, 2.0), (0.0, 3.0), (1.0, 3.0)];
     let (across, along) = (WIDTH / 2.0, HEIGHT / 4.0);

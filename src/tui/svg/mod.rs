@@ -3,7 +3,7 @@
 //! Every cell has its place in a grid. Letters are text, stretched to the grid. Lines, blocks and braille dots are shapes, so
 //! that they join without gaps.
 //!
-//! An animation contains every element once, and shows it during the frames that have it.
+//! An animation contains every element once, and shows it during the frames that contain it.
 //!
 //! ```text
 //!  frame    0   1   2   3   4        "42 k/s" 0-3         one group for all elements that come and go together,
@@ -29,11 +29,11 @@ use super::theme::{Theme, colours::Paper};
 
 /// The margin around the screen, in pixels.
 const MARGIN: f64 = 12.0;
-/// A viewer uses the first of these that it has.
+/// The fonts. A viewer uses the first of these that it has.
 const FONTS: &str = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono',Menlo,Consolas,'DejaVu Sans Mono',\
                      'Liberation Mono',monospace";
 
-/// `buffer` as an SVG document.
+/// Returns `buffer` as an SVG document.
 pub fn render(buffer: &Buffer, theme: Theme) -> String {
     let paper = theme.paper();
     let elements = elements(buffer, &paper);
@@ -41,13 +41,13 @@ pub fn render(buffer: &Buffer, theme: Theme) -> String {
     sheet(buffer.area, &paper, Layer::ALL.into_iter().flat_map(layer))
 }
 
-/// The characters of `buffer`, without blanks at the ends of lines.
+/// Returns the characters of `buffer`, without blanks at the ends of lines.
 pub fn text(buffer: &Buffer) -> String {
     let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
     rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
 
-/// A document for a screen of `area`'s size with the elements `drawn`, one line each.
+/// Returns a document for a screen of `area`'s size with the elements `drawn`, one line each.
 fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
     let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
     let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
@@ -78,7 +78,7 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// No frames yet.
+    /// Creates an animation without frames.
     pub fn new(area: Rect, theme: Theme) -> Self {
         Self { paper: theme.paper(), area, frames: 0, turns: BTreeMap::new() }
     }
@@ -89,7 +89,7 @@ impl Animation {
         self.frames += 1;
         for element in elements(buffer, &self.paper) {
             let turns = self.turns.entry(element).or_default();
-            // It was visible until now, and stays.
+            // The element was visible in the frame before, and stays.
             if turns.last() == Some(&now) {
                 turns.pop();
             } else {
@@ -99,7 +99,8 @@ impl Animation {
         }
     }
 
-    /// The frames as one SVG document that repeats for ever: each frame is shown for `each`, the last one for `pause` longer.
+    /// Returns the frames as one SVG document that repeats for ever: each frame is shown for `each`, the last one for
+    /// `pause` longer.
     pub fn render(self, each: Duration, pause: Duration) -> String {
         let mut groups: BTreeMap<(Layer, Turns), String> = BTreeMap::new();
         for ((layer, element), mut turns) in self.turns {
@@ -118,7 +119,7 @@ impl Animation {
     }
 }
 
-/// The start tag of a group that is visible during these frames; each frame begins at its share of the `whole`.
+/// Returns the start tag of a group that is visible during these frames; each frame begins at its share of the `whole`.
 fn seen_from_to(turns: &[usize], share: impl Fn(usize) -> f64, whole: Duration) -> String {
     // An element that is not visible at the start must be hidden from the start.
     let hidden = (turns[0] > 0).then_some((0, "hidden"));
@@ -161,7 +162,7 @@ mod tests {
             document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
         assert_eq!(words, ["a<b&c", "\u{b5}s", "end"]);
         let paths = document.descendants().filter_map(|n| n.attribute("d"));
-        // Two arms of a corner, a rule in one piece, eight dots, half a block.
+        // The shapes are two arms of a corner, a rule in one piece, eight dots, half a block.
         assert_eq!(paths.map(|path| path.matches('z').count()).sum::<usize>(), 2 + 1 + 8 + 1);
         assert_eq!(text, format!("{line}\n  end\n"));
     }

@@ -20,7 +20,7 @@ use ratatui::style::{Color, Modifier, Style};
 use super::{Colours, GlyphSet, Ink, Theme};
 use crate::session::timeline::Level;
 
-/// The look of `ink` in `palette`.
+/// Returns the look of `ink` in `palette`.
 pub fn style(palette: Colours, ink: Ink) -> Style {
     let [of_terminal, dark, light] = colours(ink);
     match palette {
@@ -31,13 +31,14 @@ pub fn style(palette: Colours, ink: Ink) -> Style {
     }
 }
 
-/// The colour of `ink`, and its weight: important inks are bold, whatever their colour.
+/// Returns `ink` in this colour, with its weight: important inks are bold, whatever their colour.
 fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
         Ink::Strong | Ink::Selected | Ink::Good | Ink::Warn | Ink::Bad => style.add_modifier(Modifier::BOLD),
         Ink::Found => style.add_modifier(Modifier::REVERSED),
-        // Without a colour of its own. Bright black is avoided, since some palettes use it as the background.
+        // An ink without a colour of its own is dim. Bright black is avoided, since some palettes use it as the
+        // background.
         Ink::Faint if colour.is_none() => style.add_modifier(Modifier::DIM),
         // The line that varies most is faint.
         Ink::Level(Level::Max) if colour == Some(Color::Gray) => style.add_modifier(Modifier::DIM),
@@ -45,7 +46,7 @@ fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     }
 }
 
-/// The colours of `ink`: one of the terminal's sixteen, on a dark background, on a light one.
+/// Returns the colours of `ink`: one of the terminal's sixteen, on a dark background, on a light one.
 fn colours(ink: Ink) -> [Option<Color>; 3] {
     let (of_terminal, dark, light) = match ink {
         Ink::Text | Ink::Strong | Ink::Found => return [None; 3],
@@ -82,15 +83,15 @@ pub const STEPS: usize = 6;
 /// The background of a cell, behind its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
-    /// Nothing.
+    /// No background.
     None,
     /// A colour.
     Tone(Color),
-    /// A character, in cells that have no other.
+    /// A character, in cells that contain no other.
     Character(char, Style),
 }
 
-/// The background for `step`; a step above the last looks like the last.
+/// Returns the background for `step`; a step above the last looks like the last.
 pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     let step = step.min(STEPS - 1);
     let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
@@ -111,7 +112,7 @@ const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
 /// The hues of viridis, dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
-/// The same, pale, for a light background.
+/// The hues of viridis, pale, for a light background.
 const PALE: [(u8, u8, u8); STEPS] =
     [(240, 241, 248), (230, 235, 245), (219, 230, 241), (208, 225, 235), (197, 220, 227), (187, 215, 215)];
 
@@ -134,14 +135,14 @@ const ON_DARK: [u32; 16] = [
     0x98dc96, 0xf5d782, 0x8cb4fa, 0xdea5f0, 0x78d7de, 0xf0f3f8,
 ];
 
-/// The same for a light background.
+/// Sixteen terminal colours that can be read on a light background.
 const ON_LIGHT: [u32; 16] = [
     0x24282e, 0xb21e14, 0x006a32, 0x845800, 0x1e50b4, 0x822896, 0x006478, 0x5a5e64, 0x6e7278, 0xc83228,
     0x14783c, 0x966400, 0x325fc8, 0x9632a5, 0x007387, 0x14161a,
 ];
 
 impl Theme {
-    /// The paper for a picture in this theme; light for the light palette.
+    /// Returns the paper for a picture in this theme; light for the light palette.
     pub fn paper(&self) -> Paper {
         match self.palette {
             Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
@@ -151,7 +152,7 @@ impl Theme {
 }
 
 impl Paper {
-    /// `colour` as numbers; `None` for the paper's own text or background.
+    /// Returns `colour` as numbers; `None` for the paper's own text or background.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         let index = match colour {
             Color::Reset => return None,
@@ -177,7 +178,7 @@ impl Paper {
         Some(self.indexed(index))
     }
 
-    /// One of the 256 colours, as xterm numbers them: sixteen, a cube with sides of six, 24 greys.
+    /// Returns one of the 256 colours, as xterm numbers them: sixteen, a cube with sides of six, 24 greys.
     fn indexed(&self, index: u8) -> Rgb {
         let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
         match index {
@@ -196,7 +197,7 @@ impl Paper {
         }
     }
 
-    /// `colour` halfway to the background, for faint text.
+    /// Returns `colour` halfway to the background, for faint text.
     pub fn faint(&self, colour: Rgb) -> Rgb {
         let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 2) / 5) as u8;
         (mix(colour.0, self.ground.0), mix(colour.1, self.ground.1), mix(colour.2, self.ground.2))
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_ink_can_be_read_on_the_background_that_its_palette_is_for() {
-        // Few backgrounds are completely black or white.
+        // Few terminals have a background that is completely black or white.
         for (palette, ground) in
             [(Colours::Dark, Color::Rgb(38, 38, 38)), (Colours::Light, Color::Rgb(245, 245, 240))]
         {
@@ -250,7 +251,7 @@ mod tests {
             for level in Level::ALL {
                 let line = style(palette, Ink::Level(level)).fg.map_or(1.0 - background, luminance);
                 let worst = tones.iter().map(|tone| contrast(line, *tone)).fold(f64::INFINITY, f64::min);
-                // WCAG 2 requires this of graphics.
+                // WCAG 2 requires this contrast of graphics.
                 assert!(worst >= 3.0, "{palette:?} {level:?}: {worst:.2}");
             }
         }

@@ -1,4 +1,4 @@
-//! Measures for the tests of palettes and backgrounds: all inks, the luminance of a colour and its contrast.
+//! Help for the tests of palettes and backgrounds: all inks, the luminance of a colour and its contrast.
 
 use ratatui::style::Color;
 
@@ -34,7 +34,7 @@ impl Ink {
     ];
 }
 
-/// The relative luminance of a colour from 0 to 1, as WCAG 2 defines it.
+/// Returns the relative luminance of a colour from 0 to 1, as WCAG 2 defines it.
 pub fn luminance(colour: Color) -> f64 {
     let (red, green, blue) = components(colour);
     let linear = |value: u8| {
@@ -44,7 +44,7 @@ pub fn luminance(colour: Color) -> f64 {
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
-/// The contrast of two luminances, from 1 to 21, as WCAG 2 defines it.
+/// Returns the contrast of two luminances, from 1 to 21, as WCAG 2 defines it.
 pub fn contrast(a: f64, b: f64) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }

@@ -10,7 +10,7 @@ pub enum GlyphSet {
 }
 
 impl GlyphSet {
-    /// The set's drawing characters.
+    /// Returns the set's drawing characters.
     pub fn glyphs(self) -> &'static Glyphs {
         match self {
             Self::Unicode => &UNICODE,
@@ -18,7 +18,7 @@ impl GlyphSet {
         }
     }
 
-    /// Keys, as written in this set.
+    /// Returns the names of keys in this set.
     pub fn keys(self, written: &str) -> String {
         match self {
             Self::Unicode => written.to_owned(),
@@ -105,7 +105,7 @@ pub struct Glyphs {
 }
 
 impl Glyphs {
-    /// The characters of a set: those of Unicode on the left, of ASCII on the right.
+    /// Returns the characters of a set. In the table, Unicode is on the left, ASCII on the right.
     const fn of(set: GlyphSet) -> Self {
         let set = set as usize;
         Self {

@@ -6,9 +6,9 @@
 //!  config get                     1 /s  0.1 %   19 µs
 //!   and 4 more, 3 /s
 //! ```
-//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about powers of two:
-//! the true value is at most the one shown, and more than half of it. If the server only has percentiles since its start, the
-//! heading says so.
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM; its buckets are about powers of
+//! two: the true value is at most the value shown, and more than half of it. If the server only has percentiles since
+//! its start, the heading says so.
 //!
 //! The server's commands for all clients over time: a line for all commands per second, and one for each of the busiest.
 //!
@@ -56,22 +56,22 @@ const FIGURES: [(Figure, &str, u16); 8] = [
     (Calls, "calls/s", 9),
     (Share, "time", 7),
     (Mean, "mean", 8),
-    // `≤2.11 ms`.
+    // The width of `≤2.11 ms`.
     (P50, "p50", 9),
     (P99, "p99", 9),
     (P999, "p99.9", 9),
     (Failed, "failed", 8),
     (Rejected, "rejected", 9),
 ];
-/// The most important first.
+/// The figures, the most important first.
 const NEEDED: [Figure; 8] = [Calls, P99, P50, P999, Mean, Share, Failed, Rejected];
-/// The least and the largest width of names, so that their figures stay near.
+/// The least and the largest width of names. Wider names would be too far from their figures.
 const NAME: (u16, u16) = (15, 36);
 
 /// The last bucket of LATENCY HISTOGRAM with a true upper bound, in µs: longer times are counted in it.
 const LONGEST_US: u64 = 1_000_000;
 
-/// Draws the heading and as many commands as fit; `ink` is the look of names that have one elsewhere.
+/// Draws the heading and as many commands as fit; `ink` returns the look of a name that has a line elsewhere.
 pub fn draw(
     paint: &mut Paint,
     area: Rect,
@@ -118,10 +118,11 @@ pub fn draw(
     }
 }
 
-/// Histograms are known from the third poll on.
+/// The seconds until percentiles are known: from the third poll on.
 const SOON_S: f64 = 4.0;
 
-/// Whether the server reports no percentiles: in an old recording, or a server that does not track latencies.
+/// Returns whether the server reports no percentiles: true for an old recording, or a server that does not track
+/// latencies.
 fn has_means_only(commands: &CommandCell) -> bool {
     let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
@@ -152,7 +153,7 @@ fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f
     text.map_or((NONE.to_owned(), Ink::Faint), |text| (text, Ink::Text))
 }
 
-/// Errors, of which there should be none.
+/// Returns a count of errors, with a warning look if it is not zero.
 fn count(n: Option<u64>) -> (String, Ink) {
     match n {
         Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
@@ -160,7 +161,7 @@ fn count(n: Option<u64>) -> (String, Ink) {
     }
 }
 
-/// `≤16 µs` for the time shown; `16.1 µs` since the server's start.
+/// Returns a percentile: `≤16 µs` for the time shown, `16.1 µs` since the server's start.
 fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     match &stat.times {
         Some(times) => times.percentile(quantile).map(bounded),
@@ -168,7 +169,7 @@ fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     }
 }
 
-/// The bucket whose upper bound is `up_to_us`.
+/// Returns the text for the bucket with the upper bound `up_to_us`.
 fn bounded(up_to_us: u64) -> String {
     let written = |us: u64| super::figures::decade(us.saturating_mul(1000));
     if up_to_us > LONGEST_US {
@@ -220,7 +221,7 @@ pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 /// A command, or all of them, and the look of its line.
 type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
-/// All commands together first, then the most frequent.
+/// Draws the legend: all commands together first, then the most frequent.
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
     let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
     let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
@@ -243,8 +244,8 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
     name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
 }
 
-/// The commands that have a line: those with the most calls in the stretch shown, in the order of their names, so that each
-/// keeps its look.
+/// Returns the commands that have a line: those with the most calls in the stretch shown, in the order of their names,
+/// so that each keeps its look.
 pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
     for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
@@ -260,7 +261,7 @@ pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     names
 }
 
-/// The look of a command that has a line.
+/// Returns the look of a command that has a line.
 pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
     busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
 }

@@ -4,8 +4,8 @@
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! Figures are those of the column, and say how long it is: a short moment is not averaged with the time before it, as in the
-//! table's last second.
+//! The figures belong to the cursor's column, and the text says how long a column is. They are not averaged with the
+//! time before, as the table's last second is.
 
 use ratatui::layout::Rect;
 
@@ -36,7 +36,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
         if x >= plot.right() {
             continue;
         }
-        // The last row of the axis has the moments, which are left of their column's line.
+        // The last row of the axis contains moments, which begin left of their column's line.
         let bottom = if area == plan.axis && area.height > 1 { plot.bottom() - 1 } else { plot.bottom() };
         for y in plot.top()..bottom {
             let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
@@ -90,7 +90,7 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
     }
 }
 
-/// The latest events, while the view is live.
+/// Draws the latest events, while the view is live.
 pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let event = reading.events().next_back().map(Occurrence::event);
@@ -107,7 +107,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     };
 }
 
-/// The time, the events then, and the knobs.
+/// Returns the time of the cursor, the events at that time, and the knobs.
 pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     let reading = lanes.reading;
     let mut pieces = vec![(clock(reading.now_s()), Ink::Strong)];
@@ -134,13 +134,13 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// The longest request of a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
+/// Returns the longest request of a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
 fn longest(lanes: &Lanes, column: u16) -> Option<Piece> {
     let (worst, cause) = lanes.longest(column)?;
     Some((format!("{}{cause}", units::latency(worst.ns)), Ink::Warn))
 }
 
-/// The figures of the cursor's column.
+/// Returns the figures of the cursor's column.
 pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let rate = lanes.reading.segment().and_then(|s| s.start.knobs.rate.filter(|_| s.start.knobs.load));
@@ -167,8 +167,8 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// The pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`. If none was
-/// answered, how long one has been waiting.
+/// Returns the pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`.
+/// If none was answered, returns how long one has been waiting.
 fn ping(lanes: &Lanes) -> Option<Piece> {
     let pings = lanes.pings_shown();
     let ns = lanes.level_shown(Measure::Ping, Level::P50)?;
@@ -190,7 +190,7 @@ fn ping(lanes: &Lanes) -> Option<Piece> {
     Some((format!("ping {}{parts}", units::latency(ns)), Ink::Text))
 }
 
-/// The length of a column: `0.25 s`, `20 s`, `5.2 min`.
+/// Returns the length of a column: `0.25 s`, `20 s`, `5.2 min`.
 fn stretch(step_s: f64) -> String {
     let (value, unit) = match step_s {
         ..60.0 => (step_s, "s"),
@@ -201,7 +201,7 @@ fn stretch(step_s: f64) -> String {
     trimmed(&format!("{value:.digits$} {unit}"))
 }
 
-/// `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
+/// Returns `p50 312 µs, p99 910 µs, max 7.70 ms`, without percentiles that have too few samples.
 fn latencies(lanes: &Lanes, measure: Measure, name: &str) -> Option<Piece> {
     let level = |level: Level| {
         let ns = lanes.level_shown(measure, level)?;

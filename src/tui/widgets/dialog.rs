@@ -21,19 +21,19 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// Wide enough for comfortable reading, narrow enough for 80 columns.
+/// The largest width: comfortable to read, and narrow enough for 80 columns.
 const WIDEST: u16 = 76;
 
-/// The number of characters in a line of a box.
+/// Returns the number of characters in a line of a box.
 pub fn text_width(area: Rect) -> usize {
     usize::from(area.width.min(WIDEST).saturating_sub(4))
 }
 
 /// A box with a message or a question.
 pub struct Dialog<'a> {
-    /// Its heading.
+    /// The heading of the box.
     pub title: &'a str,
-    /// Its text.
+    /// The text in the box.
     pub text: &'a str,
     /// The entry below the text, if there is one.
     pub entry: Option<&'a Entry>,
@@ -41,7 +41,7 @@ pub struct Dialog<'a> {
     pub keys: &'a str,
 }
 
-/// Draws it in the middle of `area`.
+/// Draws the box in the middle of `area`.
 pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
     let Dialog { title, text, entry, keys } = *dialog;
     let lines = wrapped(text, text_width(area));
@@ -60,18 +60,18 @@ pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
     paint.text(padded(row(inner, last)), keys, Ink::Strong);
 }
 
-/// Without the columns beside the frame.
+/// Returns the inside of a box, without a blank column on each side.
 pub fn padded(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-/// A box in the middle of `area` with this width and height, or as large as `area` allows.
+/// Returns a box in the middle of `area` with this width and height, or as large as `area` allows.
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// The pieces of a line with `entry`, for `room` characters: if it is longer, the part around the caret.
+/// Returns the pieces of a line with `entry`, for `room` characters: if it is longer, the part around the caret.
 fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     let (before, after) = entry.around_caret();
     let hidden = (before.chars().count() + 1).saturating_sub(room.into());
@@ -88,7 +88,7 @@ pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
 /// Draws the overlay of the screen, if there is one.
 pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     if model.mode != Mode::Screen {
-        // The mouse does not find what the overlay covers.
+        // A click does not reach the parts below the overlay.
         paint.spot(area, Spot::Elsewhere);
     }
     match &model.mode {
@@ -122,7 +122,7 @@ fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
     )
 }
 
-/// An entry on the screen itself is drawn there.
+/// Some entries are drawn on the screen itself, not in a box.
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
         Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
@@ -141,7 +141,7 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
     draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
 }
 
-/// The end of a line that is continued.
+/// The characters at the end of a line that continues in the next one.
 const CONTINUED: &str = " \\";
 
 /// Draws a command line for copying on a terminal without clipboard, over the rows above the last: without a frame, from the
@@ -160,9 +160,9 @@ fn command_line(paint: &mut Paint, area: Rect, text: &str) {
     paint.rule(row(place, height.saturating_sub(1)), "hold Shift and drag to select it; Esc closes");
 }
 
-/// Lines for the description of the selected offer.
+/// The number of lines for the description of the selected offer.
 const HELP_ROWS: u16 = 3;
-/// More offers than these are scrolled.
+/// The largest number of offers shown at once; a longer list is scrolled.
 const MOST_ROWS: u16 = 14;
 
 /// Draws the list of offers.
@@ -209,7 +209,7 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
     }
 }
 
-/// The box: below header and status if there is room, so that they stay visible.
+/// Returns the place of the box: below header and status if there is room, so that they stay visible.
 fn place(area: Rect) -> Rect {
     let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
     let place = centred(area, text_width(area) as u16 + 4, height);

@@ -13,19 +13,19 @@ use crate::{
 /// The sign for a figure with too few samples.
 pub const NONE: &str = "–";
 
-/// A latency, or the sign for too few samples.
+/// Returns a latency, or the sign for too few samples.
 pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// A figure, or the sign that there is none, or no trouble.
+/// Returns a figure of `row`; signs replace an unknown figure and a zero count of errors.
 pub fn written(figure: Figure, row: &Row) -> String {
     let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// A percentile of the pings; `>1.98 s` if the only value is the wait of an unanswered one, or if that wait is longer than the
-/// longest answer.
+/// Returns a percentile of the pings; `>1.98 s` if the only value is the wait of an unanswered one, or if that wait is
+/// longer than the longest answer.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;
@@ -35,22 +35,22 @@ pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     }
 }
 
-/// The median of a part of the pings; none if most answers have no parts.
+/// Returns the median of a part of the pings; none if most answers have no parts.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }
 
-/// A round latency without decimals: `10 µs`.
+/// Returns a round latency without decimals: `10 µs`.
 pub fn decade(ns: u64) -> String {
     trimmed(&units::latency(ns))
 }
 
-/// The same with two digits, for the end of a range: `1.1 ms`.
+/// Returns a latency with two digits, for the end of a range: `1.1 ms`.
 pub fn about(ns: f64) -> String {
     trimmed(&units::latency(two_digits(ns) as u64))
 }
 
-/// A count with two digits, for the end of a range: `81 k`.
+/// Returns a count with two digits, for the end of a range: `81 k`.
 pub fn about_count(n: f64) -> String {
     trimmed(&units::count(two_digits(n)))
 }
@@ -60,7 +60,7 @@ fn two_digits(value: f64) -> f64 {
     (value / power).round() * power
 }
 
-/// A number without trailing zeros: `1.10 ms` becomes `1.1 ms`.
+/// Returns a number without trailing zeros: `1.10 ms` becomes `1.1 ms`.
 pub fn trimmed(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {

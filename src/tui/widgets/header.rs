@@ -13,14 +13,14 @@ use crate::{
     units,
 };
 
-/// Draws the header: on the left the target, on the right what changes.
+/// Draws the header: the target on the left, and the parts that change on the right.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = right_side(model, reading, paint.glyphs(), area.width);
     let right_x = area.right().saturating_sub(length(&right) as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let mut parts = identity(reading);
     if area.width < 60 {
-        // The address says more than our own name.
+        // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
     let shown = fitting(left.width, parts.iter().map(|(text, _)| text.chars().count() as u16));
@@ -36,7 +36,7 @@ fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// The parts that fit into `width`, without the least important ones.
+/// Returns the parts that fit into `width`, without the least important ones.
 fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
@@ -45,7 +45,7 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     parts
 }
 
-/// Address, name and version, role, mode; the most important first.
+/// Returns the target's address, name and version, role and mode, the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -72,10 +72,10 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, there is room for how long the connection has been in its state.
+/// From this width on, the header shows how long the connection has been in its state.
 const ROOM_FOR_SINCE: u16 = 100;
 
-/// From this width on, there is room for the cause of trouble, beside the target.
+/// From this width on, the header shows the cause of trouble, next to the target.
 const ROOM_FOR_EVIDENCE: u16 = 140;
 
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<HeaderPart> {
@@ -115,7 +115,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     shed(parts, width.into())
 }
 
-/// The state of recording, with its size and duration if there is room.
+/// Returns the state of recording, with its size and duration if there is room.
 fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
     let room = width >= ROOM_FOR_SINCE;
     let size = if room {
@@ -127,18 +127,18 @@ fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16)
     (format!("{} REC{size}", glyphs.on), Ink::Bad)
 }
 
-/// The file, if there is room for it, and the speed of playing.
+/// Returns the name of the recording, if there is room for it, and the speed of playing.
 fn replay(playback: &Playback, width: u16) -> String {
     let file = if width >= ROOM_FOR_SINCE { format!(" {}", playback.file) } else { String::new() };
     let state = if playback.is_playing { "playing" } else { "paused" };
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Whether the target answers, and since when if there is room.
+/// Returns whether the target answers, and since when if there is room.
 fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match *reachability {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
-        // If it has answered from the start, nothing is shown.
+        // If the target has answered from the start, nothing is shown.
         Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
         Reachability::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
         Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
@@ -147,7 +147,7 @@ fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, I
     Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
 }
 
-/// The state of the load. While a change is pending, its sign pulses.
+/// Returns the state of the load. While a change is pending, its sign pulses.
 fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
     let is_even = ((model.timeline().now_s() * 4.0) as u64).is_multiple_of(2);
     let pulse = if is_even { glyphs.on } else { glyphs.off };
@@ -182,12 +182,12 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// From this width on, all screens are named.
+/// From this width on, the footer shows the names of all screens.
 const ROOM_FOR_NAMES: u16 = 110;
-/// Below this width, the keys need the whole line.
+/// Below this width, the key hints need the whole line.
 const ROOM_FOR_TABS: u16 = 60;
 
-/// The screens with their keys; the present one with its name.
+/// Returns the screens with their keys; the present one with its name.
 fn tabs(shown: Screen, width: u16) -> Vec<(Screen, String, Ink)> {
     if width < ROOM_FOR_TABS {
         return Vec::new();

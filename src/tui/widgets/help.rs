@@ -22,7 +22,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// Room for the longest keys.
+/// The width of the longest keys.
 const KEYS_WIDTH: usize = 13;
 
 /// Draws the help, scrolled down by this many lines; `entry` is the search.
@@ -74,7 +74,7 @@ impl Section {
         Self { title: title.to_owned(), items }
     }
 
-    /// The section with only those items that contain every word of `query`.
+    /// Returns the section with only those items that contain every word of `query`.
     fn found(&self, query: &str) -> (&str, Vec<&Item>) {
         let holds = |item: &&Item| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
@@ -84,7 +84,7 @@ impl Section {
     }
 }
 
-/// All sections, those for the present screen first.
+/// Returns all sections, those for the present screen first.
 fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
@@ -103,7 +103,7 @@ fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).collect()
 }
 
-/// Each sign as it is drawn, with its meaning.
+/// Returns each sign as it is drawn, with its meaning.
 fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let Glyphs { border, above, below, few, slow, fork, eviction, lost, back, event, mark, .. } = *glyphs;
     let of_time = [
@@ -132,7 +132,7 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     signs.chain([none, (lines, "Without colours: p50, p90, p99, p99.9 and the maximum.")])
 }
 
-/// The sections as lines of this many columns, with a blank line between two sections.
+/// Returns the sections as lines of this many columns, with a blank line between two sections.
 fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
     let mut lines: Vec<(String, Ink)> = Vec::new();
     for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
@@ -206,7 +206,7 @@ mod tests {
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }
 
-    /// The words of the column beside the names, or of whole lines, as one line.
+    /// Returns the words of the column next to the names, or of whole lines, as one line.
     fn flowing(text: &str, indent: usize) -> String {
         let lines = text.lines().map(|line| line.chars().skip(indent).collect::<String>());
         lines.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")

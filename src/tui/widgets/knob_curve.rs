@@ -27,11 +27,11 @@ use crate::{
     units,
 };
 
-/// A curve and its annotations.
+/// A curve with its annotations.
 pub struct Over<'a> {
     /// The curve.
     pub curve: &'a Curve,
-    /// Its scaling law, if one fits.
+    /// The scaling law of the curve, if one fits.
     pub law: Option<Usl>,
     /// The limit of a search, if there was one.
     pub limit: Option<Limit>,
@@ -41,7 +41,7 @@ pub struct Over<'a> {
 }
 
 impl<'a> Over<'a> {
-    /// The curve that `model` shows, if it has points.
+    /// Returns the curve that `model` shows, if it has points.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
         let dimension = curve.dimension();
         let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));
@@ -54,27 +54,27 @@ impl<'a> Over<'a> {
         }
     }
 
-    /// The point with the most throughput.
+    /// Returns the point with the most throughput.
     pub fn best(&self) -> Option<&Point> {
         self.curve.best(None)
     }
 
-    /// The point with the most throughput among those that keep the limit.
+    /// Returns the point with the most throughput among those that keep the limit.
     pub fn best_under_limit(&self) -> Option<&Point> {
         self.limit.as_ref().and_then(|limit| self.curve.best(Some(limit)))
     }
 
-    /// The name of the knob.
+    /// Returns the name of the knob.
     pub fn name(&self) -> &'static str {
         self.curve.dimension().name()
     }
 
-    /// Whether it shows response times.
+    /// Returns whether the curve shows response times.
     pub fn is_open(&self) -> bool {
         self.curve.points().iter().any(Point::is_open)
     }
 
-    /// The mark of a point in the throughput chart.
+    /// Returns the mark of a point in the throughput chart.
     pub fn mark(&self, point: &Point, glyphs: &Glyphs) -> (char, Ink) {
         let is = |best: Option<&Point>| best.is_some_and(|best| best.segments == point.segments);
         match () {
@@ -86,12 +86,12 @@ impl<'a> Over<'a> {
     }
 }
 
-/// Values this far apart are on a logarithmic axis.
+/// If the largest value is this many times the smallest, the axis is logarithmic.
 const WIDE: f64 = 10.0;
-/// The margin beside the first and the last value, as a share of the axis.
+/// The margin before the first and after the last value, as a share of the axis.
 const BESIDE: f64 = 0.03;
 
-/// The axis of these points, of points still to come, and of annotations.
+/// Returns the axis of these points, of points still to come, and of annotations.
 fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points().iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
@@ -109,7 +109,7 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
 /// The percentiles that are drawn, the lowest on top.
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
-/// `100 µs` and the line.
+/// The width of `100 µs` and the line.
 pub const GUTTER: u16 = 8;
 
 /// Draws both charts and the horizontal axis.
@@ -148,13 +148,13 @@ fn legend(paint: &mut Paint, line: Rect) {
     paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
 }
 
-/// The column of dots of a value.
+/// Returns the column of dots for a value.
 fn column(over: &Over, value: f64, dots: Dots) -> u16 {
     let last = dots.columns().saturating_sub(1);
     (over.x.share(value).clamp(0.0, 1.0) * f64::from(last)).round() as u16
 }
 
-/// The points of one setting, from left to right.
+/// Returns the points from left to right, grouped by their setting.
 fn series(curve: &Curve) -> Vec<Vec<&Point>> {
     let mut series: Vec<Vec<&Point>> = Vec::new();
     for point in curve.points() {
@@ -177,7 +177,7 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
     Trace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark }.draw(paint, plot, over);
 }
 
-/// The vertical axis left of `plot`.
+/// Draws the vertical axis left of `plot`; `label` formats its values.
 pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
@@ -185,9 +185,9 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
 
 /// A quantity at the points of a curve, and its look.
 pub struct Trace<'a> {
-    /// Its axis.
+    /// The vertical axis of the quantity.
     pub axis: &'a ValueAxis,
-    /// Its value at a point, if there is one.
+    /// Returns the value at a point, if there is one.
     pub value: &'a dyn Fn(&Point) -> Option<f64>,
     /// The look of the lines between points.
     pub ink: Ink,
@@ -205,7 +205,7 @@ impl Trace<'_> {
         over.curve.points().iter().for_each(|point| self.dot(paint, over, dots, point));
     }
 
-    /// The dot of a point, counted from the left and from the bottom.
+    /// Returns the dot of a point, counted from the left and from the bottom.
     fn place(&self, over: &Over, dots: Dots, point: &Point) -> Option<(u16, u16)> {
         let height = Height::of((self.value)(point)?, self.axis, dots);
         Some((column(over, point.value as f64, dots), height.dot(dots)))
@@ -233,7 +233,7 @@ impl Trace<'_> {
     }
 }
 
-/// The model, where it applies, as a dashed line behind the measurements.
+/// Draws the scaling law, where it applies, as a dashed line behind the measurements.
 pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
@@ -264,12 +264,12 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// From one round value to another, so that the axis does not move while the last point changes.
+/// Returns an axis from one round value to another, so that it does not move while the last point changes.
 pub fn log_axis(low: f64, high: f64) -> ValueAxis {
     ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
 }
 
-/// The nearest of 1, 2 and 5 times a power of ten above or below, slightly beyond it.
+/// Returns the nearest of 1, 2 and 5 times a power of ten above or below, slightly beyond it.
 fn rounded(value: f64, is_up: bool) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
@@ -279,7 +279,7 @@ fn rounded(value: f64, is_up: bool) -> f64 {
     }
 }
 
-/// The vertical lines: the bounds of a search, and the knee.
+/// Returns the vertical lines: the bounds of a search, and the knee.
 fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
     let knee = over.law.and_then(|law| law.knee()).map(|knee| (knee.at, "knee (model)", Ink::Faint));
     let bounds = over.bounds.as_ref();
@@ -301,7 +301,8 @@ pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// The names of the vertical lines, below each other: the bound that keeps the limit left of its line, the others right.
+/// Draws the names of the vertical lines, below each other: the bound that keeps the limit left of its line, the others
+/// right.
 pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
@@ -317,10 +318,11 @@ pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// The mean width of a label on the horizontal axis, with a blank.
+/// The average width of a label on the horizontal axis, with a blank.
 const LABEL: u16 = 6;
 
-/// The horizontal axis, a mark for each round value, and its label; the knob's name in the gutter if there is room.
+/// Draws the horizontal axis, a mark for each round value, and its label; the knob's name in the gutter if there is
+/// room.
 pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
@@ -342,7 +344,7 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     }
 }
 
-/// Round values on the horizontal axis, ascending; for sizes, the points' own values.
+/// Returns round values on the horizontal axis, ascending; for sizes, the points' own values.
 fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
     if over.curve.dimension().is_bytes() {
         return over.curve.points().iter().map(|point| point.value as f64).collect();

@@ -16,13 +16,13 @@ use crate::{
     tui::{Ink, Paint, cut, from_column, row},
 };
 
-/// Width of the names, including the pointer before them.
+/// The width of the names, including the pointer before them.
 const NAME: u16 = 12;
-/// Width of the values: `1.50 KiB`.
+/// The width of the values: `1.50 KiB`.
 const VALUE: u16 = 8;
-/// A pointer and a blank.
+/// The width of a pointer and a blank.
 const POINTER: u16 = 2;
-/// The rest of the longest name, beside a long value.
+/// The least width for a name, next to a long value.
 const LEAST_NAME: usize = 6;
 /// The least number of rows: those of a plain load.
 const LEAST_ROWS: u16 = 8;
@@ -69,8 +69,8 @@ struct KnobRow {
 }
 
 impl KnobRow {
-    /// In `width` columns: values are aligned; a long one extends to the right, then shortens its name, and finally is cut
-    /// itself.
+    /// Returns the row of a knob in `width` columns. Values are aligned; a long value extends to the right, then
+    /// shortens its name, and finally is cut itself.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
         let wanted = model.panel.wanted();
         let pointer = usize::from(POINTER);
@@ -96,7 +96,7 @@ impl KnobRow {
         let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
         let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
         let (wanted, in_force) = (model.panel.wanted(), model.in_force());
-        // Weights of another workload cannot be compared with those before.
+        // Weights of another workload cannot be compared with the present ones.
         let before = knob.value(in_force);
         if before != knob.value(wanted) && knob.called(in_force) == knob.called(wanted) {
             paint.parts(after, &[(" was ", Ink::Warn), (&before, Ink::Warn)]);

@@ -1,11 +1,11 @@
-//! What all charts share: the columns, the time axis, and the measurements in it.
+//! The data that all charts share: the columns, the time axis, and the measurements in it.
 //!
 //! ```text
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 //!
-//! Waits that have not ended: while a server hangs, they grow in the charts, so that there is no gap.
+//! Requests that are still waiting: while a server hangs, their waits grow in the charts, so that there is no gap.
 //!
 //! The legend of a chart: the name and figures of each line, right of its end.
 //!
@@ -32,23 +32,23 @@ pub struct Lanes<'a> {
     pub reading: &'a Reading<'a>,
     /// The columns of gutter, plot and figures.
     pub columns: Columns,
-    /// The stretch of time of each column in the plot.
+    /// The time axis, with the stretch of time of each column.
     pub axis: TimeAxis,
     /// The measurements of the columns.
     pub window: Window<'a>,
     /// The number of columns with measurements; a frozen view has none from after it was frozen.
     pub shown: usize,
-    /// The end of the last of them, in seconds of the session.
+    /// The end of the last column with measurements, in seconds of the session.
     pub to_s: f64,
-    /// The end of what is shown, in seconds of the session.
+    /// The end of the stretch shown, in seconds of the session.
     pub ends_s: f64,
     /// The subject of the charts: the load, or the server.
     pub subject: Subject,
     /// Whether the chart shows response or service times.
     pub timed: Timed,
-    /// The latency axis; `None` if nothing was measured.
+    /// The latency axis; `None` without measurements.
     pub latency_axis: Option<ValueAxis>,
-    /// The throughput axis; `None` if nothing was measured.
+    /// The throughput axis; `None` without measurements.
     pub throughput_axis: Option<ValueAxis>,
     /// Whether the throughput's axis is linear or logarithmic.
     pub spread: Spread,
@@ -56,7 +56,7 @@ pub struct Lanes<'a> {
     pub baseline: Option<(u32, f64)>,
     /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
-    /// The latencies in each column: those of the load as the chart counts them, or of the pings.
+    /// The latencies in each column: those of the load, as the chart counts them, or those of the pings.
     pub latency: Vec<Option<Quantiles>>,
     /// The distribution of these latencies in each column.
     pub heat: Vec<Option<Heat>>,
@@ -73,7 +73,7 @@ pub struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// The lanes of a plot with these columns, for the stretch that `model` shows.
+    /// Returns the lanes of a plot with these columns, for the stretch that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
         // A frozen view shows nothing from after it was frozen, even if its axis has room.
@@ -147,24 +147,24 @@ impl<'a> Lanes<'a> {
         waits_of_load(&mut self.latency, &self.load, counts_lag);
     }
 
-    /// The percentiles of `measure` in each column.
+    /// Returns the percentiles of `measure` in each column.
     pub fn levels(&self, measure: Measure) -> &[Option<Quantiles>] {
         &self.levels[measure as usize]
     }
 
-    /// Whether there was a rate in some column, so that response and service time differ.
+    /// Returns whether there was a rate in some column, so that response and service time differ.
     pub fn has_open_loop(&self) -> bool {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// The column whose figures are shown: the cursor's, or the present one.
+    /// Returns the column for the figures: the cursor's, or the present one.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// The load in the column shown: at the cursor, or the last one. The tick that has just ended may belong to the column before
-    /// the present one.
+    /// Returns the load in the column for the figures: at the cursor, or the last one. The tick that has just ended may
+    /// belong to the column before the present one.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -172,28 +172,28 @@ impl<'a> Lanes<'a> {
         of(shown).or_else(|| of(before?))
     }
 
-    /// A percentile of `measure` in the column shown.
+    /// Returns a percentile of `measure` in the column for the figures.
     pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
         self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
     }
 
-    /// The pings' other results in the column shown, beside their times.
+    /// Returns the pings in the column for the figures: their counts, without their times.
     pub fn pings_shown(&self) -> PingCell {
         self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
-    /// The due rate of the segment in force, if it is an open loop.
+    /// Returns the due rate of the segment in force, if it is an open loop.
     pub fn rate_due(&self) -> Option<u32> {
         let knobs = &self.reading.segment()?.start.knobs;
         knobs.rate.filter(|_| knobs.load)
     }
 
-    /// The column of the cursor, while the view is frozen and the axis shows it.
+    /// Returns the column of the cursor, while the view is frozen and the axis shows it.
     pub fn cursor(&self) -> Option<u16> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
-    /// The subject of the latencies shown.
+    /// Returns the subject of the latencies shown.
     pub fn measure(&self) -> Measure {
         match self.subject {
             Subject::Server => Measure::Ping,
@@ -210,13 +210,13 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// The plot's columns in `area`.
+    /// Returns the plot's columns in `area`.
     pub fn plot(&self, area: Rect) -> Rect {
         let x = area.x + self.columns.gutter.min(area.width);
         Rect { x, width: self.columns.plot.min(area.right() - x), ..area }
     }
 
-    /// The columns for marks and names right of the plot in `area`.
+    /// Returns the columns for marks and names right of the plot in `area`.
     pub fn names(&self, area: Rect) -> Rect {
         let plot = self.plot(area);
         Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
@@ -228,7 +228,7 @@ impl<'a> Lanes<'a> {
         paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
     }
 
-    /// The place of figure `n` in `area`; it has no width if this screen has no such figure.
+    /// Returns the place of figure `n` in `area`; the place has no width if this screen has no such figure.
     pub fn value(&self, area: Rect, n: u16) -> Rect {
         let Columns { values, value, .. } = self.columns;
         let x = (self.names(area).right() + value * n.min(values)).min(area.right());
@@ -236,7 +236,7 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
-    /// Writes figures to their places: the present one bold, unknown ones faint.
+    /// Writes figures to their places: the present figure bold, unknown ones faint.
     pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
         for (n, value) in (0..).zip(values) {
             let ink = match n {
@@ -248,18 +248,18 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// The heading of a chart, with the names of the figures.
+    /// Draws the heading of a chart, with the names of the figures.
     pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
         let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
         self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);
     }
 
-    /// The name of the first column of figures.
+    /// Returns the name of the first column of figures.
     pub fn now(&self) -> String {
         if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() }
     }
 
-    /// A heading with other names for the figures.
+    /// Draws a heading with other names for the figures.
     pub fn heading_of(&self, paint: &mut Paint, area: Rect, title: &str, names: [&str; 3]) {
         paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
         for (n, name) in names.into_iter().enumerate() {
@@ -268,7 +268,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Adds to round trips how long PINGs have been waiting.
+/// Adds to the round trips how long PINGs have been waiting.
 pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
     for (rtt, pings) in round_trips.iter_mut().zip(pings) {
         let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
@@ -280,7 +280,7 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
     }
 }
 
-/// Removes the parts of pings where most answers have none.
+/// Removes the parts of pings in columns where most answers have none.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
@@ -314,19 +314,19 @@ pub fn waits_of_load(
 
 /// An entry of the legend.
 pub struct Entry<'a> {
-    /// Its name.
+    /// The name of the line.
     pub name: &'a str,
-    /// The mark of its line, if colours do not distinguish lines.
+    /// The mark of the line, if colours do not distinguish lines.
     pub mark: Option<char>,
-    /// How it looks.
+    /// The look of the line.
     pub ink: Ink,
-    /// The row in which its line ends, from the top; `None` if it is not drawn.
+    /// The row in which the line ends, from the top; `None` if it is not drawn.
     pub row: Option<u16>,
-    /// Its figures: now, 60 s, segment.
+    /// The figures: now, 60 s, segment.
     pub values: [String; 3],
 }
 
-/// Draws the entries, given from top to bottom, beside a chart with the height of `area`.
+/// Draws the entries, from top to bottom, next to a chart with the height of `area`.
 pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     let wanted: Vec<_> = entries.iter().map(|entry| entry.row).collect();
     for (entry, n) in entries.iter().zip(places(area.height, &wanted)) {
@@ -339,8 +339,8 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     }
 }
 
-/// A row for each entry, in order, as near as possible to its wish. An entry without a wish is below the previous one. If there
-/// are more entries than rows, the last ones share the last row.
+/// Returns a row for each entry, in order, as near as possible to its wish. An entry without a wish is below the
+/// previous one. If there are more entries than rows, the last entries share the last row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {

@@ -1,4 +1,5 @@
-//! Latency over time: a line for each percentile and the maximum, over a background that shows how many requests took how long.
+//! Latency over time: a line for each percentile and the maximum, over a background that shows the distribution of the
+//! requests.
 //!
 //! ```text
 //! ─ response time, v shows service ─────────────────────────        now
@@ -7,11 +8,11 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis reaches from p50 to most p99.9 of the stretch shown. Values beyond it are drawn at the edge; the longest of each
-//! such stretch has a mark and its value.
+//! The axis reaches from p50 to most p99.9 of the stretch shown. Values beyond the axis are drawn at the edge; the
+//! largest of neighbouring ones has a mark and its number.
 //!
-//! The background of the latency chart is denser where more requests are. A single request in a cell is drawn too, however full
-//! other cells are. Times beyond the axis are in the top row.
+//! The background of the latency chart is denser where there are more requests. A single request in a cell is visible
+//! too, however full other cells are. Times beyond the axis are in the top row.
 
 use std::collections::BTreeSet;
 
@@ -84,7 +85,7 @@ fn title(lanes: &Lanes) -> String {
     if parts.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", parts.join(", ")) }
 }
 
-/// A percentile of each column.
+/// Returns a percentile of each column.
 fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
     lanes.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
 }
@@ -111,7 +112,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// This many columns determine where a line's name is placed; with a single one, the name would jump.
+/// The number of columns that determine the place of a line's name; with a single one, the name would jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
@@ -125,7 +126,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         Measure::Ping => None,
         _ => Some(&total.service),
     });
-    // A wait that has not ended has lasted longer than the longest that has.
+    // A wait that has not ended is longer than the longest finished request.
     let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(recent.now())));
     let now = |level: Level| match (wait_ns, level) {
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
@@ -140,7 +141,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
             ink: Ink::Level(level),
             row: end.map(|up| dots.cell(0, up).1 - chart.y),
             values: match measure {
-                // A second has too few pings for most percentiles.
+                // The pings of a second are too few for most percentiles.
                 Measure::Ping => [
                     ping_figure(level, recent.minute(), reading.pings_minute()),
                     ping_figure(level, recent.now(), reading.pings_now()),
@@ -155,7 +156,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
     lanes::legend(paint, chart, lanes, &entries);
 }
 
-/// The percentiles for which this many rows have room, from p50 up.
+/// Returns the percentiles that fit into this many rows, from p50 up.
 fn shown(rows: u16) -> &'static [Level] {
     use Level::{Max, P50, P90, P99, P999};
     match rows {
@@ -167,7 +168,7 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// About where the line of a percentile ends: the middle of its last values in the segment shown.
+/// Returns about where the line of a percentile ends: the middle of its last values in the segment shown.
 fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     let shown = lanes.column_shown() + 1;
     let began = lanes.reading.segment().and_then(|segment| lanes.axis.column(segment.start.t_s));
@@ -191,7 +192,7 @@ pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxi
     }
 }
 
-/// The counts of a column by row, the lowest row first.
+/// Returns the counts of a column by row, the lowest row first.
 fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     let counts = heat.counts();
     let border = |row: u16| match row {
@@ -201,18 +202,18 @@ fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     };
     let count = |row: u16| match (border(row), border(row + 1)) {
         (from, to) if from < to => counts[from..to].iter().sum(),
-        // Rows narrower than the bins share one.
+        // Rows narrower than a bin of the distribution share it.
         (from, _) => counts[from],
     };
     (0..rows).map(count).collect()
 }
 
-/// The power of ten that no cell exceeds, at least ten: the scale then stays the same under steady load.
+/// Returns the lowest power of ten that no cell exceeds, at least ten: the scale then stays the same under steady load.
 fn round_top(densest: u64) -> u64 {
     10_u64.saturating_pow(densest.saturating_sub(1).max(1).ilog10() + 1)
 }
 
-/// The step of a cell, on a logarithmic scale from 1 to `top`.
+/// Returns the step of a cell, on a logarithmic scale from 1 to `top`.
 fn step(count: u64, top: u64) -> usize {
     let share = (count.max(1) as f64).log10() / (top as f64).log10();
     ((share * STEPS as f64) as usize).min(STEPS - 1)

@@ -1,4 +1,4 @@
-//! The parts of screens: one region a file.
+//! The parts of screens, with one region per file.
 
 pub mod command_table;
 pub mod cursor;

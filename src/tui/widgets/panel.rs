@@ -1,4 +1,5 @@
-//! The panel beside the charts: knobs, new connections where they are not kept, an experiment, ping windows, this machine, errors, results, events.
+//! The panel next to the charts: knobs, the opening of connections that are not kept, an experiment, ping windows, this
+//! machine, errors, results, events.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -66,7 +67,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         draw_experiment(paint, &mut rest, experiment);
     }
     let error_rows = tables::error_rows(reading).min(6);
-    // The ping windows take the rows that the sections below can spare, up to a convenient number.
+    // The ping windows take the rows that the sections below do not need, up to a convenient number.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
     let parts = part_rows(reading, area.width.saturating_sub(2));
     let windows =
@@ -95,10 +96,10 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// With more rows, an experiment would leave too few for the measurements on which it is judged.
+/// The most rows of an experiment. With more, there would be too few for the measurements by which it is judged.
 const MOST_EXPERIMENT: u16 = 8;
 
-/// The experiment and its results so far, until its result is closed.
+/// Draws the experiment and its results so far, until the user closes its result.
 fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experiment) {
     let width = usize::from(rest.width.saturating_sub(3));
     let text = if experiment.is_over() { experiment.answer() } else { experiment.progress() };
@@ -116,7 +117,7 @@ const ROOM_FOR_DETAIL: u16 = 22;
 /// Below this width, bars and figures of commands are useless.
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 
-/// The windows of pings.
+/// Draws the windows of pings.
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
         let bars = percentiles::bars(reading.ping().minute(), rest.height / 3);
@@ -126,10 +127,10 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     }
 }
 
-/// The segments and, if there is room, commands and distribution of the current one.
+/// Draws the segments and, if there is room, commands and distribution of the current one.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
-        // A third of it; the rest is for the distribution, the segments and the events.
+        // The commands get a third of the rows; the rest is for the distribution, the segments and the events.
         let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
         results::operations(paint, roomy(commands), reading);
@@ -140,7 +141,7 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         percentiles::draw_bars(paint, roomy(place), &bars);
     }
     if rest.height >= 4 {
-        // Two thirds; the rest is for the events.
+        // The distribution gets two thirds of the rows; the rest is for the events.
         let most = (rest.height * 2 / 3).max(3);
         let rows = 1 + reading.segments().count().min(most.into()) as u16;
         let segments = section(paint, rest, "segments", rows);
@@ -148,12 +149,12 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     }
 }
 
-/// Without the last column, which separates figures from the edge.
+/// Returns `area` without the last column, which separates figures from the edge.
 fn roomy(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
-/// Wake and intrinsic.
+/// The number of rows for this machine: wake and intrinsic.
 const MACHINE_ROWS: u16 = 2;
 
 /// Takes a heading and `rows` rows from the top of `rest`; returns the inside.
@@ -176,14 +177,14 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
 }
 
-/// `handshake`, and a blank after it.
+/// The width of `handshake` and a blank after it.
 const NAME: u16 = 10;
-/// `8.85 ms`, and a blank before it.
+/// The width of `8.85 ms` and a blank before it.
 const FIGURE: u16 = 8;
 /// The figures of a stage, the most important first.
 const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::Max];
 
-/// The number of rows.
+/// Returns the number of rows for the opening of connections.
 pub fn opening_rows(total: &Interval) -> u16 {
     1 + stages(total).count() as u16
 }
@@ -192,7 +193,7 @@ fn stages(total: &Interval) -> impl Iterator<Item = (&'static str, &Latency)> {
     total.opening.stages().into_iter().filter(|(_, took)| !took.is_empty())
 }
 
-/// Draws how many connections open a second, and a row for each stage.
+/// Draws the number of connections opened per second, and a row for each stage.
 pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     let fit = fitting(area.width.saturating_sub(NAME), LEVELS.map(|_| FIGURE));
     let levels = (1..=fit).map(|n| Column::right(n, FIGURE));
@@ -213,10 +214,10 @@ pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
 /// From this width on, two figures with their names fit side by side.
 const WIDE: u16 = 32;
 
-/// From this width on, their full names fit.
+/// From this width on, the figures have their full names.
 const ROOM_FOR_NAMES: u16 = 37;
 
-/// The number of rows for the parts in this width.
+/// Returns the number of rows for the parts in this width.
 pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     match reading.ping_timing() {
         None => 0,
@@ -225,8 +226,8 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// The medians of the last second, or why there are none: if a stalled server answered many pings at once, most have no parts,
-/// and the others do not represent them.
+/// Draws the medians of the last second, or why there are none: if a stalled server answered many pings at once, most
+/// have no parts, and the others do not represent them.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);
@@ -241,7 +242,7 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
             let left_out = format!("{} of {} left out", pings.left_out, pings.answered);
             paint.text(row(area, 0), &left_out, Ink::Faint);
         } else {
-            // The kernel's part has a lane.
+            // The kernel's part has a lane of its own.
             figures(paint, row(area, 0), &[("receive delay", &receive)]);
         }
         return;
@@ -263,7 +264,7 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Each with its name, in columns.
+/// Draws figures with their names, in columns.
 fn figures(paint: &mut Paint, line: Rect, named: &[(&str, &str)]) {
     let mut parts = Vec::new();
     for (name, value) in named {

@@ -5,7 +5,7 @@
 //!  p50        312 µs   330 µs   310 µs   341 µs
 //!  p99.9     1.90 ms  2.40 ms  1.88 ms        –
 //! ```
-//! A percentile with fewer than ten samples above it is `–`, never a guess.
+//! A percentile with fewer than ten samples above it is shown as `–`, never as a guess.
 //!
 //! The percentile curve: latency over the percentile, with a stretched tail, and a line for each distribution.
 //!
@@ -16,7 +16,7 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends where fewer than ten samples are above it: the rest would be single requests.
+//! A line ends where fewer than ten samples are above it: further points would be single requests.
 //!
 //! The service times of the current segment as a distribution: a bar for each of several round steps.
 //!
@@ -40,14 +40,14 @@ use crate::{
     units,
 };
 
-/// `samples` and a blank before it.
+/// The width of `samples` and a blank before it.
 const NAME: u16 = 9;
-/// `8.85 ms`, `response`, and a blank before it.
+/// The width of `8.85 ms` or `response`, and a blank before it.
 const COLUMN: u16 = 9;
-/// The heading, the percentiles; shortest, mean, longest, samples.
+/// The rows of the table: heading, percentiles, shortest, mean, longest, samples.
 pub const ROWS: u16 = 1 + PERCENTILES.len() as u16 + 4;
 
-/// The width of a table with this many columns.
+/// Returns the width of a table with this many columns.
 pub fn width(columns: usize) -> u16 {
     NAME + COLUMN * columns as u16 + 1
 }
@@ -56,7 +56,7 @@ pub fn width(columns: usize) -> u16 {
 pub fn draw_table(paint: &mut Paint, area: Rect, series: &[Series]) {
     let fit = fitting(area.width.saturating_sub(NAME), series.iter().map(|_| COLUMN));
     let figures: Vec<_> = series.iter().map(|one| figures(&one.latency)).collect();
-    // The names in the first column, then a distribution in each.
+    // The first column contains the names, and each other column a distribution.
     let distributions = (1..=fit).map(|n| Column::right(n, COLUMN));
     let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(distributions));
     table.write(paint, 0, |key, _| match key {
@@ -93,19 +93,19 @@ fn figures(latency: &Latency) -> Vec<String> {
 
 /// A distribution with its name.
 pub struct Series<'a> {
-    /// Its name, `service` or `GET`.
+    /// The name, `service` or `GET`.
     pub name: String,
-    /// Its mark, if there is no braille.
+    /// The mark of the line, if there is no braille.
     pub letter: char,
-    /// How it looks.
+    /// The look of the line.
     pub ink: Ink,
-    /// Whether it is shown only for comparison.
+    /// Whether the distribution is shown only for comparison.
     pub is_ghost: bool,
     /// The distribution.
     pub latency: Cow<'a, Latency>,
 }
 
-/// `100 µs` and a blank, then the axis.
+/// The width of `100 µs` and a blank; the axis begins there.
 const GUTTER: u16 = 8;
 
 /// Draws the axes and the lines, the first line on top.
@@ -139,7 +139,7 @@ pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
     }
 }
 
-/// The height of each step from the bottom, in dots.
+/// Returns the height of each step from the bottom, in dots.
 fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
     curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
@@ -164,7 +164,7 @@ fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>])
     end
 }
 
-/// Its name after the end of a line; if there is no room, above or below it.
+/// Writes the name of a line after its end; if there is no room, above or below it.
 fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -178,7 +178,7 @@ fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     }
 }
 
-/// Whether there is nothing but the grid.
+/// Returns whether a cell contains nothing but the grid.
 fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     let grid = paint.glyphs().border_line;
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
@@ -187,12 +187,12 @@ fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
 /// From this height on, values between the decades have labels, too.
 const LABELLED_STEPS: u16 = 20;
 
-/// 1, 2 and 5 of each decade, ascending, to a hundred hours.
+/// Returns 1, 2 and 5 of each decade, ascending, to a hundred hours.
 fn round_steps() -> impl Iterator<Item = u64> {
     (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
 }
 
-/// The scale between round steps that contains all values, at least a decade.
+/// Returns the scale between round steps that contains all values, at least a decade.
 fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
     let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
         return LogScale::covering(std::iter::empty());
@@ -211,7 +211,7 @@ fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     let mut free_below = plot.bottom();
     for ns in round_steps().filter(|ns| (scale.lowest_ns..=scale.highest_ns).contains(ns)) {
         let y = plot.bottom() - (scale.step(ns, plot.height.into()) as u16).min(plot.height);
-        // A blank row between two labels; decades have precedence.
+        // There is a blank row between two labels; decades have precedence.
         let is_decade = 10_u64.pow(ns.ilog10()) == ns;
         if y >= free_below || !is_decade && plot.height < LABELLED_STEPS {
             continue;
@@ -223,7 +223,7 @@ fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     }
 }
 
-/// The horizontal axis, a mark for each nine, and its percentile.
+/// Draws the horizontal axis, a mark for each nine, and its percentile.
 fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     let glyphs = paint.glyphs();
     let y = plot.bottom();
@@ -256,18 +256,18 @@ fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     }
 }
 
-/// `50 %`, `99.9 %`: as many digits as there are nines.
+/// Returns `50 %` or `99.9 %`: as many digits as there are nines.
 fn percentile(nines: f64) -> String {
     let digits = (nines as usize).saturating_sub(2);
     format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)
 }
 
-/// `500 µs` and two blanks.
+/// The width of `500 µs` and two blanks.
 const LABEL: u16 = 9;
-/// ` 0.05 %`.
+/// The width of ` 0.05 %`.
 const SHARE: u16 = 8;
 
-/// The distribution in at most this many bars.
+/// Returns the distribution in at most this many bars.
 pub fn bars(latency: &Latency, most: u16) -> Vec<Band> {
     spectrum(latency, most.into())
 }
@@ -288,7 +288,7 @@ fn draw_bar(paint: &mut Paint, line: Rect, band: &Band, highest: f64) {
     paint.right(Rect { width: label.width.saturating_sub(1), ..label }, &decade(band.up_to_ns), Ink::Text);
     let room = line.width.saturating_sub(LABEL + SHARE);
     let length = (band.share / highest * f64::from(room)).round() as u16;
-    // Any requests have at least the shortest bar.
+    // A bar for at least one request is never empty.
     let length = if band.share > 0.0 { length.max(1) } else { 0 };
     let x = line.x + LABEL;
     let glyph = paint.glyphs().bars[6];

@@ -1,5 +1,5 @@
-//! Probes and the server's CPU below the load, on the same time axis; all latencies on one scale. Without load, the server's own
-//! figures, each on its own scale from 0.
+//! Probes and the server's CPU below the load, on the same time axis; all latencies on one scale. Without load, the
+//! lanes show the server's own figures, each on its own scale from 0.
 //!
 //! A lane: a chart of one or two rows, with its name and its figures in the last one.
 
@@ -41,7 +41,8 @@ use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
-/// From top to bottom, with short and long names: the network and the server, our own machine, the server's own figures.
+/// The lanes from top to bottom, with short and long names: the network and the server, this machine, the server's own
+/// figures.
 const LANES: [(Shown, &str, &str); 15] = [
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
@@ -61,7 +62,7 @@ const LANES: [(Shown, &str, &str); 15] = [
 ];
 
 impl Shown {
-    /// The most important first.
+    /// Returns the lanes for `subject`, the most important first.
     fn needed(subject: Subject, is_open: bool) -> [Self; PROBE_LANES as usize] {
         use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
         match subject {
@@ -75,7 +76,7 @@ impl Shown {
         }
     }
 
-    /// Its meaning, in a sentence or two.
+    /// Returns the meaning of the lane, in a sentence or two.
     fn about(self) -> &'static str {
         match self {
             Ping => {
@@ -97,7 +98,7 @@ impl Shown {
     }
 }
 
-/// The text of a lane, under its name if there is room.
+/// Returns the meaning of each lane, under its short and long name.
 pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
     LANES.into_iter().map(|(shown, _, name)| (name, shown.about()))
 }
@@ -140,7 +141,7 @@ fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
         let name = if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short };
         lanes.draw(paint, place, &Lane { name, ..lane(shown, lanes, scale, rows) });
-        // The lane itself says why it is empty.
+        // An empty lane says why it is empty.
         if let Some(obstacle) =
             lanes.reading.ping_timing().and_then(Timing::obstacle).filter(|_| shown == Kernel)
         {
@@ -158,7 +159,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
         Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
     match shown {
-        // The round trips, and waits that have not ended.
+        // Round trips, and pings that are still waiting.
         Ping => latency(Measure::Ping, Level::P50, Ink::Ping, ping_figure),
         PingMax => latency(Measure::Ping, Level::Max, Ink::Ping, ping_figure),
         Kernel => {
@@ -174,7 +175,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     }
 }
 
-/// The largest send lag of an open loop, on the scale of the latencies; a closed loop has none.
+/// Returns the largest send lag of an open loop, on the scale of the latencies; a closed loop has none.
 fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
@@ -190,7 +191,7 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 
-/// A gauge of the server on a linear scale: the highest value of each column.
+/// Returns a gauge of the server on a linear scale: the highest value of each column.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
     let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
@@ -201,7 +202,7 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
     let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
         match gauge.about().kind {
-            // There is room for `3.91 M/s`.
+            // The lane has room for `3.91 M/s`.
             Kind::Added => now.replace("iB/", "/"),
             _ => now,
         }
@@ -211,17 +212,17 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
-/// The top of a scale of bytes: round in the unit in which it is written, or in the next.
+/// Returns the top of a scale of bytes: round in the unit in which it is written, or in the next.
 fn top_of_bytes(highest: f64) -> f64 {
     let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
     let top = linear_top(highest / unit);
     unit * if top < 1000.0 { top } else { 1024.0 }
 }
 
-/// `0–100 %`, with a blank before and after it.
+/// The width of `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;
 
-/// The highest value of a column; for the hit rate, where low values matter, the last one.
+/// Returns the highest value of a column; for the hit rate, where low values matter, the last one.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
@@ -229,7 +230,7 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     }
 }
 
-/// Errors in each column; a column without errors is blank.
+/// Returns the lane of errors in each column; a column without errors is blank.
 fn errors(lanes: &Lanes, rows: u16) -> Lane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
@@ -258,32 +259,33 @@ pub enum Cell {
 
 /// A lane, ready to be drawn.
 pub struct Lane {
-    /// Its name.
+    /// The name of the lane.
     pub name: &'static str,
-    /// Its look.
+    /// The look of the bars.
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<Cell>,
     /// The figures: now and over 60 s; an empty text leaves its place blank.
     pub values: [String; 2],
-    /// The range of its scale, if it has its own.
+    /// The range of the scale, if the lane has its own.
     pub range: String,
 }
 
 impl Lane {
-    /// A lane without a name yet, on the scale of all latencies.
+    /// Returns a lane without a name yet, on the scale of all latencies.
     pub fn new(ink: Ink, cells: Vec<Cell>, values: [String; 2]) -> Self {
         Self { name: "", ink, cells, values, range: String::new() }
     }
 }
 
-/// The steps of a lane of `rows` rows: eight in each, less one that keeps it off the lane above.
+/// Returns the number of steps in a lane of `rows` rows: eight in each row, less one, so that the lane does not touch
+/// the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
 impl Lanes<'_> {
-    /// The scale of the latencies in all lanes, so that heights can be compared.
+    /// Returns the scale of the latencies in all lanes, so that heights can be compared.
     pub fn log_scale(&self) -> LogScale {
         let shown = [
             (Measure::Ping, Level::P50),
@@ -295,7 +297,7 @@ impl Lanes<'_> {
         LogScale::covering(values.flatten().flatten())
     }
 
-    /// One percentile of a measurement for each column.
+    /// Returns one percentile of a measurement for each column.
     pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
         let cell = |value: Option<Option<u64>>| match value {
             None => Cell::Gap,

@@ -1,6 +1,6 @@
 //! Screens too small for charts: numbers, and at least one line.
 //!
-//! A quantity over time in one row, with its own range beside it.
+//! A quantity over time in one row, with its own range next to it.
 //!
 //! ```text
 //!   p50 583 µs   ▂▂▂▂▂▂▁▂▅▅▅▅▅▅▆▅▅   280 µs–1.1 ms
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// One line: whether there is load, how much, how fast; cut at the end if it does not fit.
+/// Draws one line: whether there is load, its throughput and its latency; cut at the end if it does not fit.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let (state, ink) = match (model.reachability(), model.in_force().load) {
@@ -56,14 +56,14 @@ fn throughput(reading: &Reading) -> String {
     reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
-/// Throughput, p50 and p99 over time, each in a line if there is room; the other numbers in two columns, and the selected knob;
-/// the most important parts first.
+/// Draws throughput, p50 and p99 over time, each in a line if there is room; the other numbers in two columns, and the
+/// selected knob; the most important parts first.
 pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
     let lanes = Lanes::new(&reading, plan.columns, model);
     let recent = reading.recent(lanes.measure());
-    // A second has too few pings for most percentiles.
+    // The pings of a second are too few for most percentiles.
     let is_ping = lanes.subject == Subject::Server;
     let latency = if is_ping { recent.minute() } else { recent.now() };
     let (first, second) = if is_ping { (Level::P50, Level::Max) } else { (Level::P50, Level::P99) };
@@ -106,7 +106,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     header::footer(paint, row(area, area.height - 1), model);
 }
 
-/// From this many rows on, two latencies have a line of their own.
+/// From this many rows on, two latencies have lines of their own.
 const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
@@ -147,7 +147,7 @@ fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now:
     lanes.cursor_mark(paint, line);
 }
 
-/// The values at the cursor of a frozen view, unless something more important is shown.
+/// Returns the values at the cursor of a frozen view, unless something more important is shown.
 fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
@@ -171,15 +171,15 @@ pub struct Sparkline<'a> {
     pub written: fn(f64) -> String,
 }
 
-/// This share of the values is in the range, and the others unless they are this many times as high: their bars are full and
-/// bold.
+/// The range contains the share `MOST` of the values. It also contains the others, unless they are `FAR` times as high:
+/// then their bars are full and bold.
 const MOST: f64 = 0.95;
 const FAR: f64 = 4.0;
 /// The least range as a factor, so that noise does not look large.
 const LEAST: f64 = 1.25;
 
 impl Sparkline<'_> {
-    /// Draws it: the label left of `plot`, the range right of it, up to the end of `line`.
+    /// Draws the row: the label left of `plot`, the range right of it, up to the end of `line`.
     pub fn draw(&self, paint: &mut Paint, line: Rect, plot: Rect) {
         paint.text(Rect { width: plot.x.saturating_sub(line.x), ..row(line, 0) }, self.label, Ink::Strong);
         let Some(axis) = self.range() else { return };
@@ -194,7 +194,7 @@ impl Sparkline<'_> {
         paint.right(place, &range, Ink::Faint);
     }
 
-    /// The range from the lowest value to most of them.
+    /// Returns the range, from the lowest value to the highest of most values.
     fn range(&self) -> Option<ValueAxis> {
         let mut values: Vec<_> = self.values.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
@@ -208,7 +208,7 @@ impl Sparkline<'_> {
     }
 }
 
-/// `280 µs–1.1 ms`, `60–81 k`: a common unit is written once.
+/// Returns `280 µs–1.1 ms` or `60–81 k`: a common unit is written once.
 fn joined(low: &str, high: &str) -> String {
     let number = match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => number,

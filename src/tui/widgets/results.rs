@@ -1,4 +1,4 @@
-//! The results: a row for each segment. Operations have the same columns.
+//! The results, with a row for each segment. Operations have the same columns.
 //!
 //! ```text
 //!   no what             ops/s     p50     p99
@@ -41,18 +41,18 @@ const FIGURES: [(Figure, u16); 5] = [
     (figures::SERVICE_P999, 8),
     (figures::ERRORS, 7),
 ];
-/// `200`, and a blank after it.
+/// The width of `200` and a blank after it.
 const NUMBER: u16 = 4;
-/// `clients 200`: a shorter title is not clear.
+/// The least width of a title, `clients 200`: a shorter one is not clear.
 const WHAT: u16 = 11;
 /// The width of a table with one figure a row; a smaller one is useless.
 pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
-/// The segments, newest first.
+/// Draws the segments, newest first.
 pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("no", "what"), Ink::Faint));
-    // A segment's title is what changed since the segment before it.
+    // A segment's title names the knobs that changed since the segment before it.
     let before = reading.segments().rev().skip(1).map(Some).chain([None]);
     let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
@@ -67,7 +67,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// As many of `words` as fit whole, and the number of the others: `50×4 +1`.
+/// Returns as many of `words` as fit whole, and the number of the others: `50×4 +1`.
 pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
@@ -77,7 +77,7 @@ pub fn fitted(words: &[String], width: usize) -> String {
     text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
-/// The content of column `n` of a row, in the order of [`FIGURES`].
+/// Returns the content of column `n` of a row, in the order of [`FIGURES`].
 pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let (figure, _) = FIGURES[n];
     let text = written(figure, row);
@@ -108,7 +108,7 @@ impl Key {
     }
 }
 
-/// As many figures as leave room for the title of a row.
+/// Returns a table with as many figures as leave room for the title of a row.
 pub(super) fn table(area: Rect) -> Table<Key> {
     let room = area.width.saturating_sub(NUMBER + WHAT);
     let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
@@ -117,9 +117,10 @@ pub(super) fn table(area: Rect) -> Table<Key> {
     Table::new(area, first.into_iter().chain(figures))
 }
 
-/// If there are at most this many operations, each has a column in tables of latency; more have a table of their own.
+/// The largest number of operations that have a column each in tables of latency; more operations have a table of their
+/// own.
 pub const FEW: usize = 4;
-/// The longest name shown, so that its figures stay near: three times the title of a segment.
+/// The largest width of a name, three times that of a segment's title. A wider name would be too far from its figures.
 const WIDEST: u16 = 80;
 
 /// Draws the headings and the operations, as many as fit.
@@ -129,7 +130,7 @@ pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
     operation_rows(paint, area, reading, 0);
 }
 
-/// The same under a rule that names the range shown, from the operation `first` on, if there are that many.
+/// Draws the operations from number `first` on, if there are that many, under a rule that names the range shown.
 pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
     if area.height == 0 {
         return;
@@ -179,13 +180,13 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
     }
 }
 
-/// Those of `all` that have a row below the heading; the last row is for the others, if not all fit.
+/// Returns the operations, of `all`, that have a row below the heading; the last row is for the others, if not all fit.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }
 }
 
-/// How many operations the current segment has sent.
+/// Returns how many operations the current segment has sent.
 pub fn count(reading: &Reading) -> usize {
     reading.segment().map_or(0, |segment| segment.total.commands.len())
 }

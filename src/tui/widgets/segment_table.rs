@@ -36,11 +36,11 @@ use crate::{
     units,
 };
 
-/// The pointer, and a blank.
+/// The width of the pointer and a blank.
 const MARK: u16 = 2;
-/// The least room for what changed: `clients 200`.
+/// The least width for the changed knobs: `clients 200`.
 const WHAT: u16 = 12;
-/// `+650 % not clear`, and two blanks before it.
+/// The width of `+650 % not clear` and two blanks before it.
 const DIFFERENCE: u16 = 18;
 
 /// Columns of figures, the most important first.
@@ -64,7 +64,7 @@ const NEEDED: [Figure; 17] = [
     figures::SERVICE_P90,
 ];
 
-/// The width of a column, with a blank before it.
+/// Returns the width of a column, with a blank before it.
 fn width(figure: Figure) -> u16 {
     match figure.unit {
         Unit::Number => 4,
@@ -80,7 +80,7 @@ fn width(figure: Figure) -> u16 {
 enum Key {
     /// The pointer to the selected row.
     Mark,
-    /// The change.
+    /// The knobs that changed.
     What,
     Figure(Figure),
     /// The difference of a figure from the baseline's, and whether it is more than noise.
@@ -106,8 +106,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The columns for which there is room: the sort column, the two most important figures, the differences from the baseline, the
-/// other figures.
+/// Returns the columns for which there is room: the sort column, the two most important figures, the differences from
+/// the baseline, the other figures.
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
@@ -134,7 +134,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     Table::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
 }
 
-/// A column and its width.
+/// Returns a column and its width.
 fn column(key: Key) -> (Column<Key>, u16) {
     match key {
         Key::Mark => (Column::left(key, MARK, 1), MARK),
@@ -191,7 +191,7 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     });
 }
 
-/// The difference of `figure` from the baseline's, with the verdict in a word.
+/// Returns the difference of `figure` from the baseline's, with the verdict in a word.
 fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now_s: f64) -> (String, Ink) {
     if baseline.start.segment == segment.start.segment {
         let text = if figure == COMPARED[0] { "baseline" } else { "" };
@@ -205,13 +205,13 @@ fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now
     (format!("{:>6} {word}", units::change(change)), verdict_ink(Some(verdict)))
 }
 
-/// What changed at the beginning of `segment`.
+/// Returns the knobs that changed at the beginning of `segment`.
 fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     let before = model.segments().iter().take_while(|s| s.start.segment < segment.start.segment).last();
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 
-/// The colour of a verdict, which is always written as text, too.
+/// Returns the colour of a verdict, which is always written as text, too.
 pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     match verdict {
         Some(Verdict::Better) => Ink::Good,
@@ -258,11 +258,11 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The width of `p99.9 ` before the figures, and of each of them.
+/// The width of `p99.9 ` before the figures, and of each figure.
 const NAME: u16 = 10;
 const FIGURE: u16 = 9;
 
-/// The figures of both segments; the response time only if both have one.
+/// The figures to compare; the response time only if both segments have one.
 const DETAILS: [Figure; 6] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -277,7 +277,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
     let [this, other] = [segment, base].map(|segment| Row::of_segment(segment, now_s));
     let both_open = this.response.is_some() && other.response.is_some();
     let applies = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
-    // The name, both figures, the change, and its verdict.
+    // The columns are the name, both figures, the change, and its verdict.
     let columns = [
         Column::left(0, NAME, 0),
         Column::right(1, FIGURE),

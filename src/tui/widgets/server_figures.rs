@@ -9,10 +9,10 @@ use crate::{
     tui::{Ink, Paint, from_column, row},
 };
 
-/// A name and its value, and whether that needs attention.
+/// A name, its value, and a look that shows whether it needs attention.
 struct Figure(&'static str, String, Ink);
 
-/// The most important gauges; gauges that report trouble only if they are not zero.
+/// The most important gauges. Gauges that report trouble are shown only if they are not zero.
 const FEW: [Gauge; 8] = [
     Gauge::Cpu,
     Gauge::OpsPerS,
@@ -37,7 +37,7 @@ const IN_A_LINE: [Gauge; 10] = [
     Gauge::Uptime,
 ];
 
-/// Columns of a group's name.
+/// The width of a group's name.
 const NAME: u16 = 9;
 
 /// Draws all groups below one another; if not all figures fit, the most important ones of each.
@@ -85,12 +85,12 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
         |gauge: Gauge| Some(Figure(gauge.alone(), outside_its_group(&status.body, gauge)?.1, Ink::Text));
     let figures: Vec<_> = IN_A_LINE.into_iter().filter_map(figure).collect();
     let x = paint.parts(area, &[(" server", Ink::Strong), ("  ", Ink::Text)]);
-    // A blank column between the last figure and the edge.
+    // There is a blank column between the last figure and the edge.
     let first = flow(&figures, area.width.saturating_sub(10)).swap_remove(0);
     paint_line(paint, from_column(area, x), &figures[first]);
 }
 
-/// A gauge with the name that it has outside its group.
+/// Returns a gauge with the name that it has outside its group.
 fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
     match gauge {
         Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
@@ -105,7 +105,7 @@ fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
     paint.parts(place, &parts.collect::<Vec<_>>());
 }
 
-/// Divides figures into lines, with two blanks between them; one that is wider than a line has its own.
+/// Divides figures into lines, with two blanks between figures; a figure wider than a line has a line of its own.
 fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut from, mut used) = (0, 0);
@@ -121,7 +121,7 @@ fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     lines
 }
 
-/// A gauge that the server does not report is left out.
+/// Returns the groups with their figures; a gauge that the server does not report is left out.
 fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
     Group::ALL.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
@@ -130,7 +130,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
     })
 }
 
-/// A gauge with the name that it has in its group.
+/// Returns a gauge with the name that it has in its group.
 fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (Alarm::Some, value) if value > 0.0 => Ink::Warn,
@@ -140,7 +140,7 @@ fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
-/// The textual figures of a group, before and after its gauges.
+/// Returns the textual figures of a group, before and after its gauges.
 fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
     let word = |name, word: Option<&str>| {
         word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))

@@ -21,14 +21,14 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Draws the sentence in as many rows of `area` as it needs, or in one if it only describes the load; returns the number of
-/// rows.
+/// Draws the sentence in as many rows of `area` as it needs, or in one row if it only describes the load; returns the
+/// number of rows.
 pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     let width = usize::from(area.width.saturating_sub(2));
     let (text, ink) = sentence(model, width);
     let most = if ink == Ink::Text { 1 } else { usize::from(area.height.max(1)) };
     let mut lines = wrapped(&text, width);
-    // The last row shows if something is cut.
+    // The last row shows if text is cut.
     let rest = lines.split_off(lines.len().min(most) - 1).join(" ");
     lines.push(rest);
     for (n, line) in lines.iter().enumerate() {
@@ -37,8 +37,8 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// The sentence, the most important first: a message about the last key, an outage, the end, a frozen view, an experiment, and
-/// otherwise the load; shorter if `width` requires it.
+/// Returns the most important sentence: a message about the last key, an outage, the end, a frozen view, an experiment,
+/// and otherwise the load; shorter if `width` requires it.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -46,7 +46,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     if let Reachability::Down { since_s, cause } = &model.reachability_shown() {
         let for_s = model.shown().now_s() - since_s;
-        // The cause comes before the advice, which is left out if there is no room.
+        // The cause comes before the advice, which is left out without room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
         let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
         let whole = say(cause);
@@ -99,12 +99,12 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
-/// The colour for a severity.
+/// Returns the colour for a severity.
 pub(super) fn ink(severity: Severity) -> Ink {
     if severity > Severity::Warning { Ink::Bad } else { Ink::Warn }
 }
 
-/// An experiment's text after its title, or after the title's first word if `width` requires it.
+/// Returns an experiment's text after its title, or after the title's first word if `width` requires it.
 fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
     let title = experiment.title();
     let whole = format!("{title}: {text}");
@@ -112,7 +112,7 @@ fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> Strin
     if whole.chars().count() <= width { whole } else { format!("{in_short}: {text}") }
 }
 
-/// The load at the cursor of a recording.
+/// Returns the load at the cursor of a recording.
 fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) {
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
@@ -127,7 +127,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     (load(knobs, width), Ink::Text)
 }
 
-/// A sentence if all connections of the load are lost, while the target is not known to be unreachable.
+/// Returns a sentence if all connections of the load are lost, while the target is not known to be unreachable.
 fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
@@ -135,7 +135,7 @@ fn outage(model: &Model) -> Option<String> {
     Some(format!("all load connections lost, reconnecting for {for_s:.1} s; latencies leave this out"))
 }
 
-/// The progress of the prefill.
+/// Returns the progress of the prefill.
 fn prefill(model: &Model) -> Option<String> {
     let current = model.timeline().segments().current()?;
     let progress = Progress::of(&current.start, &current.total)?;
@@ -157,7 +157,7 @@ fn idle(model: &Model) -> String {
     format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
 }
 
-/// The load in the field's terms, shorter if `width` requires it.
+/// Returns the load in the usual terms, shorter if `width` requires it.
 fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
@@ -173,7 +173,7 @@ fn load(knobs: &Knobs, width: usize) -> String {
     if long.chars().count() <= width { long } else { load_in_short(knobs) }
 }
 
-/// The same in fewer words.
+/// Returns the load in fewer words.
 pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
@@ -181,7 +181,7 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
     format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys}", knobs.workload)
 }
 
-/// The results of a segment, in a line.
+/// Returns the results of a segment, in a line.
 fn result(segment: &SegmentTotal) -> String {
     let total = &segment.total;
     let level = |level: Level| {

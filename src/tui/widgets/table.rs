@@ -1,10 +1,10 @@
-//! The places of a table's columns, and the visible rows of a list: one arithmetic for all tables.
+//! The places of a table's columns, and the visible rows of a list, computed in one place for all tables.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! Columns are named by keys, so a row is a text for each key. Pure arithmetic, except for writing.
+//! A column is named by a key, so a row is a text for each key. Pure arithmetic, except for writing.
 
 use std::ops::Range;
 
@@ -23,24 +23,24 @@ enum Flush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<K> {
     key: K,
-    /// Including the blanks before left-aligned text; `None`: the width that the others leave.
+    /// The width, including the blanks before left-aligned text; `None`: the width that the other columns leave.
     width: Option<u16>,
     blanks: u16,
     flush: Flush,
 }
 
 impl<K> Column<K> {
-    /// Figures, right-aligned in `width`.
+    /// Creates a column of figures, right-aligned in `width`.
     pub fn right(key: K, width: u16) -> Self {
         Self { key, width: Some(width), blanks: 0, flush: Flush::Right }
     }
 
-    /// Text in `width`, after this many `blanks`.
+    /// Creates a column of text in `width`, after this many `blanks`.
     pub fn left(key: K, width: u16, blanks: u16) -> Self {
         Self { key, width: Some(width), blanks, flush: Flush::Left }
     }
 
-    /// Text in the width that the other columns leave, after this many blanks.
+    /// Creates a column of text in the width that the other columns leave, after this many blanks.
     pub fn rest(key: K, blanks: u16) -> Self {
         Self { key, width: None, blanks, flush: Flush::Left }
     }
@@ -54,7 +54,7 @@ pub struct Table<K> {
 }
 
 impl<K: Copy + PartialEq> Table<K> {
-    /// The columns from left to right. Columns that do not fit are dropped from the right.
+    /// Creates a table with these columns from left to right. Columns that do not fit are dropped from the right.
     pub fn new(area: Rect, columns: impl IntoIterator<Item = Column<K>>) -> Self {
         let columns: Vec<_> = columns.into_iter().collect();
         let fixed: u16 = columns.iter().filter_map(|column| column.width).sum();
@@ -69,12 +69,12 @@ impl<K: Copy + PartialEq> Table<K> {
         Self { area, places: columns.into_iter().map(place).collect() }
     }
 
-    /// The whole row `n`.
+    /// Returns the whole row `n`.
     pub fn line(&self, n: u16) -> Rect {
         row(self.area, n)
     }
 
-    /// The cells of row `n` from left to right, each with the key of its column.
+    /// Returns the cells of row `n` from left to right, each with the key of its column.
     pub fn row(&self, n: u16) -> impl Iterator<Item = (K, Cell)> {
         let line = row(self.area, n);
         let in_row = move |cell: Cell| Rect { y: line.y, height: line.height, ..cell.area };
@@ -89,7 +89,7 @@ impl<K: Copy + PartialEq> Table<K> {
         }
     }
 
-    /// The cell of a column in row `n`; an empty one if there is no such column.
+    /// Returns the cell of a column in row `n`; an empty one if there is no such column.
     pub fn cell(&self, n: u16, key: K) -> Cell {
         let nothing = Cell { area: Rect { width: 0, ..row(self.area, n) }, flush: Flush::Left };
         self.row(n).find(|(known, _)| *known == key).map_or(nothing, |(_, cell)| cell)
@@ -99,7 +99,7 @@ impl<K: Copy + PartialEq> Table<K> {
 /// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The place of its text.
+    /// The place of the cell's text.
     pub area: Rect,
     flush: Flush,
 }
@@ -114,7 +114,7 @@ impl Cell {
     }
 }
 
-/// How many of `widths`, the most important first, fit into `room`.
+/// Returns how many of `widths`, the most important first, fit into `room`.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {
@@ -124,12 +124,13 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     widths.into_iter().take_while(fits).count()
 }
 
-/// The visible rows of a list of `len` rows in `height`: row `at` is in the middle, if there are rows on both sides.
+/// Returns the visible rows of a list of `len` rows in `height`: row `at` is in the middle, if there are rows on both
+/// sides.
 pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
     from(at.saturating_sub(usize::from(height) / 2), len, height)
 }
 
-/// The visible rows from row `first` on, at most to the end of the list.
+/// Returns the visible rows from row `first` on, at most to the end of the list.
 pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
     let height = usize::from(height);
     let first = first.min(len.saturating_sub(height));

@@ -13,16 +13,16 @@ use crate::{
     units,
 };
 
-/// The number of rows for the errors.
+/// Returns the number of rows for the errors.
 pub fn error_rows(reading: &Reading) -> u16 {
     (reading.errors().by_count().len() as u16).clamp(1, 100)
 }
 
-/// Columns of figures in a ping window, each in redis-cli's format.
+/// The width of a figure in a ping window, in redis-cli's format.
 const PING_COLUMN: u16 = 7;
 
-/// The windows of `--latency-history`, newest first: minimum, mean and maximum in milliseconds, in redis-cli's format; if there
-/// is room, the samples and when the window ended.
+/// Draws the windows of `--latency-history`, newest first: minimum, mean and maximum in milliseconds, in redis-cli's
+/// format; if there is room, the samples and when the window ended.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     const NAMES: [&str; 5] = ["min", "avg", "max", "n", "until"];
     let shown = if area.width >= 4 * PING_COLUMN + 6 { NAMES.len() } else { 3 };
@@ -33,7 +33,8 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// A window of pings. Losses are on the left, in place of figures if necessary, since the maximum is the most important.
+/// Draws a window of pings. Losses are on the left. They replace figures if necessary, but not the maximum, which is
+/// the most important.
 fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWindow) {
     let texts = ping_texts(window);
     let lost =
@@ -42,7 +43,7 @@ fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWin
     let ink = if n == 1 { Ink::Strong } else { Ink::Text };
     for (key, cell) in table.row(n) {
         let end = (key + 1) * usize::from(PING_COLUMN);
-        // A blank parts the two.
+        // A blank separates the losses from the figures.
         if taken == 0 || taken < end.saturating_sub(texts[key].chars().count()) {
             cell.write(paint, &texts[key], ink);
         }
@@ -62,7 +63,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
     ]
 }
 
-/// In microseconds, as long as there is room.
+/// Returns milliseconds with the precision of microseconds, as long as there is room.
 fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     match ms {
@@ -72,7 +73,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// Wake and intrinsic: the delays of this machine, which are part of every latency.
+/// Draws wake and intrinsic: the delays of this machine, which are part of every latency.
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let wake = reading.wake().minute();
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
@@ -107,7 +108,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) 
 /// From this width on, there is room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
-/// Each kind of error: its number, and its first message.
+/// Draws each kind of error with its number and its first message.
 pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     let log = reading.errors();
     let kinds = log.by_count();
@@ -140,7 +141,7 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// The latest events, newest first; a long one continues in a second row.
+/// Draws the latest events, newest first; a long one continues in a second row.
 pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut newest = reading.events().rev().peekable();
     let forgotten = reading.timeline().forgotten();
@@ -180,7 +181,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// `text` divided into what fits into `width` and the rest, at a blank.
+/// Returns `text` divided into what fits into `width` and the rest, at a blank.
 fn split(text: &str, width: usize) -> (&str, &str) {
     if text.chars().count() <= width {
         return (text, "");
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::{Colours, GlyphSet, Theme};
 
-    /// A window of the panel with this many lost pings.
+    /// Returns a window of the panel with this many lost pings.
     fn drawn(lost: u64, width: u16) -> String {
         let rtt = crate::stats::fixture::repeated(12_345_678, 100);
         let window = PingWindow { end_s: 60.0, rtt, lost, ..PingWindow::default() };

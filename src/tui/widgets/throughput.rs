@@ -1,5 +1,5 @@
-//! Throughput over time: a line for the mean, in a band from the slowest to the fastest tick, in braille dots, two to a column;
-//! in ASCII, one point a column.
+//! Throughput over time: a line for the mean, in a band from the slowest to the fastest tick. The line consists of
+//! braille dots, two in a column; in ASCII, of one point in a column.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,8 +7,8 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! Short dips stay visible, even of a quarter of a second, and noise does not hide a change of the mean. The axis fits the last
-//! segment in view; a value beyond it is drawn at the edge, with a mark and its number.
+//! Short dips stay visible, even of a quarter of a second, and noise does not hide a change of the mean. The axis fits
+//! the last segment in view; a value beyond the axis is drawn at the edge, with a mark and its number.
 //!
 //! A reference value, as a dashed line through a chart, with its name.
 //!
@@ -64,14 +64,14 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// The rates now, over 60 s and of the segment; for an open loop also the due rate, the send lag, and shed requests. The most
-/// important first.
+/// Draws the rates now, over 60 s and of the segment; for an open loop also the due rate, the send lag, and shed
+/// requests. The most important ones come first.
 fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
     let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
-    // The heading of the chart below shows the moment.
+    // The heading of the chart below shows the time.
     let now = if lanes.cursor_s.is_some() { "then" } else { "now" };
     let mut figures = vec![rate(now, reading.ops_per_s())];
     if let Some(due) = lanes.rate_due() {
@@ -94,7 +94,7 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
 /// The height of the mean in each column of dots.
 type Means = Vec<Option<u16>>;
 
-/// The mean of each column of dots, and the band from its slowest to its fastest tick.
+/// Returns the mean of each column of dots, and the band from its slowest to its fastest tick.
 fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
@@ -127,7 +127,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
             let from: u16 = before.unwrap_or(up);
             (from.min(up) + 1..from.max(up)).for_each(|up| dot(x, up, glyphs.rise));
             dot(x, up, glyphs.point);
-            // Two dots thick: a single row of dots is too faint for the most important line.
+            // The line is two dots thick: a single row of dots is too faint for the most important line.
             if dots.are_fine() {
                 dot(x, up.saturating_sub(1), glyphs.point);
             }
@@ -137,7 +137,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
     cells
 }
 
-/// Marks values above or below the axis, for each segment: means, or else single ticks.
+/// Marks values above or below the axis, for each segment: means, or if there are none, single ticks.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
@@ -148,7 +148,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
         };
         lanes.load.iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
     };
-    // A column in which a segment begins has ticks of two segments.
+    // A column in which a segment begins contains ticks of two segments.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
@@ -157,7 +157,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));
 }
 
-/// The columns in which the mean is at `rate`, within the thickness of its line.
+/// Returns the columns in which the mean is at `rate`, within the thickness of its line.
 fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means) -> BTreeSet<u16> {
     let dots = Dots::of(paint, plot);
     let at = Height::of(rate, axis, dots).dot(dots);
@@ -166,7 +166,7 @@ fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means
     columns.filter(|(_, means)| dots.are_fine() && means.iter().any(near)).map(|(column, _)| column).collect()
 }
 
-/// Behind the line: the requested rate of each segment, over the length of the segment.
+/// Draws the requested rate of each segment behind the line, over the length of the segment.
 fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: &Means) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
     for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
@@ -191,15 +191,16 @@ pub struct LevelLine<'a> {
     pub name: &'a str,
     /// The columns of the chart to which it applies.
     pub columns: Range<u16>,
-    /// Those of them in which the chart is at the value, where a dash would be confusing.
+    /// The columns in which the chart is at the value, where a dash would be confusing.
     pub reached: &'a BTreeSet<u16>,
-    /// One column in this many has a dash.
+    /// The distance of two dashes, in columns.
     pub every: u16,
 }
 
 impl LevelLine<'_> {
-    /// Draws it through blank cells of `plot`, and writes its name as far right as possible, in its row or the next one. A value
-    /// above the axis has a mark and its name in the first row; a value below it has none.
+    /// Draws the value as a line through blank cells of `plot`, and writes its name as far right as possible, in its
+    /// row or the next one. A value above the axis has a mark and its name in the first row; a value below the axis has
+    /// none.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, axis: &ValueAxis) {
         if plot.is_empty() || self.columns.is_empty() {
             return;
@@ -229,7 +230,7 @@ impl LevelLine<'_> {
     /// Writes the name into row `y` if it is blank there; returns whether it was.
     fn write(&self, paint: &mut Paint, plot: Rect, y: u16, name: &str) -> bool {
         let width = name.chars().count() as u16;
-        // The lines of events and borders continue above and below.
+        // The lines of events and borders continue above and below the name.
         let glyphs = paint.glyphs();
         let free = [' ', glyphs.border_line, glyphs.event_line, glyphs.target_line];
         let is_blank = |x: u16| paint.at(x, y).is_some_and(|symbol| symbol.starts_with(free));

@@ -1,6 +1,6 @@
 //! The time axis below the lanes: segments, events and marks, and below them times of the session.
 //!
-//! Events below the charts: a sign for each at its moment, and its word if there is room.
+//! Events below the charts: each has a sign at its moment, and its word if there is room.
 //!
 //! ```text
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
@@ -50,8 +50,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Moments of the session, in the format of the header, the events and the ping windows; each begins in the column of its
-/// second.
+/// Draws moments of the session, in the format of the header, the events and the ping windows; each begins in the
+/// column of its second.
 fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
@@ -68,7 +68,7 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws those of the lanes' events that `shown` selects into one row.
+/// Draws into one row the events that `shown` selects.
 pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
     let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
     let row = laid(plot.width.into(), &placed, paint.glyphs());
@@ -79,7 +79,7 @@ pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(K
     }
 }
 
-/// The look of an event.
+/// Returns the look of an event.
 pub fn ink(kind: Kind) -> Ink {
     match kind {
         Kind::Lost | Kind::Error => Ink::Bad,
@@ -90,7 +90,7 @@ pub fn ink(kind: Kind) -> Ink {
     }
 }
 
-/// The sign of an event.
+/// Returns the sign of an event.
 pub fn sign(kind: Kind, glyphs: &Glyphs) -> char {
     match kind {
         Kind::Lost | Kind::Error => glyphs.lost,
@@ -130,10 +130,11 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow
     row
 }
 
-/// Longer words are not readable at a glance.
+/// The largest length of an event's word; longer words are not readable at a glance.
 const LONGEST: usize = 24;
 
-/// `word` whole, then shorter: without the part after a comma, and finally its first word; for a segment, its number.
+/// Returns `word` whole, then shorter forms: without the part after a comma, and finally only its first word; for a
+/// segment, its number.
 fn words(kind: Kind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
@@ -142,7 +143,8 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// The place of `word` beside the sign at `column`: after it, or else before it, with a blank between it and its neighbour.
+/// Returns the place of `word` next to the sign at `column`: after it, or else before it, with a blank between it and
+/// its neighbour.
 fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
@@ -158,8 +160,8 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
 const FEW_LINES: u16 = 5;
 
 impl Lanes<'_> {
-    /// The events in the stretch shown, with their columns. An event, like the cursor, belongs to the column that ends with it; a
-    /// segment to the column that it begins.
+    /// Returns the events in the stretch shown, with their columns. An event, like the cursor, belongs to the column
+    /// that ends with it; a segment belongs to the column that it begins.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
@@ -181,7 +183,7 @@ impl Lanes<'_> {
         occurred
     }
 
-    /// The longest request of a column, or the longest ping without load; and its cause.
+    /// Returns the longest request of a column, or without load its longest ping, and the cause.
     pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
         let measure = match self.timed {
             Timed::FromDue => Measure::Response,
@@ -200,7 +202,7 @@ impl Lanes<'_> {
         self.cause(delay).map(|cause| (worst, cause))
     }
 
-    /// The cause of a long time, if it is known.
+    /// Returns the cause of a long time, if it is known.
     fn cause(&self, delay: Delay) -> Option<Cause> {
         let known_s = self.reading.known_s();
         let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);

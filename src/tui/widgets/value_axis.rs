@@ -1,4 +1,4 @@
-//! The vertical axis of a chart: round values left of it.
+//! The vertical axis of a chart, with round values left of it.
 //!
 //! ```text
 //!   2 ms┤
@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Values beyond the axis of a chart: of each such stretch, the furthest value has a mark at the edge, and its number if there
-//! is room.
+//! Values beyond the axis of a chart: in each run of such columns, the furthest value has a mark at the edge, and its
+//! number if there is room.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms
@@ -26,16 +26,16 @@ use crate::{
 /// The place of a value among the dots of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Height {
-    /// Below the bottom.
+    /// The value is below the bottom.
     Below,
-    /// This many dots above the lowest.
+    /// The value is this many dots above the lowest dot.
     At(u16),
-    /// Above the top.
+    /// The value is above the top.
     Above,
 }
 
 impl Height {
-    /// The place of `value` on `axis`.
+    /// Returns the place of `value` on `axis`.
     pub fn of(value: f64, axis: &ValueAxis, dots: Dots) -> Self {
         let place = axis.share(value) * f64::from(dots.rows());
         match () {
@@ -45,7 +45,7 @@ impl Height {
         }
     }
 
-    /// The dot to draw: values beyond the axis are at the edge.
+    /// Returns the dot to draw: a value beyond the axis is at the edge.
     pub fn dot(self, dots: Dots) -> u16 {
         match self {
             Self::Below => 0,
@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
     }
 }
 
-/// Round values and their rows from the bottom, at most one in a row.
+/// Returns round values and their rows from the bottom, at most one value in a row.
 pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     match axis.spread {
         Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
@@ -74,7 +74,7 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// The values that get a row of their own; earlier ones have precedence.
+/// Returns the values that get a row of their own; the first ones have precedence.
 fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
@@ -90,8 +90,8 @@ fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
 /// The round steps of a decade, from all to the roundest one.
 const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 
-/// Round values on a logarithmic axis: 1, 2 and 5 of each decade; if they do not fit, 1 and 3, or only 1: a label missing in only
-/// one decade would make the axis look uneven. A short axis gets as many labels as fit.
+/// Returns round values on a logarithmic axis: 1, 2 and 5 of each decade; if they do not fit, 1 and 3, or only 1. A
+/// label missing in only one decade would make the axis look uneven. A short axis gets as many labels as fit.
 fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
     let of_step = |step: &f64| {
@@ -113,13 +113,13 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
 /// The least number of labels of a linear axis: one in two rows, within these bounds.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
-/// Round values on a linear axis, at steps of 1, 2 or 5 times a power of ten.
+/// Returns round values on a linear axis, at steps of 1, 2 or 5 times a power of ten.
 fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     let least = f64::from((rows / 2).clamp(LEAST_LABELS.0, LEAST_LABELS.1));
     let power = (axis.high - axis.low).log10().floor() as i32;
     let steps =
         [power, power - 1].into_iter().flat_map(|power| [5.0, 2.0, 1.0].map(|n| n * 10_f64.powi(power)));
-    // From the first multiple on the axis to the last.
+    // The labels reach from the first multiple on the axis to the last.
     let multiples = |step: f64| ((axis.low / step - 1e-9).ceil(), (axis.high / step - 1e-9).floor());
     let is_enough = |step: &f64| multiples(*step).1 - multiples(*step).0 + 1.0 >= least;
     let Some(step) = steps.into_iter().find(is_enough) else { return Vec::new() };
@@ -127,9 +127,9 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     (0..=(last - first) as u32).map(|n| (first + f64::from(n)) * step).collect()
 }
 
-/// How values beyond the axis are marked.
+/// The look of the marks for values beyond the axis.
 pub struct Clipped<'a> {
-    /// Where a stretch ends, even if the next column is beyond the axis as well.
+    /// The columns at which a run ends, even if the next column is beyond the axis as well.
     pub borders: BTreeSet<u16>,
     /// The look of marks and values.
     pub ink: Ink,
@@ -138,7 +138,7 @@ pub struct Clipped<'a> {
 }
 
 impl Clipped<'_> {
-    /// Marks values above `plot`: for each column its value, if it is above.
+    /// Marks values above `plot`. `columns` contains, for each column, its value if that is above.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| value);
         peaks.sort_by_key(|(_, value)| Reverse(*value));
@@ -146,7 +146,7 @@ impl Clipped<'_> {
         self.draw(paint, Rect { height: 1, ..plot }, &peaks, mark);
     }
 
-    /// The same for what lies below it.
+    /// Marks values below `plot` in the same way.
     pub fn below(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| u64::MAX - value);
         peaks.sort_by_key(|(_, value)| *value);
@@ -173,7 +173,7 @@ impl Clipped<'_> {
                 continue;
             }
             let is_free = |place: &Range<u16>, hides: bool| {
-                // A blank parts it from the next.
+                // A blank separates a text from the next one.
                 let is_apart = |other: &Range<u16>| place.end < other.start || other.end < place.start;
                 taken.iter().all(is_apart) && (hides || peaks.iter().all(|(mark, _)| !place.contains(mark)))
             };
@@ -192,7 +192,7 @@ impl Clipped<'_> {
         }
     }
 
-    /// For each stretch of columns with a value, the one that `rank` puts highest.
+    /// Returns, for each run of columns with a value, the value that `rank` puts highest.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;

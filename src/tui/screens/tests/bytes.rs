@@ -23,18 +23,18 @@ use crate::{
 
 /// The limit in bytes a second for a screen of 120x36 under load.
 const UNDER_LOAD: u64 = 20_000;
-/// The limit while frozen.
+/// The limit for a frozen screen.
 const FROZEN: u64 = 1_000;
-/// How many seconds are counted.
+/// The number of seconds that are counted.
 const LENGTH: u64 = 5;
 
-/// An age at which the session's charts are full and move.
+/// A session so old that its charts are full and move.
 static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
-/// An age at which the session's columns still grow.
+/// A session so young that its columns still grow.
 static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
 const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
-/// A session that has been under load for this many seconds.
+/// Returns a session that has been under load for this many seconds.
 fn of_age(length_s: u32) -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, mut records) = MadeUp::new(knobs.clone());
@@ -52,17 +52,17 @@ fn deliver(model: &mut Model, records: Vec<Record>) {
     }
 }
 
-/// That session on one screen.
+/// A session on one screen.
 struct Session {
     made: MadeUp,
     model: Model,
     canvas: Canvas<Counted>,
-    /// The bytes sent.
+    /// The number of bytes sent.
     sent: Rc<Cell<u64>>,
     theme: Theme,
 }
 
-/// A line that takes everything and counts it.
+/// A terminal line that takes all output and counts its bytes.
 struct Counted(Rc<Cell<u64>>);
 
 impl Write for Counted {
@@ -93,8 +93,8 @@ impl Session {
         self.canvas.frame(draw).unwrap();
     }
 
-    /// Bytes a second from here on. The records of a tick come one by one, and each may cause a frame, which is more than the ten
-    /// frames a second that the program draws.
+    /// Returns the bytes per second from here on. The records of a tick come one by one, and each may cause a frame,
+    /// which is more than the ten frames a second that the program draws.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {
@@ -109,7 +109,7 @@ impl Session {
 
 #[test]
 fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
-    // The terminal's colours, and those with the longest names.
+    // The palettes: the terminal's own colours, and those with the longest escape sequences.
     for palette in [Colours::Ansi16, Colours::Neutral, Colours::Dark] {
         let old = Screen::ALL.map(|screen| (&OLD, screen));
         for (of, screen) in old.into_iter().chain([(&YOUNG, Screen::Overview)]) {

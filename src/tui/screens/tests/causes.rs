@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A session under load with this many ticks; `interval` changes each of them.
+/// Returns a session under load with this many ticks; `interval` changes each of them.
 fn under_load(ticks: u32, interval: impl Fn(u32, &mut Interval)) -> Model {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -73,7 +73,7 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
 #[test]
 fn the_worst_moment_of_records_of_a_second_names_its_cause_in_columns_of_any_length() {
     let mut recorded = model();
-    // The recording's own entry has only text, and no duration.
+    // The slow log entry of the recording has only text, and no duration.
     let slow = fixture::slow_command(1_000_000, "DEBUG sleep", Some("127.0.0.1:53254"));
     deliver(&mut recorded, vec![Record::Event(Event::new(23.1, slow))]);
     for (width, height) in (80..=200).step_by(15).zip(24..).chain(SIZES) {
@@ -102,7 +102,7 @@ fn what_is_far_too_short_is_near_and_no_cause() {
     assert!(frozen.contains("602 ms, near: a fork held the server for 412 µs"), "{frozen}");
 }
 
-/// Ten seconds under load, then this many ticks without a reply.
+/// Returns a model after ten seconds under load, then this many ticks without a reply.
 fn hanging(ticks: u32) -> Model {
     under_load(40 + ticks, |tick, interval| {
         if tick > 40 {

@@ -7,7 +7,7 @@ use crate::{
     session::Event,
 };
 
-/// A session that carries out orders and runs this many ticks for each of these knobs.
+/// Returns a session that carries out orders and runs this many ticks for each of these knobs.
 fn turned(knobs: impl IntoIterator<Item = Knobs>) -> Model {
     let (mut made, records) = MadeUp::new(Knobs::default());
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -28,7 +28,7 @@ fn clients() -> Model {
     turned([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(on))
 }
 
-/// A session whose knobs were changed by typing, for this many ticks each.
+/// Returns a session in which the user types changes of knobs, for this many ticks each.
 fn conducted(typed: &str, ticks: usize) -> Model {
     let (mut made, records) = MadeUp::new(on(50));
     let mut model = Model::new(on(50), TimelineOptions::default());

@@ -20,7 +20,7 @@ const THEMES: [(Colours, GlyphSet); 3] = [
     (Colours::Ansi16, GlyphSet::Ascii),
     (Colours::Mono, GlyphSet::Unicode),
 ];
-/// Sizes beyond those that are tried completely.
+/// Some sizes larger than those of which all are tried.
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
 
@@ -32,7 +32,7 @@ fn model_of(records: Vec<Record>) -> Model {
     model
 }
 
-/// Every screen, the first one under every overlay, and some panes alone.
+/// Returns every screen, the first one under every overlay, and some panes alone.
 fn states() -> Vec<Model> {
     let model = model_of(fixture::recorded());
     let mut states: Vec<Model> = Screen::ALL
@@ -61,7 +61,7 @@ fn try_size(model: &mut Model, number: usize, width: u16, height: u16) {
     let area = Rect::new(0, 0, width, height);
     let columns = plan(area, model).chart_columns();
     update(model, Msg::Columns(columns));
-    // In turn, so that each meets every width, every height and every screen.
+    // Themes take turns, so that each meets every width, every height and every screen.
     let (palette, glyphs) = THEMES[(number + usize::from(width) + usize::from(height)) % THEMES.len()];
     let buffer = picture(area, Theme::new(palette, glyphs), model);
     let is_ascii = buffer.content.iter().all(|cell| cell.symbol().is_ascii());

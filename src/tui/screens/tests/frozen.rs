@@ -13,14 +13,14 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
     ("mark", 36.01, &["mark: noisy neighbour"]),
 ];
 
-/// The recorded server had no evictions.
+/// Returns the recording with evictions, which the recorded server did not have.
 fn with_outage() -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, fixture::outage());
     model
 }
 
-/// The model at that moment on a screen of this size, with the cursor on its column.
+/// Returns the model at that moment on a screen of this size, with the cursor on its column.
 fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
     let mut model = if find == "outage" { with_outage() } else { model() };
     let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -36,7 +36,7 @@ fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
 fn the_overview_looks_as_it_did_at_each_find() {
     for (find, t_s, _) in FINDS {
         let (name, model) = (format!("overview_{find}"), frozen_at(find, t_s, 120, 36));
-        // One look at the cursor's colours is enough.
+        // One snapshot of the cursor's colours is enough.
         if find == "stall" {
             snapshot_of_looks(&name, &model);
             snapshot(&name, &frozen_at(find, t_s, 80, 24), (80, 24));
@@ -57,7 +57,7 @@ fn the_cursor_names_what_stands_on_it() {
             let is_shown =
                 |word: &&&str| foot.contains(&word.chars().take(usize::from(width) / 3).collect::<String>());
             let count = words.iter().filter(is_shown).count();
-            // At least one of two, if only one fits.
+            // If not both words fit, at least one of them is shown.
             let least = if width >= 120 { words.len() } else { 1 };
             assert!(count >= least, "{find} at {width}x{height}:\n{foot}");
         }
@@ -74,7 +74,7 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
     press(&mut model, KeyCode::Char(' '));
     press(&mut model, KeyCode::Home);
     (0..5).for_each(|_| press(&mut model, KeyCode::Right));
-    // The entry was not there yet, the load was off, and a past moment cannot be changed.
+    // At that moment, the entry was not there yet and the load was off. A past moment cannot be changed.
     let past = text(&model);
     assert!(!past.contains("EVAL") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
 }

@@ -8,7 +8,8 @@ use crate::{
     tui::theme::{Ink, colours::Ground},
 };
 
-/// 25 000 requests around `median_us`, some of which take up to eight times as long, and this many a second.
+/// Returns 25 000 requests around `median_us`, some of which take up to eight times as long, and `of_a_second` requests
+/// of a second each.
 fn latency(median_us: u64, of_a_second: u64) -> Latency {
     let mut recorder = Recorder::new();
     for (tenths, n) in [(7, 6_000), (10, 12_500), (12, 4_000), (15, 2_000), (30, 450), (80, 50)] {
@@ -18,8 +19,9 @@ fn latency(median_us: u64, of_a_second: u64) -> Latency {
     recorder.latency()
 }
 
-/// Twelve seconds each with 50, 100 and 200 clients, and the medians of a real server with them; if requested, with a stall
-/// of a second in the fifth second; with a `rate`, the response time is three times the service time.
+/// Returns a session of twelve seconds each with 50, 100 and 200 clients, with the medians of a real server; if
+/// requested, with a stall of a second in the fifth second. With a `rate`, the response time is three times the service
+/// time.
 fn session(stalls: bool, rate: Option<u32>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     for (n, (clients, median_us)) in (0_u32..).zip([(50, 292), (100, 583), (200, 1100)]) {
@@ -45,15 +47,15 @@ fn session(stalls: bool, rate: Option<u32>) -> Model {
     model
 }
 
-/// The model, drawn on a screen of this size.
+/// Returns the model, drawn on a screen of this size.
 fn on(mut model: Model, width: u16, height: u16) -> Model {
     let columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     model
 }
 
-/// The height of the lowest dot of p50, the lowest line, in the right half of each column, where no value is joined to
-/// another.
+/// Returns the height of the lowest dot of p50, the lowest line, in the right half of each column, where no value is
+/// joined to another.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
@@ -126,7 +128,7 @@ fn one_request_alone_in_its_place_has_a_ground_of_its_own() {
     for palette in [Colours::Ansi256, Colours::Neutral, Colours::Dark, Colours::Light] {
         let theme = Theme::new(palette, GlyphSet::Unicode);
         let mut model = session(false, None);
-        // Far longer than all others of the first segment, and not longer than the longest of the last.
+        // This time is far longer than all others of the first segment, and not longer than the longest of the last.
         let alone =
             Interval { t_s: 5.0, segment: 1, service: latency_of([6_000_000]), ..Interval::default() };
         deliver(&mut model, vec![Record::Interval(Box::new(alone))]);
@@ -154,7 +156,7 @@ fn an_open_loop_shows_its_response_time_and_on_a_key_its_service_time() {
     assert!(text(&model).contains("service time; v: response time") && row(&model).contains("1.10 ms"));
     press(&mut model, KeyCode::Char('v'));
     assert!(row(&model).contains("3.30 ms"));
-    // In closed loop there is only one time.
+    // In a closed loop there is only one time.
     assert!(!text(&on(session(false, None), 120, 36)).contains("response"));
 }
 

@@ -9,7 +9,7 @@ use crate::{
     tui::fixture::slow_command,
 };
 
-/// `latency`, with each time multiplied by this factor.
+/// Returns `latency`, with each time multiplied by this factor.
 fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells().iter().step_by(every) {
@@ -18,7 +18,7 @@ fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     recorder.latency()
 }
 
-/// An interval as the load reports it: by command, and in an open loop with its response time.
+/// Returns an interval as the load reports it: by command, and in an open loop with its response time.
 fn whole(interval: &Interval, is_open: bool) -> Interval {
     let part = |service: Latency| OperationInterval {
         ops: service.count(),
@@ -34,7 +34,8 @@ fn whole(interval: &Interval, is_open: bool) -> Interval {
     Interval { commands: commands.into(), response, behind_us, ..interval.clone() }
 }
 
-/// 90 s: idle, then 50 clients, 200, pipeline 4, an open loop, and for three seconds 10 clients; errors, events, marks.
+/// Returns 90 s: idle, then 50 clients, 200, pipeline 4, an open loop, and for three seconds 10 clients; errors,
+/// events, marks.
 fn session() -> Vec<Record> {
     let idle = Knobs::default();
     let on = Knobs { load: true, ..idle.clone() };
@@ -96,7 +97,7 @@ fn type_text(model: &mut Model, text: &str) {
     text.chars().for_each(|c| press(model, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }));
 }
 
-/// The model with the second segment as the baseline and the third selected.
+/// Returns the model with the second segment as the baseline and the third selected.
 fn with_baseline(mut model: Model) -> Model {
     press(&mut model, KeyCode::Char('4'));
     for code in [KeyCode::End, KeyCode::Up, KeyCode::Char('b'), KeyCode::Up] {

@@ -1,4 +1,4 @@
-//! A workload of twenty operations: its knobs and latencies, and which of them are shown if not all fit.
+//! A workload of twenty operations: its knobs and latencies, and the ones shown if not all fit.
 
 use super::*;
 use crate::{
@@ -14,7 +14,7 @@ fn twenty() -> Knobs {
     Knobs { load: true, workload, ..Knobs::default() }
 }
 
-/// A share of `latency` for an operation with this weight; operations further down take a little longer.
+/// Returns the share of `latency` for an operation with this weight; operations further down take a little longer.
 fn share(latency: &Latency, weight: u32, place: usize) -> OperationInterval {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells() {

@@ -33,7 +33,7 @@ fn hardly_a_row_is_empty_and_no_chart_says_that_there_is_no_load() {
         let model = monitor(width, height);
         let buffer = drawn(&model, theme, width, height);
         let plan = super::super::plan(buffer.area, &model);
-        // The line of an axis does not fill a row, nor does that of an event.
+        // An axis or an event draws only a line, so its row counts as empty.
         let lines = [theme.glyphs().vertical, theme.glyphs().tick, theme.glyphs().event_line, ' '];
         let is_blank = |x: u16, y: u16| {
             let cell = &buffer[(x, y)];

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Ten seconds without load, with answered pings.
+/// Returns ten seconds without load, with answered pings.
 fn idle() -> (MadeUp, Model) {
     let knobs = Knobs { load: false, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -23,7 +23,7 @@ fn idle() -> (MadeUp, Model) {
     (made, model)
 }
 
-/// A tick with these pings.
+/// Adds a tick with these pings.
 fn tick(model: &mut Model, made: &mut MadeUp, body: &Ping) {
     let with_body = |record| match record {
         Record::Ping(mut span) => {
@@ -35,14 +35,14 @@ fn tick(model: &mut Model, made: &mut MadeUp, body: &Ping) {
     deliver(model, made.next_tick().into_iter().map(with_body).collect());
 }
 
-/// Five ticks without an answer.
+/// Adds five ticks without an answer.
 fn stall(model: &mut Model, made: &mut MadeUp) {
     for n in 1..=5 {
         tick(model, made, &Ping { waiting_us: n * 250_000, timing: Some(Timing::Kernel), ..Ping::default() });
     }
 }
 
-/// All answers of a second at once. Only ten could be divided into parts, and those were quick.
+/// Returns all answers of a second at once. Only ten could be divided into parts, and those were quick.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {

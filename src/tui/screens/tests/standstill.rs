@@ -18,7 +18,7 @@ use crate::{
 
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (40, 12)];
 
-/// 30.5 s under load in two segments, the second of which continues, with errors and an intrinsic probe.
+/// Returns 30.5 s under load in two segments, the second of which continues, with errors and an intrinsic probe.
 fn under_load() -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -27,19 +27,19 @@ fn under_load() -> (MadeUp, Model) {
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
     let turned = made.turn(Knobs { clients: 200, ..knobs });
     deliver(&mut model, vec![turned]);
-    // Not at the border of a column.
+    // The view is not frozen at the border of a column.
     (0..82).for_each(|_| go_on(&mut model, &mut made));
     (made, model)
 }
 
-/// A tick with some of every measurement.
+/// Adds a tick with some of every measurement.
 fn go_on(model: &mut Model, made: &mut MadeUp) {
     deliver(model, made.next_tick());
     deliver(model, made.errors("OOM", 3, "OOM command not allowed"));
     deliver(model, vec![made.intrinsic()]);
 }
 
-/// The screen after this key, without the sentence that shows how far behind the view is.
+/// Returns the screen after this key, without the sentence that shows how far behind the view is.
 fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
     press(model, KeyCode::Char(screen));
     let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();
@@ -90,7 +90,7 @@ fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_
     (0..40).for_each(|_| go_on(&mut model, &mut made));
     assert_eq!(shown(&mut model, '4', (120, 36)), frozen);
     assert_eq!(model.segments().iter().count(), 2);
-    // When it is moved beyond the moment of the freeze, it shows all that is known by then.
+    // When the cursor is moved beyond the moment of the freeze, the view shows everything known up to the new moment.
     press(&mut model, KeyCode::Char('1'));
     press(&mut model, KeyCode::End);
     let moved = shown(&mut model, '4', (120, 36));
@@ -99,7 +99,7 @@ fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_
     assert_eq!(shown(&mut model, '4', (120, 36)), moved);
 }
 
-/// All figures and tables of a reading, as text.
+/// Returns all figures and tables of a reading, as text.
 fn figures(reading: &Reading) -> String {
     let windows = Measure::ALL.map(|measure| {
         let recent = reading.recent(measure);
@@ -130,7 +130,7 @@ fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
     push_more(&mut timeline, &mut made);
     assert_eq!(figures(&timeline.held_at(&held, held.t_s())), latest);
     assert_ne!(figures(&timeline.latest()), latest);
-    // At an earlier moment of the segment, it shows the sums up to then.
+    // At an earlier moment of the segment, the reading shows the sums up to then.
     let earlier = timeline.held_at(&held, 5.0);
     assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments().current().map(|s| s.total.ops));
     assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s()));

@@ -3,31 +3,31 @@
 use super::*;
 use crate::{session::Segment, tui::theme::Ink};
 
-/// A segment with this `rate`, which begins at `began_s`.
+/// Begins a segment with this `rate` at `began_s`.
 fn begin(model: &mut Model, began_s: f64, segment: u32, rate: Option<u32>) {
     let knobs = Knobs { load: true, rate, ..Knobs::default() };
     let segment = Segment::new(began_s, segment, knobs);
     deliver(model, vec![Record::Segment(segment)]);
 }
 
-/// Ticks of `segment` from `began_s` on, with these replies a second.
+/// Adds ticks of `segment` from `began_s` on, with these replies a second.
 fn go_on(model: &mut Model, began_s: f64, segment: u32, rates: impl IntoIterator<Item = u64>) {
     for (tick, rate) in (1..).zip(rates) {
         let t_s = began_s + f64::from(tick) * 0.25;
         let ops = rate / 4;
         let interval = Interval { t_s, length_s: 0.25, segment, ops, ..Interval::default() };
         deliver(model, vec![Record::Interval(Box::new(interval))]);
-        // As on a screen that draws each tick.
+        // The columns are sent again, as on a screen that draws each tick.
         update(model, Msg::Columns(model.columns));
     }
 }
 
-/// Values around `mean`, within two percent.
+/// Returns values around `mean`, within two percent.
 fn around(mean: u64, ticks: u64) -> impl Iterator<Item = u64> {
     (0..ticks).map(move |n| mean * (98 + n % 5) / 100)
 }
 
-/// Twelve seconds of 160 k/s, then twelve seconds a tenth faster, in one segment.
+/// Returns twelve seconds of 160 k/s, then twelve seconds a tenth faster, in one segment.
 fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     model.columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -43,7 +43,7 @@ fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     model
 }
 
-/// The height of the mean's line in the half-second before `t_s`, in dots.
+/// Returns the height of the mean's line in the half-second before `t_s`, in dots.
 fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -> u16 {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
@@ -56,7 +56,7 @@ fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -
             return (symbol == theme.glyphs().point).then_some(up as u16);
         }
         let is_mean = Some(cell.fg) == theme.style(Ink::Throughput).fg && Theme::dots(symbol) > 0;
-        // The highest dot of the right half.
+        // The position is that of the highest dot of the right half.
         let top = [0x08, 0x10, 0x20, 0x80].iter().position(|dot| Theme::dots(symbol) & dot > 0)?;
         is_mean.then_some(up as u16 * 4 + 3 - top as u16)
     };
