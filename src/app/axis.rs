@@ -6,29 +6,29 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! A young session fills the axis from the left, a quarter of a second a column. When the axis is full, columns grow in small
-//! steps, so that the whole session stays visible and the picture is redrawn seldom. Where only the last minutes are wanted,
-//! the axis finally moves. Columns begin at whole multiples of their length, so the picture stands still between two steps:
-//! it is easy to read, and a slow terminal line has little to transfer.
+//! A young session fills the axis from the left, a quarter of a second per column. When the axis is full, columns grow
+//! in small steps, so that the whole session stays visible and the picture is seldom redrawn. If the view shows only
+//! the last minutes, the axis finally moves. Columns begin at whole multiples of their length, so the picture does not
+//! move between two steps: it is easy to read, and a slow terminal line has little to transfer.
 //!
-//! The vertical axis of a chart: which values it shows, and when it changes.
+//! The vertical axis of a chart: the values that it shows, and when it changes.
 //!
 //! ```text
 //!   high ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▲╌╌   beyond: clipped, with a mark
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! An axis that followed its values would move the picture all the time. So it stays as it is until an important value is
-//! beyond it, or until it has become much too long.
+//! An axis that followed its values would move the picture all the time. So the axis stays as it is until an important
+//! value is beyond it, or until it has become much too long.
 
 use std::cmp::Ordering;
 
 use crate::session::{Timeline, timeline::Window};
 
-/// Which stretch of time each column shows.
+/// The stretch of time that each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// The number after that of the last column; column 0 begins at the start of the session.
+    /// The number of the last column, plus one; column 0 begins at the start of the session.
     pub end: u64,
     /// The number of columns.
     pub columns: u16,
@@ -37,51 +37,53 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// The axis of `columns` columns of `step_s` seconds that contains `t_s`: in its last column, once enough columns have passed
-    /// since `begins_s`.
+    /// Returns the axis of `columns` columns of `step_s` seconds that contains `t_s`. Once enough columns have passed
+    /// since `begins_s`, `t_s` is in the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
     }
 
-    /// When the first column begins.
+    /// Returns the time at which the first column begins, in seconds.
     pub fn from_s(&self) -> f64 {
         self.start_s(0)
     }
 
-    /// When the last column ends.
+    /// Returns the time at which the last column ends, in seconds.
     pub fn to_s(&self) -> f64 {
         self.end as f64 * self.step_s
     }
 
-    /// The length of the whole axis, in seconds.
+    /// Returns the length of the whole axis, in seconds.
     pub fn length_s(&self) -> f64 {
         f64::from(self.columns) * self.step_s
     }
 
-    /// The part of the axis that a session covers which ends at `ends_s`: its end, and its number of columns.
+    /// Returns the part of the axis that a session covers, if the session ends at `ends_s`: its end, and its number of
+    /// columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
     }
 
-    /// The stretch of a session that its columns show, if the session ends at `ends_s`.
+    /// Returns the stretch of a session that the columns show, if the session ends at `ends_s`.
     pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
         let (to_s, shown) = self.until(ends_s);
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
-    /// When `column` begins, which may be in the future.
+    /// Returns the time at which `column` begins, in seconds; it may be in the future.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
 
-    /// The column that contains the moment `t_s`; `None` when it is not on the axis. A border belongs to the later column.
+    /// Returns the column that contains the moment `t_s`; `None` when it is not on the axis. A border belongs to the
+    /// later column.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
     }
 
-    /// The column that ends at the moment `t_s` or contains it.
+    /// Returns the column that ends at the moment `t_s` or contains it.
     pub fn column_ending(&self, t_s: f64) -> Option<u16> {
         self.of_number(number_ending(t_s, self.step_s))
     }
@@ -92,23 +94,24 @@ impl TimeAxis {
     }
 }
 
-/// The shortest column, with which a session begins: a tick.
+/// The length of the shortest column, in seconds: a tick. A session begins with this length.
 const SHORTEST_S: f64 = 0.25;
-/// The factor by which columns grow at a time.
+/// The factor of each step by which columns grow.
 const GROWTH: f64 = 1.05;
 
-/// The length of columns that have grown until each is at least `least_s` long, and at most a twentieth longer.
+/// Returns the length to which columns grow in steps until each is at least `least_s` long, and at most a twentieth
+/// longer.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// The number of the column that ends at `t_s` or contains it: a border belongs to the column before.
+/// Returns the number of the column that ends at `t_s` or contains it: a border belongs to the earlier column.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
 }
 
-/// How values are spread over an axis: linear or logarithmic.
+/// The scale of an axis: linear or logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
     /// Equal differences are equally far apart.
@@ -125,39 +128,40 @@ pub struct ValueAxis {
     pub low: f64,
     /// The value at the top, above `low`.
     pub high: f64,
-    /// How the values between them are spread.
+    /// The scale between the two.
     pub spread: Spread,
 }
 
-/// A logarithmic axis covers at least a decade, so that noise does not look large.
+/// The least length of a logarithmic axis, in decades, so that noise does not look large.
 const LEAST_DECADES: f64 = 1.0;
 /// The margin below and above the important values, in decades.
 const MARGINS: (f64, f64) = (0.05, 0.08);
 /// An axis that has more room than this at either end, in decades, is too long.
 const TOO_LONG: f64 = 0.35;
 
-/// The values that a linear axis should show.
+/// Values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
     /// A typical value. A tenth of it should be visible as a step.
     pub usual: f64,
-    /// Ranges from lowest to highest value, from the least to the most important. The last one is always shown, another one if
-    /// a tenth of the typical value stays visible.
+    /// Ranges from lowest to highest value, from the least to the most important. The last range is always shown;
+    /// another one is shown if a tenth of the typical value stays visible.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// A linear axis is at least this share of the typical value long, so that noise does not look large.
+/// The least length of a linear axis, as a share of the typical value, so that noise does not look large.
 const LEAST_LENGTH: f64 = 0.5;
-/// A new linear axis gets at most this long for optional ranges, and an existing one may be this long: a tenth is then
-/// more than one of 16 dots.
+/// The largest length that a new linear axis gets for optional ranges, and the largest length that an existing one
+/// keeps, as shares of the typical value: a tenth of that value is then more than one of 16 dots.
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis that is this many times as long as needed is too long.
+/// A linear axis this many times as long as needed is too long.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {
-    /// The logarithmic axis for the values from `low` to `high`, all above 0: `kept` as long as it fits, else a new one.
+    /// Returns the logarithmic axis for the values from `low` to `high`, all above 0: `kept` if it still fits,
+    /// otherwise a new axis.
     pub fn log(kept: Option<Self>, low: f64, high: f64) -> Self {
         kept.filter(|kept| kept.spread == Spread::Log && kept.still_fits(low, high))
             .unwrap_or_else(|| Self::fitting(low, high))
@@ -177,7 +181,8 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
-    /// The linear axis for values of 0 and above that shows what is `wanted`: `kept` as long as it fits, else a new one.
+    /// Returns the linear axis for values of 0 and above that shows the `wanted` ones: `kept` if it still fits,
+    /// otherwise a new axis.
     pub fn linear(kept: Option<Self>, wanted: &Wanted) -> Option<Self> {
         let usual = wanted.usual.max(f64::MIN_POSITIVE);
         let kept = kept.filter(|kept| kept.spread == Spread::Linear);
@@ -206,7 +211,7 @@ impl ValueAxis {
         self.high - self.low
     }
 
-    /// The position of `value`: 0 is the bottom, 1 the top; values beyond the axis are below 0 or above 1.
+    /// Returns the position of `value`: 0 is the bottom, 1 the top; values beyond the axis are below 0 or above 1.
     pub fn share(&self, value: f64) -> f64 {
         match self.spread {
             Spread::Linear => (value - self.low) / (self.high - self.low),
@@ -214,7 +219,7 @@ impl ValueAxis {
         }
     }
 
-    /// The value at `share` of the height.
+    /// Returns the value at `share` of the height.
     pub fn value(&self, share: f64) -> f64 {
         match self.spread {
             Spread::Linear => self.low + (self.high - self.low) * share,
@@ -223,7 +228,7 @@ impl ValueAxis {
     }
 }
 
-/// The value below which the share `share` of `values` is, in the order of `compare`.
+/// Returns the value such that the share `share` of `values` is below it, in the order of `compare`.
 pub(super) fn at<T: Copy>(share: f64, mut values: Vec<T>, compare: fn(&T, &T) -> Ordering) -> Option<T> {
     values.sort_unstable_by(compare);
     let last = values.len().checked_sub(1)?;

@@ -1,8 +1,8 @@
-//! The Overview's charts: what they show, and their vertical axes.
+//! The Overview's charts: their content and their vertical axes.
 //!
-//! The range of the throughput's chart: one segment in detail, and others if they fit beside it.
+//! The range of the throughput's chart: one segment in detail, and others if they also fit.
 //!
-//! That segment is the last one in view, or the one at the cursor of a frozen view.
+//! The segment in detail is the last one in view, or the one at the cursor of a frozen view.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
-/// What the charts show, and their axes in the last picture.
+/// The content of the charts, and their axes in the last picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charts {
     /// Whether latencies are response or service times.
@@ -23,16 +23,17 @@ pub struct Charts {
     pub(super) throughput: Option<ValueAxis>,
 }
 
-/// This share of all p50 values may be below the axis.
+/// The share of all p50 values that may be below the axis.
 const BELOW: f64 = 0.01;
-/// This share of a segment's p99.9 values is on the axis.
+/// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// A segment with fewer columns counts with its p99, since its p99.9 may be only the effect of the change itself.
+/// A segment with fewer columns than this counts with its p99, since its p99.9 may be only the effect of the change
+/// itself.
 const FEW: usize = 4;
 
 impl Charts {
-    /// The axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9 values of each
-    /// segment, so that neither a stall nor a short segment determines it. `None` where nothing was measured.
+    /// Returns the axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9
+    /// values of each segment, so that neither a stall nor a short segment determines it. `None` without measurements.
     pub fn latency_axis(
         &self,
         columns: &[Option<Quantiles>],
@@ -53,7 +54,7 @@ impl Charts {
         Some(ValueAxis::log(self.latency, low.max(1) as f64, high.max(low).max(1) as f64))
     }
 
-    /// The axis for these columns of load, with the cursor at `cursor_s`. `None` where nothing was measured.
+    /// Returns the axis for these columns of load, with the cursor at `cursor_s`. `None` without measurements.
     pub fn throughput_axis(
         &self,
         columns: &[Option<LoadCell>],
@@ -65,20 +66,20 @@ impl Charts {
         of(self.throughput, self.spread, &segments)
     }
 
-    /// Lets the next picture choose new axes.
+    /// Makes the next picture choose new axes.
     pub(super) fn refit(&mut self) {
         self.latency = None;
         self.throughput = None;
     }
 }
 
-/// The p99.9 below which most of a segment's are.
+/// Returns the value that most p99.9 of a segment do not exceed.
 fn tail(columns: &[&Quantiles]) -> Option<u64> {
     let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// `level`, or the highest one below it that has enough samples; the maximum if none has.
+/// Returns `level`, or the highest percentile below it that has enough samples; the maximum if none has.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
@@ -89,17 +90,17 @@ fn known(column: &Quantiles, level: Level) -> Option<u64> {
 pub(super) struct Rates {
     /// The mean of each column.
     means: Vec<f64>,
-    /// The slowest and the fastest tick.
+    /// The rates of the slowest and the fastest tick.
     extremes: Option<(f64, f64)>,
     /// The requested rate.
     asked: Option<f64>,
 }
 
-/// This share of a segment's columns may be below the range that must be visible, and as many above it: neither its first
-/// moments nor a stall determine the range.
+/// The share of a segment's columns that may be below the range that must be visible, and the share that may be above
+/// it: neither the first moments of a segment nor a stall determine the range.
 const OUTLIERS: f64 = 0.05;
 
-/// The segments in view; the last one, or the one at `cursor_s` if it is in view, comes last.
+/// Returns the segments in view; the last one, or the one at `cursor_s` if it is in view, comes last.
 pub(super) fn by_segment(
     columns: &[Option<LoadCell>],
     axis: &TimeAxis,
@@ -122,7 +123,7 @@ pub(super) fn by_segment(
     by_segment.into_values().chain(last).collect()
 }
 
-/// The axis for `segments`; `kept` as long as it fits. `None` where nothing was measured.
+/// Returns the axis for `segments`; `kept` if it still fits. `None` without measurements.
 pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) -> Option<ValueAxis> {
     let last = segments.last()?;
     let most = |rates: &Rates| {
@@ -155,7 +156,7 @@ pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) ->
     ValueAxis::linear(kept, &Wanted { usual, ranges })
 }
 
-/// The range that contains both.
+/// Returns the range that contains both ranges.
 fn around(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0.min(b.0), a.1.max(b.1))
 }
@@ -170,7 +171,7 @@ mod tests {
         stats::fixture::latency_of,
     };
 
-    /// A column of 20 000 requests that take between `median` and nine times as long.
+    /// Returns a column of 20 000 requests that take between `median` and nine times as long.
     fn column(median: u64, max: u64) -> Option<Quantiles> {
         let body = (0..20_000).map(|n| if n % 100 == 0 { median * 9 } else { median });
         Some(Quantiles::of(&latency_of(body.chain([max]))))

@@ -3,7 +3,7 @@
 //! ```text
 //! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
 //! ```
-//! Anything that no option can express follows as a shell comment. A password is never included.
+//! Settings that no option can express follow as a shell comment. The command line never includes a password.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     workload::{Workload, presets},
 };
 
-/// A word, quoted for a shell.
+/// Returns a word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -25,7 +25,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl Program {
-    /// The beginning for a session that is known only from its recording.
+    /// Returns the beginning of the command lines, for a session that is known only from its recording.
     fn of_recording(server: &ServerIdentity) -> Self {
         let mut words = "redyno".to_owned();
         if !server.built_in {
@@ -46,7 +46,7 @@ impl Program {
     }
 }
 
-/// The knobs as options; `None` if the workload has no name that an option accepts.
+/// Returns the knobs as options; `None` if the workload has no name that an option accepts.
 fn options(knobs: &Knobs) -> Option<String> {
     if !knobs.load {
         return Some("--no-load".to_owned());
@@ -87,7 +87,7 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + prefill(known, asked)?)
 }
 
-/// The option for a prefill, where that of the workload `asked` for differs from the `known` one's.
+/// Returns the option for a prefill, if the workload `asked` for makes other keys than the `known` one.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");
@@ -99,7 +99,7 @@ fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
 }
 
 impl Model {
-    /// The command line that would run the shown segment again.
+    /// Returns the command line that would run the shown segment again.
     ///
     /// # Errors
     /// A message, if there is no such command line.

@@ -1,4 +1,4 @@
-//! The server's parameters in the panel: which one is selected, and how it is changed.
+//! The server's parameters in the panel: the selected one, and how it is changed.
 
 use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Model {
-    /// Whether the server's parameters can be changed at all: not in a recording, and not on memcached.
+    /// Returns whether the user can change the server's parameters: not in a recording, and not on memcached.
     pub fn has_parameters(&self) -> bool {
         let status = self.timeline().status();
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
@@ -36,14 +36,14 @@ impl Model {
         self.ask(Order::SetConfig { parameter, to });
     }
 
-    /// Undoes the last change of a knob or parameter, or says why that is impossible.
+    /// Undoes the last change of a knob or parameter, or shows why that is impossible.
     pub(super) fn undo(&mut self) {
         self.interrupt_experiment(Interruption::Turned);
         match self.panel.undo() {
             Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
             Some(Turned::Config { parameter, from, to }) => {
                 match self.parameter_before(parameter, &from, &to) {
-                    // A change back may do harm as well, so it is asked about too.
+                    // Undoing a change may do harm as well, so the user is asked about that, too.
                     Ok(setting) if setting.harm.is_some() => {
                         self.mode = Mode::Asking(Question::SetConfig(setting));
                     }
@@ -58,7 +58,8 @@ impl Model {
         }
     }
 
-    /// The change that restores a parameter that was set to `to`, unless somebody else has changed it since.
+    /// Returns the change that restores a parameter after it was set to `to`, unless another client has changed it
+    /// since.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,
@@ -76,7 +77,7 @@ impl Model {
         }
     }
 
-    /// The selected parameter, changed by a step.
+    /// Returns the selected parameter, changed by a step.
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
         let from = self.value_now(parameter.name)?;
@@ -86,13 +87,13 @@ impl Model {
         Ok(self.setting_of(parameter, from, to))
     }
 
-    /// The typed value for the selected parameter; `None` if it is the present one.
+    /// Returns the typed value for the selected parameter; `None` if it is the present one.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
         let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 
-    /// The typed value for a parameter, even if it is the present one.
+    /// Returns the typed value for a parameter, even if it is the present one.
     pub(super) fn parameter_typed(
         &self,
         parameter: &'static Parameter,
@@ -141,7 +142,7 @@ mod tests {
         Effect::Order(Order::SetConfig { parameter, to: policy.to_owned() })
     }
 
-    /// A model in which the policy was set.
+    /// Returns a model in which the policy was set.
     fn set() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         report(&mut model, "noeviction");

@@ -1,4 +1,4 @@
-//! The Curve screen's content: the knob that it is drawn over, its points, and the result of an experiment.
+//! The Curve screen's content: the knob on its horizontal axis, its points, and the result of an experiment.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use crate::{
     experiment::{Curve, Dimension, Drawn, Limit, Pairs, Points},
 };
 
-/// The bounds between which a search ended, or is at present.
+/// The bounds of a search: its result, or its present state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
     /// The limit, such as `p99<1ms`.
     pub limit: String,
     /// The highest value that keeps the limit.
     pub lower: Option<u64>,
-    /// The lowest value that does not.
+    /// The lowest value that does not keep the limit.
     pub upper: Option<u64>,
 }
 
@@ -24,12 +24,12 @@ impl Model {
         self.experiment().map_or(Drawn::Segments, |experiment| experiment.drawn())
     }
 
-    /// The pairs of an A/B comparison, to show in place of a curve.
+    /// Returns the pairs of an A/B comparison, to show in place of a curve.
     pub fn pairs_shown(&self) -> Option<Pairs> {
         self.experiment().filter(|_| self.curve_over.is_none())?.pairs()
     }
 
-    /// The curve to show; `None` if nothing was changed.
+    /// Returns the curve to show; `None` if no knob was changed.
     pub fn curve(&self) -> Option<Curve> {
         let dimension = self.curve_dimension()?;
         match self.points(dimension) {
@@ -38,7 +38,7 @@ impl Model {
         }
     }
 
-    /// The points of a sweep over this dimension.
+    /// Returns the points of a sweep over this dimension.
     fn points(&self, dimension: Dimension) -> Option<Points<'_>> {
         match self.drawn() {
             Drawn::Points(points) if points.curve.dimension() == dimension => Some(points),
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The values at which a curve over this dimension will have points, if known.
+    /// Returns the values at which a curve over this dimension will have points, if known.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }
@@ -60,14 +60,14 @@ impl Model {
         self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }
 
-    /// The dimension with the most values in the segments, the first of equals; `None` if nothing was changed.
+    /// Returns the dimension with the most values in the segments, the first of equals; `None` if no knob was changed.
     fn turned_most(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;
         all.into_iter().find(|(_, values)| *values == most).map(|(dimension, _)| dimension)
     }
 
-    /// The dimensions with more than one value in the segments, and the number of values.
+    /// Returns the dimensions with more than one value in the segments, and the number of values.
     fn dimensions_turned(&self) -> Vec<(Dimension, usize)> {
         let values = |dimension: Dimension| {
             let points = Curve::values_of(dimension, self.segments().iter());
@@ -87,7 +87,7 @@ impl Model {
         self.curve_over = all.get(next).copied();
     }
 
-    /// The limit of the present or last search over this dimension.
+    /// Returns the limit of the present or last search over this dimension.
     pub fn curve_limit(&self, dimension: Dimension) -> Option<Limit> {
         match self.points(dimension) {
             Some(points) => points.limit.cloned(),
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// The bounds of a search over this dimension: the running one, or the last one of the session.
+    /// Returns the bounds of a search over this dimension: the running one, or the last one of the session.
     pub fn curve_bounds(&self, dimension: Dimension) -> Option<Bounds> {
         if let Drawn::Bounds(bounds) = self.drawn()
             && bounds.dimension == dimension

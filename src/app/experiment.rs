@@ -16,19 +16,19 @@ use crate::{
 };
 
 impl Model {
-    /// The same with an experiment, which begins with the first record.
+    /// Adds an experiment to the model, which begins with the first record.
     pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
         let before = self.panel.wanted().clone();
         self.experiment = experiment.map(|experiment| Begun { experiment, before });
         self
     }
 
-    /// The running experiment; after its end, until its result is closed.
+    /// Returns the running experiment, or a finished one until the user closes its result.
     pub fn experiment(&self) -> Option<&dyn Experiment> {
         self.experiment.as_ref().map(|begun| &*begun.experiment)
     }
 
-    /// Begins an experiment, or asks first, or says why that is impossible.
+    /// Begins an experiment, or asks the user first, or shows why that is impossible.
     pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
             return self.say(Tone::Warning, "an experiment runs; c stops it");
@@ -39,7 +39,7 @@ impl Model {
         }
     }
 
-    /// Begins the script in this file, or says why that is impossible.
+    /// Begins the script in this file, or shows why that is impossible.
     pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
         let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
         let asked = text.and_then(|text| {
@@ -51,7 +51,7 @@ impl Model {
         }
     }
 
-    /// The question to ask before the experiment, if one is needed.
+    /// Returns the question to ask before the experiment, if one is needed.
     fn question_of(&self, asked: &ExperimentSpec) -> Option<String> {
         let set = asked.parameters();
         set.first().map(|(parameter, to)| {
@@ -70,7 +70,7 @@ impl Model {
         let present = self.timeline().segments().current().map(|segment| segment.start.clone());
         let begin = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
-        // The next curve is over the experiment's own dimension.
+        // The next curve has the experiment's own dimension.
         self.curve_over = None;
         self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
         self.carry_on(orders);
@@ -81,7 +81,7 @@ impl Model {
         self.conduct(|experiment| experiment.take(delivery));
     }
 
-    /// Stops the experiment; if it is over already, closes its result.
+    /// Stops the experiment, or closes its result if it is over.
     pub(super) fn stop_experiment(&mut self) {
         if self.experiment().is_some_and(Experiment::is_over) {
             self.experiment = None;
@@ -109,7 +109,7 @@ impl Model {
         self.carry_on(orders);
     }
 
-    /// Carries out what the experiment asks for. At its end, a message says so, and its changes can be undone together.
+    /// Carries out the experiment's orders. A message reports its end, and its changes can be undone together.
     fn carry_on(&mut self, orders: Vec<Order>) {
         for order in orders {
             if let Order::SetKnobs(knobs) = &order {

@@ -4,7 +4,7 @@ use super::{Landmark, Model, View, axis::number_ending};
 use crate::session::timeline::{Measure, SegmentTotal};
 
 impl Model {
-    /// Jumps; otherwise shows why there is no such place.
+    /// Jumps to a landmark; returns why there is none.
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
@@ -31,7 +31,7 @@ impl Model {
         let t_s = found?;
         let length_s = self.axis(self.columns).length_s();
         self.put_cursor(t_s);
-        // If the moment is more than a screen away, it is shown with its surroundings.
+        // A moment more than a screen away is shown with its surroundings.
         if (t_s - at_s).abs() > length_s
             && let View::Frozen { cursor_s, .. } = self.view
         {
@@ -40,8 +40,8 @@ impl Model {
         Ok(())
     }
 
-    /// When the longest request was, or the longest ping without load: in the column that shows it, which may be the one before
-    /// the end of its record.
+    /// Returns the time of the longest request, or of the longest ping without load: in the column that shows it, which
+    /// may be the one before the end of its record.
     fn worst_s(&self) -> Option<f64> {
         let of = |measure| Some((measure, self.timeline().worst(measure)?));
         let (measure, worst) = [Measure::Service, Measure::Ping].into_iter().find_map(of)?;
@@ -53,7 +53,7 @@ impl Model {
     }
 }
 
-/// The moment at which a segment is shown: shortly after its beginning, when it has some measurements.
+/// Returns the moment to show of a segment: shortly after its beginning, when it has some measurements.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

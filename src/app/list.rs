@@ -2,12 +2,12 @@
 
 use super::Direction;
 
-/// `by` rows after `at` in a list of `len` rows, at most to its ends.
+/// Returns the row that is `by` rows after `at` in a list of `len` rows, at most the first or the last.
 pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// The item after `at` of `len`, which is at least 1, or the one before it; wraps around.
+/// Returns the item after `at` of `len`, which is at least 1, or the one before it; wraps around.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }

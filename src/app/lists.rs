@@ -1,4 +1,4 @@
-//! Keys that change the view: which screen and pane, which row, which moment.
+//! Keys that change the view: its screen and pane, its row, its moment.
 
 use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone, list::moved};
 

@@ -1,4 +1,4 @@
-//! The log: events in time order; which line is selected, and what is searched for.
+//! The log: events in time order, the selected line, and the text of a search.
 
 use super::{
     Direction, Entry, LogKind, LogLine, Model, Purpose, Tone,
@@ -8,14 +8,14 @@ use super::{
 use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
 
 impl Model {
-    /// The text that is searched for in the log, in lower case, as far as it has been typed; may be empty.
+    /// Returns the search text of the log, in lower case, as far as it has been typed; may be empty.
     pub fn needle(&self) -> String {
         let typed = self.entry(Purpose::Search).map(Entry::text);
         typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
     }
 
-    /// The lines of the log, oldest first, after its filter: the whole session up to the moment at which the view was frozen,
-    /// including the time after the cursor.
+    /// Returns the lines of the log that pass its filter, oldest first: the whole session up to the moment at which the
+    /// view was frozen, including the time after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
         let until_s = self.track().shown_until_s();
@@ -61,13 +61,13 @@ impl Model {
         })
     }
 
-    /// The position of the selected line among `lines`; `None` if there is no line.
+    /// Returns the position of the selected line among `lines`; `None` if there is no line.
     pub fn selected_line(&self, lines: usize) -> Option<usize> {
         let last = lines.checked_sub(1)?;
         Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
     }
 
-    /// Moves the selection by this many lines; at the newest line, new lines are followed again.
+    /// Moves the selection by this many lines. On the newest line, it follows new lines again.
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
         let Some(at) = self.selected_line(lines) else { return };
@@ -85,7 +85,7 @@ impl Model {
         view.selected = None;
     }
 
-    /// Takes the typed text, and goes to the first match from the selected line on.
+    /// Searches for the typed text, and goes to the first match from the selected line on.
     pub(super) fn take_search(&mut self, typed: String) {
         self.log_view.needle = typed;
         if !self.log_view.needle.is_empty() {
@@ -109,7 +109,7 @@ impl Model {
         let n = lines.len();
         let place =
             |by: usize| if direction == Direction::Down { (from + by) % n } else { (from + n - by) % n };
-        // The line itself comes last: it may be the only match.
+        // The selected line itself comes last: it may be the only match.
         let found = (skipped..=n).map(place).find(|at| !lines[*at].hits(&needle).is_empty());
         match found {
             Some(at) => self.put_line(at, n),

@@ -1,4 +1,4 @@
-//! The screen's state: what is shown, what was requested, what a key does. Pure: no ratatui, no I/O, no clock.
+//! The screen's state: its content, its requests, and the effects of keys. Pure: no ratatui, no I/O, no clock.
 //!
 //! ```text
 //!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source

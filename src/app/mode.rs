@@ -1,11 +1,11 @@
-//! What receives the keys: the screen, a question, an entry (also in the help). One of them at a time.
+//! The receiver of the keys: the screen, a question, or an entry (also in the help). There is one at a time.
 //!
-//! A short text that is being typed, for all entries of the screen.
+//! A short text that is being typed; all entries of the screen use it.
 
 use super::{Context, Setting};
 use crate::experiment::ExperimentSpec;
 
-/// What receives the keys.
+/// The receiver of the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Mode {
     /// The screen.
@@ -22,31 +22,31 @@ pub enum Mode {
 /// A question before something is done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
-    /// Whether we may write to this server; the reason as text.
+    /// Whether redyno may write to this server; the reason as text.
     FirstWrite(String),
     /// Whether this parameter of the server may be set.
     SetConfig(Setting),
     /// Whether to begin an experiment that sets parameters of the server.
     Experiment {
-        /// What it does, as text.
+        /// The effects of the experiment, as text.
         question: String,
         /// The experiment.
         asked: ExperimentSpec,
     },
-    /// Whether to make a change that may do harm; what could happen, as text.
+    /// Whether to make a change that may do harm; the possible harm as text.
     Danger(String),
 }
 
 /// A text that is being typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typing {
-    /// What it is for.
+    /// The purpose of the text.
     pub purpose: Purpose,
-    /// As typed so far.
+    /// The text so far.
     pub entry: Entry,
 }
 
-/// What a text is typed for.
+/// The purpose of a typed text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Purpose {
     /// A value for the selected knob.
@@ -62,12 +62,12 @@ pub enum Purpose {
     },
     /// A command in the palette, by its name.
     Command {
-        /// Which offer is selected, the best being 0.
+        /// The position of the selected offer; the best offer is 0.
         chosen: usize,
     },
     /// The search in the help.
     Help {
-        /// Lines above the first one shown.
+        /// The number of lines above the first one shown.
         scroll: u16,
     },
     /// The length of an intrinsic run, in seconds.
@@ -75,7 +75,7 @@ pub enum Purpose {
 }
 
 impl Mode {
-    /// The parts of the key table that apply to this entry before all others; `None` on the screen, which has its own.
+    /// Returns the contexts that apply to this entry before all others; `None` on the screen, which has its own.
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
         match self {
             Self::Screen => None,
@@ -95,7 +95,7 @@ impl Mode {
     }
 }
 
-/// What may be typed.
+/// The characters that may be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Quantity,
@@ -103,8 +103,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// In characters: the longest value in use is a list of save points, `3600 1 300 100 60 10000`; more than a sentence does
-    /// not fit in a line.
+    /// Returns the largest length in characters: the longest usual value is a list of save points, `3600 1 300 100 60
+    /// 10000`; a text longer than a sentence does not fit in a line.
     fn longest(self) -> usize {
         match self {
             Self::Quantity => 24,
@@ -129,12 +129,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry for a quantity that begins with `text`.
+    /// Returns an entry for a quantity that begins with `text`.
     pub fn quantity(text: &str) -> Self {
         Self::of(text, Kind::Quantity)
     }
 
-    /// An entry for text that begins with `text`.
+    /// Returns an entry for text that begins with `text`.
     pub fn sentence(text: &str) -> Self {
         Self::of(text, Kind::Sentence)
     }
@@ -145,12 +145,12 @@ impl Entry {
         entry
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> String {
         format!("{}{}", self.before, self.after)
     }
 
-    /// The text before and after the caret.
+    /// Returns the text before and after the caret.
     pub fn around_caret(&self) -> (&str, &str) {
         (&self.before, &self.after)
     }

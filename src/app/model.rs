@@ -13,12 +13,12 @@ use crate::{
     session::{Record, Timeline, TimelineOptions},
 };
 
-/// What the load does now, or will do.
+/// The state of the load now, and pending changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadState {
-    /// It is on.
+    /// The load is on.
     On,
-    /// It is off.
+    /// The load is off.
     Off,
     /// A change was sent to the session.
     Settling,
@@ -55,13 +55,13 @@ pub struct Message {
     pub text: String,
     /// Its tone.
     pub tone: Tone,
-    /// When it was shown first, in seconds of the session.
+    /// The time at which the message was first shown, in seconds of the session.
     pub since_s: f64,
 }
 
 /// The largest number of tracks, since a person cannot watch more nodes at once; a recording may have any number.
 const MOST_TRACKS: usize = 16;
-/// How long a message is shown, in seconds of the session.
+/// The time for which a message is shown, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
 /// An experiment that was begun.
@@ -72,26 +72,26 @@ pub(super) struct Begun {
     pub(super) before: Knobs,
 }
 
-/// How far the tour is.
+/// The progress of the tour.
 #[derive(Debug, Clone, Default)]
 pub struct Tour {
     /// The step that is shown.
     pub(super) step: usize,
-    /// Its next key.
+    /// The next key of the step.
     pub(super) key: usize,
-    /// When the step began or its last key was pressed, in seconds of the session.
+    /// The time at which the step began or its last key was pressed, in seconds of the session.
     pub(super) since_s: f64,
-    /// Whether the keys are pressed by themselves.
+    /// Whether the tour presses the keys by itself.
     pub(super) plays: bool,
 }
 
 impl Tour {
-    /// The tour whose keys a person presses.
+    /// Creates a tour that only suggests keys for the user to press.
     pub fn of_hints() -> Self {
         Self::default()
     }
 
-    /// The tour that presses its keys.
+    /// Creates a tour that presses its keys by itself.
     pub fn that_plays() -> Self {
         Self { plays: true, ..Self::default() }
     }
@@ -112,31 +112,32 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The tracks that are shown beside each other; figures and tables are of the first, which always exists.
+    /// The tracks, which are drawn next to each other. Figures and tables show the first one, which always exists.
     pub(super) tracks: Vec<Track>,
-    /// Which moment is shown.
+    /// The moment that is shown.
     pub view: View,
-    /// How long a stretch of time is shown.
+    /// The length of the time stretch that is shown.
     pub zoom: Zoom,
-    /// How many columns the screen's charts have.
+    /// The number of columns of the screen's charts.
     pub columns: u16,
-    /// What the charts show, and their axes.
+    /// The content of the charts, and their axes.
     pub charts: Charts,
-    /// How the recording is played; `None` for a live session.
+    /// The state of playing a recording; `None` for a live session.
     pub playback: Option<Playback>,
     /// The current screen.
     pub screen: Screen,
     /// The pane that fills the screen; `None` shows all panes.
     pub maximised: Option<Pane>,
-    /// Which stretch the Latency screen shows.
+    /// The stretch that the Latency screen shows.
     pub stretch: Lookback,
-    /// The first operation in its list that is visible.
+    /// The position of the first visible operation in its list.
     pub first_operation: usize,
     /// The table of the segments.
     pub segment_table: SegmentTable,
     /// The log.
     pub log_view: LogView,
-    /// The dimension of the curve; until one is selected, that of an experiment, or what was changed most.
+    /// The dimension of the curve. `None` until the user selects one: then it is that of an experiment, or the
+    /// dimension changed most.
     pub(super) curve_over: Option<Dimension>,
     /// The panel of the knobs.
     pub panel: Panel,
@@ -144,17 +145,17 @@ pub struct Model {
     pub config: ConfigPanel,
     /// The running experiment, or the last one.
     pub(super) experiment: Option<Begun>,
-    /// What receives the keys.
+    /// The receiver of the keys.
     pub mode: Mode,
     /// Whether the gentle intrinsic probe is on.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,
-    /// How often each offer of the palette was carried out.
+    /// The number of times that each offer of the palette was carried out.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
     pub(super) program: Program,
-    /// The files of the session: its recording, and what was made of it.
+    /// The files of the session: its recording, exports and reports.
     files: Vec<String>,
     /// The names of the available themes.
     pub themes: &'static [&'static str],
@@ -171,7 +172,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The state before the first record. `knobs` are those of the source at the start.
+    /// Creates the state before the first record. `knobs` are those of the source at the start.
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
@@ -201,70 +202,70 @@ impl Model {
             message: None,
             tour: None,
             effects: Vec::new(),
-            // Before the first segment no setting is in force.
+            // Before the first segment, no setting is in force.
             initial: Knobs { load: false, ..knobs },
             options,
         }
     }
 
-    /// The state before the first record of a recording, which is shown as a whole at first.
+    /// Creates the state before the first record of a recording, which is shown as a whole at first.
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
         let files = vec![playback.file.clone()];
         Self { playback: Some(playback), zoom: Zoom::Whole, files, ..Self::new(Knobs::default(), options) }
     }
 
-    /// The same, with the command line that began the session.
+    /// Adds the command line that began the session.
     pub fn of_program(self, program: Program) -> Self {
         Self { program, ..self }
     }
 
-    /// The same, with the files of the session.
+    /// Returns the files of the session.
     pub fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// The same, with a tour.
+    /// Adds a tour.
     pub fn on_tour(self, tour: Option<Tour>) -> Self {
         Self { tour, ..self }
     }
 
-    /// The same, with these themes to choose from.
+    /// Adds the themes to choose from.
     pub fn with_themes(self, themes: &'static [&'static str]) -> Self {
         Self { themes, ..self }
     }
 
-    /// The same with these tracks, if there is at least one.
+    /// Replaces the tracks by these, if there is at least one.
     pub fn showing(self, tracks: Vec<Track>) -> Self {
         if tracks.is_empty() { self } else { Self { tracks, ..self } }
     }
 
-    /// The tracks; figures and tables are of the first.
+    /// Returns the tracks; figures and tables show the first one.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
-    /// The track of figures and tables.
+    /// Returns the track that figures and tables show.
     pub fn track(&self) -> &Track {
         &self.tracks[0]
     }
 
-    /// The first track's session so far.
+    /// Returns the first track's session so far.
     pub fn timeline(&self) -> &Timeline {
         self.track().timeline()
     }
 
-    /// The same, after the screen has closed.
+    /// Returns the first track's session, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
         self.tracks.swap_remove(0).into_timeline()
     }
 
-    /// Whether the target answers at present.
+    /// Returns whether the target answers at present.
     pub fn reachability(&self) -> &Reachability {
         &self.track().reachability
     }
 
-    /// Takes a record of the session: each track takes those of its node. The first record of a further node begins a new
-    /// track.
+    /// Adds a record of the session: each track takes the records of its node. The first record of another node begins
+    /// a new track.
     pub(super) fn push(&mut self, record: &Record) {
         let next = self.tracks.len();
         if next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next) {
@@ -277,8 +278,8 @@ impl Model {
         }
     }
 
-    /// The knobs in force: those of the current segment; in a recording, of the segment shown; before the first segment, those
-    /// of the source at the start.
+    /// Returns the knobs in force: those of the current segment; in a recording, of the segment shown; before the first
+    /// segment, those of the source at the start.
     pub fn in_force(&self) -> &Knobs {
         let segments = self.timeline().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
@@ -288,7 +289,7 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
-    /// What the load does now, or will do.
+    /// Returns the state of the load, and pending changes.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());
         match self.track().reachability {
@@ -307,7 +308,7 @@ impl Model {
         }
     }
 
-    /// Whether the target answered at the moment shown.
+    /// Returns whether the target answered at the moment shown.
     pub fn reachability_shown(&self) -> Reachability {
         if self.view == View::Live && self.playback.is_none() {
             return self.track().reachability.clone();
@@ -318,7 +319,8 @@ impl Model {
         }
     }
 
-    /// The findings, the most important first: at present; in a frozen view and in a recording, over the whole segment shown.
+    /// Returns the findings, the most important first: the present ones; in a frozen view and in a recording, those of
+    /// the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
         if self.view == View::Live && self.playback.is_none() {
             return self.track().findings.now();
@@ -328,9 +330,9 @@ impl Model {
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
     }
 
-    /// The message to show at present.
+    /// Returns the message to show at present.
     pub fn message(&self) -> Option<&Message> {
-        // In a recording, the session's time does not show how long a message has been visible.
+        // While a recording is shown, the session's time does not measure how long a message has been visible.
         let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
@@ -339,7 +341,7 @@ impl Model {
         self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
     }
 
-    /// Adds a file of the session to those that its summary lists.
+    /// Adds a file to the list in the session's summary.
     pub(super) fn add_file(&mut self, file: String) {
         if !self.files.contains(&file) {
             self.files.push(file);
@@ -351,7 +353,7 @@ impl Model {
         self.effects.push(effect.into());
     }
 
-    /// The text that is being typed for this purpose.
+    /// Returns the text that is being typed for this purpose.
     pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
         match &self.mode {
             Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),

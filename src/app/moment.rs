@@ -1,21 +1,21 @@
-//! Which moment of a session is shown, and how long a stretch of time.
+//! The moment of a session that is shown, and the length of the stretch of time around it.
 
-/// Which moment is shown.
+/// The moment that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum View {
-    /// The latest.
+    /// The latest moment.
     #[default]
     Live,
     /// A moment of the past. The measurement continues.
     Frozen {
         /// The moment of figures and tables, in seconds of the session.
         cursor_s: f64,
-        /// Where the axis ends.
+        /// The end of the axis, in seconds of the session.
         to_s: f64,
     },
 }
 
-/// How long a stretch the axis shows; at most the whole session.
+/// The length of the stretch that the axis shows; at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
     /// The last minutes, so that the effect of a knob is visible soon: columns of two seconds, longer ones if the view would
@@ -41,7 +41,7 @@ pub enum Lookback {
 }
 
 impl Lookback {
-    /// Its name.
+    /// Returns the name of the stretch.
     pub fn name(self) -> &'static str {
         match self {
             Self::Now => "now, the last second",
@@ -50,7 +50,7 @@ impl Lookback {
         }
     }
 
-    /// The next one.
+    /// Returns the next stretch; after the last comes the first.
     pub fn turned(self) -> Self {
         match self {
             Self::Now => Self::Minute,

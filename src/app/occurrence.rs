@@ -1,4 +1,4 @@
-//! Events as the Overview shows them: a kind, a word for the lane of events, a sentence for the cursor.
+//! Events as the Overview shows them: each with a kind, a word for the lane of events, and a sentence for the cursor.
 
 use crate::{
     diagnose::Cause,
@@ -8,7 +8,7 @@ use crate::{
     units,
 };
 
-/// The kinds of events, the most important first: where room is short, the others are left out.
+/// The kinds of events, the most important first: without room for all, the others are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A connection, a worker or the server was lost.
@@ -36,9 +36,9 @@ pub enum Kind {
 /// An event at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Occurrence {
-    /// When, in seconds of the session.
+    /// The time of the event, in seconds of the session.
     pub t_s: f64,
-    /// Its kind.
+    /// The kind of the event.
     pub kind: Kind,
     /// One or two words: `slow 14.2 ms`.
     pub word: String,
@@ -47,7 +47,7 @@ pub struct Occurrence {
 }
 
 impl Occurrence {
-    /// From an event of the session.
+    /// Converts an event of the session.
     pub fn event(event: &Event) -> Self {
         let name = event.what.name();
         let sentence = match event.what.to_string() {
@@ -57,7 +57,7 @@ impl Occurrence {
         Self { t_s: event.t_s, kind: kind(&event.what), word: word(&event.what), sentence }
     }
 
-    /// A person's note.
+    /// Converts a person's note.
     pub fn mark(mark: &Mark) -> Self {
         Self {
             t_s: mark.t_s,
@@ -67,7 +67,7 @@ impl Occurrence {
         }
     }
 
-    /// A stall of `ns` nanoseconds that ended at `t_s`, and its cause, if known.
+    /// Returns a stall of `ns` nanoseconds that ended at `t_s`, and its cause, if known.
     pub fn stall(t_s: f64, ns: u64, cause: Option<Cause>) -> Self {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
@@ -75,7 +75,7 @@ impl Occurrence {
         Self { t_s, kind: Kind::Stall, word, sentence }
     }
 
-    /// The beginnings of all segments except the first, with what changed.
+    /// Returns the beginnings of all segments except the first, with the changed knobs.
     pub fn segments(reading: &Reading) -> Vec<Self> {
         let segments: Vec<_> = reading.known_segments().iter().map(|segment| &segment.start).collect();
         let begin = |pair: &[&Segment]| {
@@ -87,7 +87,7 @@ impl Occurrence {
     }
 }
 
-/// What changed from `before` to `now`: knobs, or a parameter of the server.
+/// Returns the changes from `before` to `now`: knobs, or a parameter of the server.
 pub fn turned(before: &Segment, now: &Segment) -> String {
     match &now.config {
         Some(config) => format!("{} {}", config.name, config.to),
@@ -95,7 +95,7 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
     }
 }
 
-/// The kind of an event, by its name.
+/// Returns the kind of an event, by its name.
 fn kind(what: &EventKind) -> Kind {
     match what.name() {
         _ if what.is_recovery() => Kind::Back,

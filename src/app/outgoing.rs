@@ -11,18 +11,18 @@ use crate::{
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Its form.
+    /// The form of the file.
     pub form: Form,
-    /// The segment; `None` for the whole session.
+    /// The segment in it; `None` for the whole session.
     pub segment: Option<u32>,
-    /// The file's name.
+    /// The name of the file.
     pub to: Destination,
 }
 
 /// The forms that are made from records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// An export; for tables with the kind of its rows.
+    /// An export; a table has a kind of rows.
     Figures(Format, Rows),
     /// A report.
     Report(report::Form),
@@ -38,7 +38,7 @@ pub enum Destination {
 }
 
 impl Form {
-    /// All forms; tables once for each kind of rows.
+    /// Returns all forms; tables occur once for each kind of rows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
         let reports = [report::Form::Html, report::Form::Markdown].map(Self::Report);
@@ -46,7 +46,7 @@ impl Form {
         Format::ALL.into_iter().flat_map(figures).chain(reports)
     }
 
-    /// The extension of its file.
+    /// Returns the extension of a file of this form.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Figures(format, _) => format.extension(),
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    /// A short description.
+    /// Returns a short description.
     pub(super) fn about(self) -> String {
         match self {
             Self::Figures(format, rows) if format.has_rows() => {
@@ -67,7 +67,7 @@ impl Form {
     }
 }
 
-/// `csv`, `csv operations`, `report`
+/// Writes `csv`, `csv operations` or `report`.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -79,7 +79,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// `segment 3 as csv`, `report of the session`
+/// Writes `segment 3 as csv` or `report of the session`.
 impl fmt::Display for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let part =
@@ -94,9 +94,9 @@ impl fmt::Display for Outgoing {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// The message about it.
+    /// A message about the file.
     pub message: String,
 }
 
@@ -110,7 +110,7 @@ pub enum Picture {
 }
 
 impl Picture {
-    /// The extension of its file.
+    /// Returns the extension of a file of this form.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Svg => "svg",

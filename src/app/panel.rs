@@ -1,4 +1,4 @@
-//! The knobs and the server's parameters as the user wants them: which one is selected, and what can be undone.
+//! The knobs and the server's parameters as the user wants them: the selected one, and the changes that can be undone.
 
 use super::{Direction, Knob, TurnError, list::turned};
 use crate::{
@@ -6,21 +6,21 @@ use crate::{
     server::{PARAMETERS, Parameter},
 };
 
-/// How many changes can be undone.
+/// The number of changes that can be undone.
 const UNDO_DEPTH: usize = 100;
 
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Turned {
-    /// Of a knob: the settings before it.
+    /// A change of a knob: the settings before it.
     Knobs(Knobs),
-    /// Of a parameter of the server.
+    /// A change of a parameter of the server.
     Config {
         /// The parameter.
         parameter: &'static Parameter,
-        /// Its value before.
+        /// The value before the change.
         from: String,
-        /// Its value after the change.
+        /// The value after the change.
         to: String,
     },
 }
@@ -31,27 +31,28 @@ pub struct Panel {
     wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
-    /// The wanted settings in order whose segments have not begun yet. Some never do, because changes may be joined.
+    /// The wanted settings, in order, for which no segment has begun yet. For some, none ever begins, because changes
+    /// may be joined.
     awaited: Vec<Knobs>,
 }
 
 impl Panel {
-    /// A panel that wants `knobs`, with the first knob selected.
+    /// Creates a panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
         Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new(), awaited: Vec::new() }
     }
 
-    /// The knobs as wanted; those in force are in the timeline's current segment.
+    /// Returns the knobs that the user wants; the timeline's current segment contains those in force.
     pub fn wanted(&self) -> &Knobs {
         &self.wanted
     }
 
-    /// The available knobs, in their order.
+    /// Returns the available knobs, in their order.
     pub fn knobs(&self) -> Vec<Knob> {
         Knob::of(&self.wanted)
     }
 
-    /// The knob that the arrows change: the selected one, or the first if that has disappeared.
+    /// Returns the knob that the arrow keys change: the selected one, or the first if that has disappeared.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
@@ -60,16 +61,16 @@ impl Panel {
     pub(super) fn select(&mut self, direction: Direction) {
         let knobs = self.knobs();
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
-        // Up in the panel is towards the first knob.
+        // The first knob is at the top of the panel.
         self.selected = knobs[turned(now, direction.reversed(), knobs.len())];
     }
 
-    /// The knobs with the selected one changed by a step.
+    /// Returns the knobs with the selected one changed by a step.
     pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// The knobs with the typed value for the selected one, if that is a change.
+    /// Returns the knobs with the typed value for the selected knob, if that is a change.
     pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
         if text.is_empty() {
             return Ok(None);
@@ -83,7 +84,7 @@ impl Panel {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Undoes the last change, and sets the knob at once; `None` when there is none.
+    /// Undoes the last change, and sets the knob at once; `None` without a change to undo.
     pub(super) fn undo(&mut self) -> Option<Turned> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -111,20 +112,20 @@ impl Panel {
         }
     }
 
-    /// Takes over settings that the user did not make here: those of a replay, or of an experiment.
+    /// Adopts settings that the user did not make here: those of a replay, or of an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();
     }
 
-    /// Takes over the settings in force, because the last change was not made.
+    /// Adopts the settings in force, because the last change was not made.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
         self.follow(in_force);
     }
 
-    /// Takes over a change that can be undone, except the switch of the load.
+    /// Adopts a change by the user, which can be undone, except the switch of the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             self.keep(Turned::Knobs(self.wanted.clone()));
@@ -140,8 +141,8 @@ impl Panel {
         knobs
     }
 
-    /// Handles a segment that begins with `knobs`. Returns whether it belongs to an earlier change here, and the segment of a
-    /// later change is still to come.
+    /// Handles a segment that begins with `knobs`. Returns whether the segment belongs to an earlier change by the
+    /// user, and the segment of a later change is still to come.
     pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
         let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
         self.awaited.drain(..=at);
@@ -158,7 +159,7 @@ pub struct Setting {
     pub from: String,
     /// The wanted value.
     pub to: String,
-    /// The immediate harm that it may do, if any.
+    /// The immediate harm that the change may do, if any.
     pub harm: Option<String>,
 }
 
@@ -169,7 +170,7 @@ pub struct ConfigPanel {
 }
 
 impl ConfigPanel {
-    /// The parameter that the arrows change.
+    /// Returns the parameter that the arrow keys change.
     pub fn selected(&self) -> &'static Parameter {
         &PARAMETERS[self.selected]
     }

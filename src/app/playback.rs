@@ -1,38 +1,38 @@
-//! A recording being played: whether it plays, and how fast.
+//! A recording that is shown: whether it plays, and how fast.
 
 use crate::session::timeline::Reread;
 
 /// The speeds of playing, in seconds of the recording per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
-/// A recording being played.
+/// A recording that is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Playback {
     /// The name of the file.
     pub file: String,
-    /// Whether it plays.
+    /// Whether the recording plays.
     pub is_playing: bool,
-    /// The share of the file that has been read, 0 to 1; `None` when all has been.
+    /// The share of the file that has been read, from 0 to 1; `None` when the whole file has been read.
     pub read: Option<f64>,
     pub(super) closer: Closer,
     speed: usize,
 }
 
 impl Playback {
-    /// A recording whose reading begins.
+    /// Creates the state of a recording that begins to be read.
     pub fn new(file: String) -> Self {
         Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
     }
 
-    /// A recording that was read completely and plays: its `length_s` seconds at the lowest speed that takes at most `most_s`,
-    /// or at the highest speed.
+    /// Creates the state of a recording that was read completely and plays. It plays its `length_s` seconds at the
+    /// lowest speed that takes at most `most_s`, or at the highest speed.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
         Self { is_playing: true, read: None, speed, ..Self::new(file) }
     }
 
-    /// Seconds of the recording per second.
+    /// Returns the speed in seconds of the recording per second.
     pub fn speed(&self) -> f64 {
         SPEEDS[self.speed]
     }

@@ -1,15 +1,15 @@
-//! How a change gets from a person to the session, which asks first where it may do harm, and back.
+//! The way of a change from a person to the session, and back. The session asks first if a change may do harm.
 
 use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
 
 impl Model {
-    /// Asks the session to set `knobs`; the session asks first where they may do harm.
+    /// Requests `knobs` from the session; the session asks the user first if they may do harm.
     pub(super) fn propose(&mut self, knobs: Knobs) {
         self.put_in_force(Order::SetKnobs(knobs));
     }
 
-    /// Asks the session to set the workload of a file, or says what is wrong with the file.
+    /// Requests the workload of a file, or shows what is wrong with the file.
     pub(super) fn propose_workload(&mut self, chosen: Result<Chosen, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
@@ -25,7 +25,7 @@ impl Model {
         }
     }
 
-    /// Sets the knobs of an order.
+    /// Puts the knobs of an order in force.
     pub(super) fn put_in_force(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
@@ -40,7 +40,7 @@ impl Model {
         self.ask(order);
     }
 
-    /// Asks the session for the change that was turned or typed, or says why it is invalid.
+    /// Requests a change by a step or by a typed value, or shows why it is invalid.
     pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
             Ok(Some(knobs)) => self.propose(knobs),
@@ -49,7 +49,7 @@ impl Model {
         }
     }
 
-    /// Keeps the knobs in force: a person has answered no.
+    /// Keeps the knobs in force, after the user has answered no.
     pub(super) fn take_proposal_back(&mut self) {
         let in_force = self.in_force().clone();
         self.panel.take_back(in_force);

@@ -1,4 +1,4 @@
-//! Playing a recording, and reading a part of it again where the view is finer than the timeline's resolution.
+//! Playing a recording, and reading a part of it again if the view is finer than the timeline's resolution.
 //!
 //! ```text
 //!   columns finer than the cells ─► Order::Refine ─► the recording, on another thread
@@ -10,11 +10,12 @@ use std::sync::Arc;
 use super::{Model, Order, Tone, playback::Closer};
 use crate::session::timeline::{Excerpt, Reread};
 
-/// Figures at the cursor cover this long a stretch before it.
+/// The length of the stretch before the cursor that figures cover, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// This share of the axis is read beyond each of its ends, so that the cursor can move on.
+/// The share of the axis that is read beyond each of its ends, so that the cursor can move on.
 const BEYOND: f64 = 0.5;
-/// The next stretch is requested when the view is this close to the end of the last one.
+/// The share of the axis that the last stretch must contain beyond each end of the view; otherwise the next stretch is
+/// requested.
 const NEAR: f64 = 0.25;
 
 impl Model {
@@ -55,8 +56,8 @@ impl Model {
         }
     }
 
-    /// The stretch that is shown, with the time before it that figures at the cursor need, and this share of it on both sides,
-    /// within the session.
+    /// Returns the stretch that is shown, with the time before it that figures at the cursor need, and `share` of it on
+    /// both sides, within the session.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;
@@ -95,7 +96,7 @@ impl Model {
         self.play_on();
     }
 
-    /// Playing has reached `t_s`.
+    /// Notes that playing has reached `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
         let now_s = self.timeline().now_s();
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
@@ -103,7 +104,7 @@ impl Model {
         self.put_cursor(t_s);
     }
 
-    /// The panel shows the knobs at the cursor of a recording.
+    /// Makes the panel show the knobs at the cursor of a recording.
     pub(super) fn follow_recording(&mut self) {
         if self.playback.is_some() {
             let in_force = self.in_force().clone();
@@ -126,7 +127,7 @@ mod tests {
         Record::Interval(Box::new(own))
     }
 
-    /// A recording of an hour that has been read, on 120 columns.
+    /// Returns a recording of an hour that has been read, on 120 columns.
     fn model() -> Model {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         (1..=3600).for_each(|s| model.push(&interval(s)));
@@ -134,7 +135,7 @@ mod tests {
         model
     }
 
-    /// The requests of the next picture.
+    /// Returns the requests of the next picture.
     fn asked(model: &mut Model) -> Vec<Reread> {
         let effects = update(model, Msg::Columns(120));
         let refine = |effect| match effect {
@@ -150,7 +151,7 @@ mod tests {
         Msg::Delivery(Delivery::Stretch(Arc::new(stretch)))
     }
 
-    /// The throughput of each second shown, as far as the resolution allows.
+    /// Returns whether the throughput of each second is shown.
     fn shows_seconds(model: &Model) -> bool {
         let axis = model.axis(120);
         let load = axis.window(model.timeline(), model.ends_s()).load();
@@ -161,7 +162,7 @@ mod tests {
         (0..).zip(&load).all(is_true)
     }
 
-    /// Columns of half a second around minute 20.
+    /// Returns a model with columns of half a second around minute 20.
     fn zoomed() -> Model {
         let mut model = model();
         assert_eq!(asked(&mut model), [], "the whole session is known well enough for its columns");

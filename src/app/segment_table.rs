@@ -4,26 +4,26 @@ use super::{Model, Tone, landmark::inside_s, list::moved};
 use crate::session::timeline::SegmentTotal;
 
 impl Model {
-    /// All segments in the order of the table.
+    /// Returns all segments in the order of the table.
     pub fn segment_rows(&self) -> Vec<&SegmentTotal> {
         let mut rows: Vec<_> = self.segments().iter().collect();
         self.segment_table.sort(&mut rows, self.known_s());
         rows
     }
 
-    /// The number of the selected segment; until one is selected, the number of the segment shown.
+    /// Returns the number of the selected segment; until one is selected, the number of the segment shown.
     pub fn selected_segment(&self) -> Option<u32> {
         let chosen = self.segment_table.selected;
         let listed = chosen.filter(|number| self.segments().numbered(*number).is_some());
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
-    /// The number of the baseline, the segment with which others are compared.
+    /// Returns the number of the baseline, the segment with which others are compared.
     pub fn baseline_number(&self) -> Option<u32> {
         self.segment_table.baseline
     }
 
-    /// The baseline segment; `None` when none is pinned, or it is no longer listed.
+    /// Returns the baseline segment; `None` if none is pinned, or the pinned one is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }
@@ -75,7 +75,7 @@ mod tests {
         session::{Interval, Record, Segment, TimelineOptions, figures},
     };
 
-    /// Four segments of 10 s; the first without load.
+    /// Returns four segments of 10 s; the first without load.
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (segment, ops) in [(1, 0), (2, 500), (3, 900), (4, 700)] {

@@ -1,4 +1,4 @@
-//! Keeping and sharing what is shown: marks, recordings, reports, exports.
+//! Keeping and sharing the measurements: marks, recordings, reports, exports.
 
 use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     session::{Mark, file_name},
 };
 
-/// The answer of a recording to an attempt to add to it.
+/// The message when the user tries to add to a recording.
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
 
 impl Model {
@@ -18,7 +18,7 @@ impl Model {
         self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s() }, Entry::sentence(""));
     }
 
-    /// Sets the mark, unless nothing was typed.
+    /// Sets the mark, unless the typed text is empty.
     pub(super) fn set_mark(&mut self, text: &str, t_s: f64) {
         let text = text.trim().to_owned();
         if text.is_empty() {
@@ -36,13 +36,13 @@ impl Model {
         self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 
-    /// The number of the segment to export: the selected one in the list of segments, else the one shown.
+    /// Returns the number of the segment to export: the selected one in the list of segments, else the one shown.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
         let shown = || self.shown().segment().map(|segment| segment.start.segment);
         if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
     }
 
-    /// The beginning of the names of this session's files, before the time.
+    /// Returns the beginning of the names of this session's files; the time follows.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);

@@ -1,11 +1,11 @@
-//! Where records come from and where orders go: the only interface between the screen and a session.
+//! The source of records and the destination of orders: the only interface between the screen and a session.
 
 use super::{Outgoing, Picture};
 use crate::session::{Delivery, Order, running::Peer};
 
 /// A session, live or replayed.
 pub trait Source {
-    /// What has happened since the last call, in order. Does not block.
+    /// Returns the events since the last call, in order. Does not block.
     fn poll(&mut self) -> Vec<Delivery>;
 
     /// Takes an order. If it is refused, the next poll returns it with the reason. Does not block.
@@ -22,7 +22,7 @@ impl Source for Peer {
     }
 }
 
-/// Something that the screen asks others to do.
+/// A request from the screen to its surroundings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// An order to the session.
@@ -35,14 +35,14 @@ pub enum Effect {
     Write(Outgoing),
     /// Put a text on the terminal's clipboard.
     Copy {
-        /// Its name for messages.
+        /// The name of the text, for messages.
         what: &'static str,
         /// The text.
         text: String,
     },
-    /// Read this script; [`Msg::Script`](super::Msg::Script) has the result.
+    /// Read this script; [`Msg::Script`](super::Msg::Script) contains the result.
     Read(String),
-    /// Read this workload file; [`Msg::Workload`](super::Msg::Workload) has the result.
+    /// Read this workload file; [`Msg::Workload`](super::Msg::Workload) contains the result.
     ReadWorkload(String),
     /// Draw in the theme with this name.
     Theme(&'static str),

@@ -1,9 +1,10 @@
-//! What the Overview's charts show: the load, or the server with the traffic of all its clients; and their axes.
+//! The subject of the Overview's charts: the load, or the server with the traffic of all its clients; and the axes of
+//! the charts.
 
 use super::{Model, Spread};
 use crate::session::timeline::{SegmentTotal, Timed};
 
-/// What the Overview's charts show.
+/// The subject of the Overview's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subject {
     /// The load: its throughput and latency.
@@ -13,12 +14,12 @@ pub enum Subject {
     Server,
 }
 
-/// After the load was switched off, the charts stay with it while it was on for this share of the time they show.
+/// The least share of the charts' time with load for which the charts still show a load that was switched off.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// The load while it is on at the end of the charts' time, and for a while afterwards; else the server. The cursor of a
-    /// frozen view does not change this.
+    /// Returns the load if it is on at the end of the charts' time, and for a while afterwards; otherwise the server.
+    /// The cursor of a frozen view does not change this.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -35,7 +36,7 @@ impl Model {
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
     }
 
-    /// Keeps the axes of the next picture for the one after it.
+    /// Keeps the axes of this picture for the next one.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
         let window = axis.window(self.timeline(), self.ends_s());
@@ -62,7 +63,8 @@ impl Model {
         self.charts.refit();
     }
 
-    /// Switches latencies between response time, from when a request was due, and service time, from its write.
+    /// Switches latencies between response time, which starts when a request was due, and service time, which starts
+    /// with its write.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,

@@ -41,14 +41,14 @@ pub struct SegmentTable {
 }
 
 impl Default for SegmentTable {
-    /// Newest first.
+    /// Sorts the newest segment first.
     fn default() -> Self {
         Self { sorted_by: 0, descending: true, selected: None, baseline: None }
     }
 }
 
 impl SegmentTable {
-    /// The column by which it is sorted.
+    /// Returns the column that the table is sorted by.
     pub fn sorted_by(&self) -> Figure {
         COLUMNS[self.sorted_by]
     }
@@ -62,7 +62,8 @@ impl SegmentTable {
         self.descending = !self.descending;
     }
 
-    /// Sorts segments as in the table. Those without a value come last in both directions; equal ones are in order of number.
+    /// Sorts segments as in the table. Segments without a value come last in both directions; equal ones are in order
+    /// of number.
     pub(super) fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
         let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
         segments.sort_by(|a, b| match (value(a), value(b)) {
@@ -80,7 +81,7 @@ impl SegmentTable {
 pub enum LogKind {
     /// An event.
     Event,
-    /// The first error of its kind, with their number.
+    /// The first error of its kind, with the number of errors of that kind.
     Error,
     /// A person's note.
     Mark,
@@ -91,20 +92,20 @@ pub enum LogKind {
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine<'a> {
-    /// When, in seconds of the session.
+    /// The time of the line, in seconds of the session.
     pub t_s: f64,
-    /// Its subject.
+    /// The subject of the line.
     pub kind: LogKind,
     /// One word: the name of the event, the kind of the error.
     pub name: Cow<'a, str>,
     /// The rest of the line.
     pub text: Cow<'a, str>,
-    /// Whether it reports a recovery.
+    /// Whether the line reports a recovery.
     pub is_recovery: bool,
 }
 
 impl<'a> LogLine<'a> {
-    /// A line that does not report a recovery.
+    /// Returns a line that does not report a recovery.
     pub(super) fn new(
         t_s: f64,
         kind: LogKind,
@@ -114,10 +115,11 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Where `needle`, in lower case, is found in this line, in characters of `name text`; nothing for an empty needle.
+    /// Returns the places of `needle`, in lower case, in this line, in characters of `name text`; none for an empty
+    /// needle.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
-        // Lower case must keep one character for each, so that positions match the screen.
+        // Converting to lower case must yield one character for each, so that positions match the screen.
         let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
         let words: Vec<char> = self.words().chars().map(lower).collect();
         let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
@@ -130,13 +132,13 @@ impl<'a> LogLine<'a> {
         hits
     }
 
-    /// The text of the line, as on screen.
+    /// Returns the text of the line, as on screen.
     pub fn words(&self) -> String {
         format!("{} {}", self.name, self.text)
     }
 }
 
-/// The filters of the log; everything first.
+/// The filters of the log; the first one lets everything pass.
 pub(super) const FILTERS: [Option<LogKind>; 5] =
     [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
 
@@ -144,18 +146,18 @@ pub(super) const FILTERS: [Option<LogKind>; 5] =
 #[derive(Debug, Clone, Default)]
 pub struct LogView {
     pub(super) filter: usize,
-    /// `None` follows the newest line.
+    /// The position of the selected line; `None` follows the newest line.
     pub(super) selected: Option<usize>,
     pub(super) needle: String,
 }
 
 impl LogView {
-    /// Its filter.
+    /// Returns the log's filter.
     pub fn filter(&self) -> Option<LogKind> {
         FILTERS[self.filter]
     }
 
-    /// Whether the newest line stays selected.
+    /// Returns whether the newest line stays selected.
     pub fn follows(&self) -> bool {
         self.selected.is_none()
     }

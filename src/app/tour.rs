@@ -1,23 +1,23 @@
-//! The tour on the built-in server: a line that says what is on the screen and what to press next, until it is pressed.
+//! The tour on the built-in server: a line that explains the screen and names the next key, until that key is pressed.
 //!
-//! `redyno --tour` presses the keys by itself, until a person presses one. Its clock is that of the session.
+//! `redyno --tour` presses the keys by itself, until a person presses one. It measures time in the session's clock.
 
 use super::{Key, KeyCode, Mode, Model, Purpose, Screen, Tour, View};
 
-/// How long a person can read a line before its first key is pressed, in seconds.
+/// The time that a person has to read a line before its first key is pressed, in seconds.
 const READING_S: f64 = 9.0;
-/// Between two keys that belong together, in seconds.
+/// The time between two keys that belong together, in seconds.
 const TYPING_S: f64 = 0.5;
-/// Between two keys that each show something, in seconds.
+/// The time between two keys that each have a visible effect, in seconds.
 const LOOKING_S: f64 = 4.0;
 
 /// One line of the tour.
 struct Step {
-    /// What is on the screen, and what to press.
+    /// The explanation of the screen, and the keys to press.
     text: &'static str,
     /// The keys.
     keys: &'static [KeyCode],
-    /// Whether they were pressed, or something else with the same result.
+    /// Returns whether the keys were pressed, or others with the same result.
     is_done: fn(&Model) -> bool,
 }
 
@@ -70,12 +70,12 @@ const STEPS: [Step; 9] = [
 ];
 
 impl Model {
-    /// What the tour says now.
+    /// Returns the present text of the tour.
     pub fn tour_text(&self) -> Option<&'static str> {
         self.tour.as_ref().map(|tour| STEPS[tour.step].text)
     }
 
-    /// Goes on to the first step that is not done yet; behind the last one the tour is over.
+    /// Goes on to the first step that is not done yet; after the last one, the tour is over.
     pub(super) fn follow_tour(&mut self) {
         while let Some(tour) = self.tour.take() {
             let is_done = (STEPS[tour.step].is_done)(self);
@@ -89,14 +89,14 @@ impl Model {
         }
     }
 
-    /// A person pressed a key: the tour presses none any more.
+    /// Stops the tour from pressing keys, after a person has pressed one.
     pub(super) fn take_over_tour(&mut self) {
         if let Some(tour) = &mut self.tour {
             tour.plays = false;
         }
     }
 
-    /// The key that the tour presses now.
+    /// Returns the key that the tour presses now, if it is time.
     pub(super) fn key_of_tour(&mut self) -> Option<Key> {
         let now_s = self.timeline().now_s();
         let is_under_load = self.in_force().load;
@@ -132,7 +132,7 @@ mod tests {
         model
     }
 
-    /// A segment begins; what that makes the model ask for.
+    /// Begins a segment; returns the effects that the model requests.
     fn at(model: &mut Model, t_s: f64, knobs: Knobs) -> Vec<Effect> {
         let segment = Record::Segment(Segment::new(t_s, 1, knobs));
         update(model, Msg::Delivery(Delivery::Record(Arc::new(segment))))

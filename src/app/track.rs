@@ -1,5 +1,5 @@
-//! A track: one session over time, live, recorded, or one node of several. Tracks are drawn on one time axis and share one
-//! cursor.
+//! A track is one session over time: live, recorded, or one node of several. Tracks are drawn on one time axis and
+//! share one cursor.
 //!
 //! ```text
 //!   track 0 ──────────────│──────────────────── now, continues
@@ -21,19 +21,19 @@ use crate::{
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Reachability {
-    /// Unknown so far.
+    /// It is not known yet.
     #[default]
     Unknown,
-    /// It answers.
+    /// The target answers.
     Up {
-        /// When it began to answer, in seconds of the session.
+        /// The time at which the target began to answer, in seconds of the session.
         since_s: f64,
     },
-    /// It does not answer.
+    /// The target does not answer.
     Down {
-        /// When it stopped to answer, in seconds of the session.
+        /// The time at which the target stopped to answer, in seconds of the session.
         since_s: f64,
-        /// The cause.
+        /// The cause of the outage.
         cause: String,
     },
 }
@@ -42,7 +42,7 @@ pub enum Reachability {
 #[derive(Debug, Clone)]
 pub struct Track {
     timeline: Timeline,
-    /// The latest moment of the session when the view was frozen.
+    /// The latest moment of the session at the time when the view was frozen.
     held: Option<Box<Latest>>,
     /// The present findings.
     pub(super) findings: Findings,
@@ -51,12 +51,12 @@ pub struct Track {
 }
 
 impl Track {
-    /// The time up to which `timeline` has records.
+    /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
         Self { timeline, held: None, findings: Findings::default(), reachability: Reachability::default() }
     }
 
-    /// The session so far.
+    /// Returns the session so far.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
@@ -65,11 +65,11 @@ impl Track {
         self.timeline
     }
 
-    /// Takes a record.
+    /// Adds a record.
     pub(super) fn push(&mut self, record: &Record) {
         let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
             || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-        // Only the source ends an outage: this record may be of the time before it.
+        // Only the source ends an outage: this record may be from before the outage.
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
@@ -77,12 +77,12 @@ impl Track {
         self.timeline.push(record);
     }
 
-    /// Takes a stretch of a recording that was read again, as this node.
+    /// Adds a stretch of a recording that was read again, as this node.
     pub(super) fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.timeline.refine(stretch, node);
     }
 
-    /// Keeps the latest moment, since a frozen view shows nothing after it.
+    /// Keeps the latest moment, because a frozen view shows nothing after it.
     pub(super) fn hold(&mut self) {
         self.held = Some(Box::new(self.timeline.hold()));
     }
@@ -92,7 +92,7 @@ impl Track {
         self.held = None;
     }
 
-    /// The values of all instruments at the moment that `view` shows.
+    /// Returns the values of all instruments at the moment that `view` shows.
     pub fn reading(&self, view: View) -> Reading<'_> {
         match (view, &self.held) {
             (View::Live, _) => self.timeline.latest(),
@@ -101,22 +101,23 @@ impl Track {
         }
     }
 
-    /// The last moment that can be shown without moving a frozen view: the latest one, or when it was frozen.
+    /// Returns the last moment that can be shown without moving a frozen view: the latest one, or the one at which the
+    /// view was frozen.
     pub fn known_s(&self) -> f64 {
         self.held.as_deref().map_or(self.timeline.now_s(), Latest::t_s)
     }
 
-    /// The end of what is shown, in seconds of the session.
+    /// Returns the end of the shown stretch, in seconds of the session.
     pub(super) fn shown_until_s(&self) -> f64 {
         self.held.as_deref().map_or(f64::INFINITY, Latest::t_s)
     }
 
-    /// The segments, as they were at the last moment that can be shown.
+    /// Returns the segments, as they were at the last moment that can be shown.
     pub fn segments(&self) -> &Segments {
         self.held.as_deref().map_or(self.timeline.segments(), Latest::segments)
     }
 
-    /// The errors, as they were at the last moment that can be shown.
+    /// Returns the errors, as they were at the last moment that can be shown.
     pub(super) fn errors(&self) -> &ErrorLog {
         self.held.as_deref().map_or(self.timeline.errors(), Latest::errors)
     }
@@ -132,7 +133,7 @@ mod tests {
         session::{Event, TimelineOptions},
     };
 
-    /// An event of node `n`.
+    /// Returns an event of node `n`.
     fn event(n: u16, t_s: f64) -> Record {
         Record::Event(Event::new(t_s, EventKind::Reachable)).at_node(n)
     }

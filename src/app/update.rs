@@ -1,4 +1,4 @@
-//! How each message changes the model, and which effects it requests.
+//! The effect of each message on the model, and the effects that it requests.
 
 mod mouse;
 
@@ -34,7 +34,7 @@ pub enum Msg {
     Mouse(Mouse),
     /// The terminal pasted a text.
     Paste(String),
-    /// A file was written from the records, or the reason why not.
+    /// A file was written from the records, or could not be written for this reason.
     Written(Result<Written, String>),
     /// A message to show: the result of an effect on the terminal.
     Say(Tone, String),
@@ -42,12 +42,12 @@ pub enum Msg {
     Script {
         /// The file.
         name: String,
-        /// What it holds.
+        /// Its text, or the error.
         text: Result<String, String>,
     },
-    /// The workload of a file that was requested, or what is wrong with it.
+    /// The workload of a file that was requested, or the error in it.
     Workload(Result<Chosen, String>),
-    /// A picture is about to be drawn, whose charts have this many columns.
+    /// A picture is about to be drawn; its charts have this many columns.
     Columns(u16),
 }
 
@@ -113,7 +113,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Whether a session that should begin under load begins without: it waits for the server, or for the user's answer.
+/// Returns whether a session that should begin under load begins without load, because it waits for the server or for
+/// the user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
     let is_first = model.timeline().segments().current().is_none();
@@ -126,7 +127,8 @@ fn on_record(model: &mut Model, record: &Record) {
         && model.panel.wanted() == model.in_force()
         && !is_held_back(model, segment)
     {
-        // No change by the user is pending, so the panel shows the settings in force: those of a replay, or after a warm-up.
+        // The user has requested no change, so the panel shows the settings in force: those of a replay, or after a
+        // warm-up.
         model.panel.follow(segment.knobs.clone());
     }
     model.push(record);
@@ -177,32 +179,32 @@ impl Model {
             }
             Notice::Played(to_s) => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
-            // The screen is closed by then; its owner prints them.
+            // The screen is closed by then; the caller of the screen prints these notices.
             Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }
 
-    /// The contexts that apply now; an earlier one wins.
+    /// Returns the contexts that apply now; an earlier one has precedence.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
     }
 
-    /// The screen's own context, if it applies.
+    /// Returns the screen's own context, if it applies.
     fn context_of_screen(&self) -> Option<Context> {
         let screen = self.screen;
-        // Parameters cannot be changed in the past.
+        // Parameters of a past moment cannot be changed.
         let holds = !screen.turns_parameters() || self.has_parameters() && self.view == View::Live;
         (holds && !screen.keys().is_empty()).then_some(Context::Screen(screen))
     }
 
-    /// Whether the entry has text already.
+    /// Returns whether the entry has text already.
     fn has_typed(&self) -> bool {
         matches!(&self.mode, Mode::Typing(typing) if !typing.entry.text().is_empty())
     }
 
-    /// The contexts of the screen, below overlays.
+    /// Returns the contexts of the screen, without those of overlays.
     pub fn contexts_here(&self) -> Vec<Context> {
         let screen = self.context_of_screen();
         let time: &[_] = match (&self.playback, self.view) {
@@ -224,7 +226,7 @@ fn on_key(model: &mut Model, key: Key) {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
         (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
-        // In an entry that has text, it is a character like any other.
+        // In an entry with text, `?` is a character like any other.
         (Some(Action::CloseHelp), KeyCode::Char(c)) if model.has_typed() => {
             model.edit(|entry| entry.insert(c));
         }
@@ -275,7 +277,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.ask(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),
-        // The key itself has the character.
+        // The key contains the character itself.
         Action::Insert => {}
         Action::Erase => model.edit(Entry::erase),
         Action::Delete => model.edit(Entry::delete),
@@ -298,7 +300,7 @@ fn agree(model: &mut Model) {
     }
 }
 
-/// Changes of the server are always asked about.
+/// Proposes a change of the server, and always asks the user about it.
 fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
     match wanted {
         Ok(Some(setting)) => model.mode = Mode::Asking(Question::SetConfig(setting)),
@@ -342,7 +344,7 @@ fn accept(model: &mut Model) {
         Purpose::Search => model.take_search(text),
         Purpose::Mark { t_s } => model.set_mark(&text, t_s),
         Purpose::Intrinsic => run_intrinsic(model, &text),
-        // An offer is selected even if the user typed nothing; then it is not meant.
+        // An offer is selected even if the user typed nothing; in that case, Enter does not carry it out.
         Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
             model.say(Tone::Info, "type a command, or choose one with the arrows");
         }
@@ -362,7 +364,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Pasted text is typed into an entry; without an entry it is ignored. It is never used as keys.
+/// Types pasted text into an entry; ignores it without an entry. Pasted text never counts as keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {

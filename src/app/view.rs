@@ -1,44 +1,45 @@
-//! Which part of the session is shown: live or at a cursor, and which stretch its axis covers.
+//! The part of the session that is shown: live or at a cursor, and the stretch that its axis covers.
 //!
 //! ```text
 //!              ├──────── axis: columns × step ────────┤
 //!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! There is one timeline, which grows. Freezing keeps a moment of it, and the sums up to then
-//! ([`Latest`](crate::session::timeline::Latest)): a frozen view shows nothing that came after that moment, until it is moved
-//! further.
+//! There is one timeline, which grows. Freezing the view keeps a moment of the timeline, and the sums up to it
+//! ([`Latest`](crate::session::timeline::Latest)): a frozen view shows nothing after that moment, until the user moves
+//! the view further.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
 
 impl Model {
-    /// The values of all instruments at the moment that is shown.
+    /// Returns the values of all instruments at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
         self.track().reading(self.view)
     }
 
-    /// The segments, as they were at the last moment that can be shown.
+    /// Returns the segments, as they were at the last moment that can be shown.
     pub fn segments(&self) -> &Segments {
         self.track().segments()
     }
 
-    /// The latest moment of all tracks that can be shown without moving a frozen view.
+    /// Returns the latest moment of all tracks that can be shown without moving a frozen view.
     pub fn known_s(&self) -> f64 {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// When the session begins; later than 0 in a later file of a recording that has several.
+    /// Returns the time at which the session begins, in seconds; above 0 for a later file of a recording with several
+    /// files.
     pub(super) fn begins_s(&self) -> f64 {
         self.timeline().begins_s().min(self.known_s())
     }
 
-    /// The latest moment of all tracks.
+    /// Returns the latest moment of all tracks.
     pub(super) fn now_s(&self) -> f64 {
         self.tracks().iter().map(|track| track.timeline().now_s()).fold(0.0, f64::max)
     }
 
-    /// The moment at which the view was frozen.
+    /// Returns the moment of the cursor, if the view is frozen.
     pub fn cursor_s(&self) -> Option<f64> {
         match self.view {
             View::Live => None,
@@ -46,8 +47,8 @@ impl Model {
         }
     }
 
-    /// Where the shown part of the session ends, in seconds: for a live session, where it was when the view was frozen;
-    /// otherwise nowhere.
+    /// Returns the end of the shown session, in seconds: for a live session, its end when the view was frozen;
+    /// otherwise infinity.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -58,12 +59,12 @@ impl Model {
         }
     }
 
-    /// How far the frozen view is behind the measurement, in seconds; `None` when the view is live.
+    /// Returns how far the frozen view is behind the measurement, in seconds; `None` when the view is live.
     pub fn behind_s(&self) -> Option<f64> {
         self.cursor_s().map(|cursor_s| self.now_s() - cursor_s)
     }
 
-    /// The time axis of a chart that is `columns` wide.
+    /// Returns the time axis of a chart of `columns` columns.
     pub fn axis(&self, columns: u16) -> TimeAxis {
         let to_s = match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) => to_s,
@@ -142,10 +143,10 @@ pub(super) mod tests {
         stats::fixture::latency_of,
     };
 
-    /// Columns of a second.
+    /// A zoom with columns of a second.
     pub(in crate::app) const SECONDS: Zoom = Zoom::Step(3);
 
-    /// 1000 s with a segment every 100 s and a long latency at 321 s.
+    /// Returns 1000 s with a segment every 100 s and a long latency at 321 s.
     pub(in crate::app) fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for s in 1_u32..=1000 {
@@ -166,7 +167,7 @@ pub(super) mod tests {
         model
     }
 
-    /// Whether the axis shows the cursor.
+    /// Returns whether the axis shows the cursor.
     pub(in crate::app) fn shows_cursor(model: &Model) -> bool {
         let axis = model.axis(model.columns);
         model.cursor_s().is_some_and(|cursor_s| axis.column_ending(cursor_s).is_some())

@@ -1,4 +1,4 @@
-//! How long a stretch of the session is shown: the last minutes, columns of a common length, or the whole session.
+//! The length of the stretch that is shown: the last minutes, columns of a common length, or the whole session.
 
 use super::{Model, TimeAxis, View, Zoom, axis::grown};
 
@@ -8,14 +8,14 @@ const STEPS_S: [f64; 16] =
 
 /// The length of a column in the view of the last minutes, in seconds, and the least length of that view.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// A common length within this factor of the present one is skipped.
+/// A common length is skipped if it differs from the present one by less than this factor.
 const AS_GOOD_AS: f64 = 1.5;
 
 /// The shortest stretch to zoom to, in seconds.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
-    /// How long a column is, in seconds.
+    /// Returns the length of a column, in seconds.
     pub(super) fn step_s(&self, columns: u16) -> f64 {
         let whole_s = grown(self.whole_s(columns));
         match self.zoom {
@@ -25,10 +25,10 @@ impl Model {
         }
     }
 
-    /// The least length of a column in the view of the whole session, in seconds.
+    /// Returns the least length of a column in the view of the whole session, in seconds.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
-        // Columns begin at multiples of their length, so the first one may lie partly before the session.
+        // Columns begin at multiples of their length, so the first column may lie partly before the session.
         let full = columns.saturating_sub(u16::from(begins_s > 0.0)).max(1);
         (self.known_s() - begins_s) / f64::from(full)
     }
@@ -48,7 +48,7 @@ impl Model {
         Ok(())
     }
 
-    /// The next shorter stretch.
+    /// Returns the next shorter stretch.
     fn closer(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let all_the_way = || format!("zoomed in all the way: {:.0} s across", shown.length_s());
         let shorter = zooms(self.columns).filter(|(_, step_s)| *step_s < shown.step_s - 1e-9);
@@ -56,7 +56,7 @@ impl Model {
         longest.map(|(zoom, _)| zoom).ok_or_else(all_the_way)
     }
 
-    /// The next longer one.
+    /// Returns the next longer stretch.
     fn further(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let whole_s = self.whole_s(self.columns);
         let longer =
@@ -64,14 +64,14 @@ impl Model {
         match longer.min_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((zoom, _)) => Ok(zoom),
             None if self.zoom == Zoom::Whole => Err("the whole session is shown".to_owned()),
-            // This shows the whole session for now, and its last minutes when it gets longer.
+            // This zoom shows the whole session for now, and its last minutes when it gets longer.
             None if lately_s(self.columns) >= whole_s && self.zoom != Zoom::Lately => Ok(Zoom::Lately),
             None => Ok(Zoom::Whole),
         }
     }
 }
 
-/// All zooms except the whole session, each with the length of a column.
+/// Returns all zooms except the whole session, each with the length of a column.
 fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     let lately_s = lately_s(columns);
     let is_other = move |step_s: f64| !(1.0 / AS_GOOD_AS..AS_GOOD_AS).contains(&(step_s / lately_s));
@@ -79,7 +79,7 @@ fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     usual.map(|(n, step_s)| (Zoom::Step(n), step_s)).chain([(Zoom::Lately, lately_s)])
 }
 
-/// The length of a column in the view of the last minutes.
+/// Returns the length of a column in the view of the last minutes.
 fn lately_s(columns: u16) -> f64 {
     LATELY_S.0.max(LATELY_S.1 / f64::from(columns.max(1)))
 }
@@ -115,14 +115,14 @@ mod tests {
         assert_eq!(model.cursor_s(), Some(321.0));
     }
 
-    /// A live session of which only the length is known.
+    /// Returns a live session with this length and no other measurements.
     fn lasting(length_s: f64) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.push(&Record::Event(Event::new(length_s, EventKind::Reachable)));
         model
     }
 
-    /// The share of the columns that show a part of the session, and where they begin.
+    /// Returns the share of the columns that show a part of the session, and the time at which they begin.
     fn filled(model: &Model, columns: u16) -> (f64, f64) {
         let axis = model.axis(columns);
         let end = axis.column_ending(model.known_s()).unwrap() + 1;

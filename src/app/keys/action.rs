@@ -21,7 +21,7 @@ macro_rules! actions {
         }
 
         impl Action {
-            /// Its title in the palette.
+            /// Returns the action's title in the palette.
             pub fn title(self) -> String {
                 match self {
                     $(Self::$action => $title.into(),)*
@@ -79,9 +79,9 @@ actions! {
     with {
         /// Show a screen.
         Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show the screen this many places further.
+        /// Show another screen, this many places further.
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
-        /// Sort the segments by the next column.
+        /// Sort the segments by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
         /// Draw the curve over the next knob.
         TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the knob before"),
@@ -91,9 +91,9 @@ actions! {
             i16::MAX => "select the last row".to_owned(),
             _ => format!("select {}", by(rows.into(), "up", "down")),
         },
-        /// Switch the log to the next filter.
+        /// Switch the log to the next or previous filter.
         TurnFilter(to: Direction) either(to, "log, next kind", "log, previous kind"),
-        /// Go to the next match.
+        /// Go to the next or previous match.
         FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
         /// Move the cursor by this many columns.
         Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
@@ -107,7 +107,7 @@ actions! {
             Landmark::Start => "start",
             Landmark::End => "end",
         }),
-        /// Select the next knob.
+        /// Select the next or previous knob.
         Select(to: Direction) either(to, "knob, previous", "knob, next"),
         /// Change the selected knob by a step.
         Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
@@ -130,7 +130,7 @@ actions! {
 }
 
 impl Action {
-    /// Whether it is a step of a selection or a cursor, which the palette leaves out.
+    /// Returns whether the action moves a selection or a cursor; the palette leaves such actions out.
     pub fn moves(self) -> bool {
         matches!(
             self,
@@ -152,7 +152,7 @@ fn either(to: Direction, up: &'static str, down: &'static str) -> &'static str {
     }
 }
 
-/// `up by 10`
+/// Returns `up by 10`.
 fn by(steps: i32, back: &str, on: &str) -> String {
     format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
 }
@@ -212,7 +212,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// All contexts, in the order of the help.
+    /// Returns all contexts, in the order of the help.
     pub fn all() -> impl Iterator<Item = Self> {
         const BEHIND: [Context; 12] = [
             Context::Experiment,
@@ -232,7 +232,7 @@ impl Context {
         [Self::Main, Self::Maximised].into_iter().chain(screens.map(Self::Screen)).chain(BEHIND)
     }
 
-    /// The context's heading in the help.
+    /// Returns the context's heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anywhere => "Everywhere",

@@ -1,5 +1,5 @@
-//! The one key table, which feeds dispatch, footer, help overlay and manual page. Each kind of context has a part of it. Keys
-//! are as the terminal reports them, independent of the terminal's library.
+//! The key table, from which dispatch, footer, help overlay and manual page are made. Each kind of context has a part
+//! of the table. Keys are independent of the terminal's library.
 
 /// A part of the table: for each context its bindings, each with its keys and their actions, the keys as text, the hint for
 /// the footer, and the help.
@@ -18,12 +18,12 @@ pub use self::screens::{Pane, Screen};
 
 use std::fmt;
 
-/// One line of the key table.
+/// A line of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// The context in which it applies.
+    /// The context in which the line applies.
     pub context: Context,
-    /// Its keys, each with its action.
+    /// The keys, each with its action.
     pub keys: &'static [(Pattern, Action)],
     /// The keys as help and manual show them.
     pub written: &'static str,
@@ -33,28 +33,28 @@ pub struct Binding {
     pub help: &'static str,
 }
 
-/// All bindings, in the order in which help, footer and palette list them.
+/// Returns all bindings, in the order in which help, footer and palette list them.
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
     let screens = Screen::ALL.into_iter().map(Screen::keys);
     let parts = [modes::STEER, modes::ALONE].into_iter().chain(screens);
     parts.chain([modes::KEEP, modes::KEYS]).flatten()
 }
 
-/// Zoom in or out.
+/// The keys to zoom in or out.
 const ZOOM: &[(Pattern, Action)] =
     &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)];
 
-/// The key of a character.
+/// Returns the key of a character.
 const fn on(c: char) -> Pattern {
     Pattern::Key(KeyCode::Char(c))
 }
 
-/// A key that is not a character.
+/// Returns a key that is not a character.
 const fn key(code: KeyCode) -> Pattern {
     Pattern::Key(code)
 }
 
-/// Move through the rows of a list.
+/// The keys to move through the rows of a list.
 const ROWS: &[(Pattern, Action)] = &[
     (key(KeyCode::Up), Action::SelectRow(-1)),
     (key(KeyCode::Down), Action::SelectRow(1)),
@@ -111,7 +111,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key without Ctrl.
+    /// Returns a key without Ctrl.
     pub const fn plain(code: KeyCode) -> Self {
         Self { code, ctrl: false }
     }
@@ -129,7 +129,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Whether it matches `key`.
+    /// Returns whether the pattern matches `key`.
     pub fn matches(self, key: Key) -> bool {
         match (self, key) {
             (Self::Key(code), Key { ctrl: false, .. }) => code == key.code,
@@ -150,7 +150,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The action of `key` in these contexts; the earlier context wins.
+/// Returns the action of `key` in these contexts; the earlier context has precedence.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);
@@ -159,14 +159,14 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     contexts.iter().find_map(of).map(|(_, action)| *action)
 }
 
-/// The hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two blanks
-/// between them. The least important are dropped first; help and quit stay.
+/// Returns the hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two
+/// blanks between them. The least important are dropped first; help and quit stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,
     written: impl Fn(&str) -> String,
 ) -> Vec<(String, &'static str)> {
-    // In the past, other actions of the screen are left to the help.
+    // In a view of the past, the help shows the other actions of the screen.
     let travels = contexts.contains(&Context::Time);
     let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
     let of = |at: &Context| {
@@ -177,7 +177,7 @@ pub fn footer(
     let mut hints: Vec<(String, &str, u8)> = Vec::new();
     for (keys, word, shed) in contexts.iter().flat_map(of) {
         let keys = written(keys);
-        // As with keys, the earlier context wins.
+        // As for keys, the earlier context has precedence.
         if !hints.iter().any(|(known, ..)| known.split(", ").any(|known| known == keys)) {
             hints.push((keys, word, shed));
         }

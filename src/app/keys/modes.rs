@@ -1,4 +1,4 @@
-//! The keys of contexts that are not a screen's own: a frozen view, entries, overlays, and everywhere.
+//! The keys of contexts that are not a screen's own: a frozen view, entries, overlays, and keys that work everywhere.
 //!
 //! The keys of every screen, with nothing drawn over it.
 
@@ -188,7 +188,7 @@ const SHOW: &[(Pattern, Action)] = &{
     keys
 };
 
-/// While one pane of a screen is shown alone.
+/// The keys while one pane of a screen is shown alone.
 pub(super) const ALONE: &[Binding] = key_table! {
     in Context::Maximised;
     &[(on('z'), Action::Maximise)], "z", Some(("z", "next part", 1)),

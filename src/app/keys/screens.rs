@@ -1,4 +1,5 @@
-//! The table of the screens: the name, keys and actions of each. How they are drawn is in the terminal's own table.
+//! The table of the screens: the name, keys and actions of each. The functions that draw them are in the terminal's own
+//! table.
 //!
 //! A new screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in both tables. Keys, help, footer,
 //! palette, manual and mouse read the tables; the screen's own state is a field of the model.
@@ -26,15 +27,15 @@ pub enum Screen {
 
 /// A row of the table of screens.
 struct ScreenRow {
-    /// Its name.
+    /// The name of the screen.
     name: &'static str,
     /// The key that shows it.
     key: char,
-    /// The keys that only this screen has.
+    /// The keys that work only on this screen.
     keys: &'static [Binding],
-    /// Whether they change the server's parameters, which is possible live only.
+    /// Whether these keys change the server's parameters, which is possible only live.
     turns_parameters: bool,
-    /// Its panes, each of which can be shown alone.
+    /// The panes, each of which can be shown alone.
     panes: &'static [Pane],
 }
 
@@ -43,7 +44,7 @@ impl ScreenRow {
     const PLAIN: Self = Self { name: "", key: ' ', keys: &[], turns_parameters: false, panes: &[] };
 }
 
-/// The Overview: load, latency, probes and server on one time axis, with the knobs, which its arrows change.
+/// The Overview: load, latency, probes and server on one time axis, with the knobs. The arrow keys change the knobs.
 const OVERVIEW: ScreenRow = ScreenRow {
     name: "Overview",
     key: '1',
@@ -76,7 +77,7 @@ const LATENCY: ScreenRow = ScreenRow {
     ..ScreenRow::PLAIN
 };
 
-/// The Server screen: the server's own figures, and its parameters, which the arrows change.
+/// The Server screen: the server's own figures and its parameters. The arrow keys change the parameters.
 const SERVER: ScreenRow = ScreenRow {
     name: "Server",
     key: '3',
@@ -179,32 +180,32 @@ impl Screen {
         &ROWS[self as usize].1
     }
 
-    /// Its name.
+    /// Returns the name of the screen.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The key that shows it.
+    /// Returns the key that shows the screen.
     pub const fn key(self) -> char {
         self.row().key
     }
 
-    /// Its panes that can be shown alone; none if it is one table.
+    /// Returns the panes that can be shown alone; none if the screen is one table.
     pub fn panes(self) -> &'static [Pane] {
         self.row().panes
     }
 
-    /// The keys that only this screen has.
+    /// Returns the keys that work only on this screen.
     pub(in crate::app) fn keys(self) -> &'static [Binding] {
         self.row().keys
     }
 
-    /// Whether its keys change the server's parameters.
+    /// Returns whether the screen's keys change the server's parameters.
     pub(in crate::app) fn turns_parameters(self) -> bool {
         self.row().turns_parameters
     }
 
-    /// The screen this many places further; wraps around.
+    /// Returns the screen this many places further; wraps around.
     pub(in crate::app) fn turned(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
     }
@@ -230,7 +231,7 @@ pub enum Pane {
 }
 
 impl Pane {
-    /// The next view after `shown`: each pane in turn, then the whole screen again.
+    /// Returns the next view after `shown`: each pane in turn, then the whole screen again.
     pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();
         let next =

@@ -1,6 +1,6 @@
 //! The palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible words.
 //!
-//! The palette's offer to make the keys that a workload reads now, and not only before a load begins.
+//! The palette's offer to make the keys that a workload reads at once, and not only before a load begins.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 const WORD: &str = "config";
 
 impl Model {
-    /// The parameters by their names, each with its possible words.
+    /// Returns offers for the parameters by their names, each with its possible words.
     pub(super) fn parameters(&self) -> Vec<Offer> {
         if !self.has_parameters() {
             return Vec::new();
@@ -34,8 +34,8 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// The values for the parameter that `query` names: the typed one, or common ones, the present one first. `None` if it
-    /// names none.
+    /// Returns the values for the parameter that `query` names: the typed one, or common ones, the present one first.
+    /// `None` if `query` names no parameter.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
@@ -78,7 +78,7 @@ impl Model {
 }
 
 impl Model {
-    /// The offer to make the keys of the present setting, or why that is impossible.
+    /// Returns the offer to make the keys of the present setting, or why that is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = self.panel.wanted();
         let is_filling = self.timeline().segments().current().is_some_and(|now| now.start.prefill.is_some());

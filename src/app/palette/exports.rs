@@ -1,7 +1,7 @@
 //! The palette's offers to export figures: each format, and the report, of the segment shown or of the whole session.
-//! `export session csv to mine.csv` names the file.
+//! `export session csv to mine.csv` sets the name of the file.
 //!
-//! The palette's offers of experiments: a complete one, and how to complete one.
+//! The palette's offers of experiments: complete ones, and how to complete an incomplete one.
 
 use super::{Command, Offer, offers::best_first, score};
 use crate::{
@@ -20,16 +20,16 @@ const WORD: &str = "export ";
 const TO: &str = " to ";
 
 impl Model {
-    /// The exports that `query` names; `None` if it does not begin with the first word.
+    /// Returns the exports that `query` names; `None` if `query` does not begin with the first word.
     pub(super) fn exports_in(&self, query: &str) -> Option<Vec<Offer>> {
         let asked = query.trim_start().strip_prefix(WORD)?;
-        // While a name is about to be typed, the blank before it may be missing.
+        // While the user is about to type a name, the blank before it may be missing.
         let (asked, file) =
             asked.split_once(TO).map_or((asked, None), |(asked, file)| (asked, Some(file.trim())));
         Some(best_first(asked, self.exports(file.filter(|file| !file.is_empty()))))
     }
 
-    /// All exports, into `file` or into new files.
+    /// Returns all exports, into `file` or into new files.
     pub(super) fn exports(&self, file: Option<&str>) -> Vec<Offer> {
         let segment = self.outgoing_segment();
         let parts = segment.map(Some).into_iter().chain([None]);
@@ -55,7 +55,7 @@ impl Model {
         Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
-    /// Why a file of this segment alone cannot be made.
+    /// Returns why a file of this segment alone cannot be made.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
         let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
@@ -68,10 +68,10 @@ impl Model {
 /// Examples of limits.
 const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
 
-/// Why no experiment can begin in a recording.
+/// The reason why no experiment can begin in a recording.
 const ENDED: &str = "this is a recording: it cannot run an experiment";
 
-/// Examples of what can be swept.
+/// Examples of ranges to sweep.
 const RANGES: [&str; 7] = [
     "clients 1..1000",
     "pipeline 1..64",
@@ -83,7 +83,7 @@ const RANGES: [&str; 7] = [
 ];
 
 impl Model {
-    /// The experiments by their first words.
+    /// Returns the experiments by their first words.
     pub(super) fn experiments(&self) -> Vec<Offer> {
         if self.playback.is_some() {
             return Vec::new();
@@ -95,7 +95,7 @@ impl Model {
         ExperimentSpec::WORDS.into_iter().chain([script]).map(offer).collect()
     }
 
-    /// The script that `query` names.
+    /// Returns the script that `query` names.
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
@@ -108,8 +108,8 @@ impl Model {
         Some(self.unless_ended(query, Ok((help, command))))
     }
 
-    /// The complete experiment in `query`, or its possible continuations, or what is wrong with it; `None` if it does not begin
-    /// with the word of one.
+    /// Returns the complete experiment in `query`, or its possible continuations, or its error; `None` if `query` does
+    /// not begin with the word of an experiment.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
         if let Some(script) = self.script_in(query) {
             return Some(vec![script]);
@@ -136,27 +136,27 @@ impl Model {
         Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
     }
 
-    /// The experiment in `text`, or what is wrong with it.
+    /// Returns the experiment in `text`, or its error.
     fn spelled(&self, text: &str) -> Option<Offer> {
         let asked = ExperimentSpec::parse(text, self.panel.wanted())?;
         let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
-    /// The experiment in `text`, unless this is a recording.
+    /// Returns the experiment in `text`, unless this is a recording.
     fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
         let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
         Offer::or_refusal(text.trim().to_owned(), can)
     }
 
-    /// The offer of a complete experiment, or to continue if something is missing.
+    /// Returns the offer of a complete experiment, or an offer to continue an incomplete one.
     fn begun(&self, text: &str) -> Option<Offer> {
         let Some(start) = text.strip_suffix('…') else { return self.spelled(text) };
         Some(Offer::new(text.to_owned(), "Continue typing.".to_owned(), Command::Type(start.to_owned())))
     }
 }
 
-/// All settings that the present one can be compared with; with `…` at the end if a value is missing.
+/// Returns all settings that the present one can be compared with; with `…` at the end if a value is missing.
 fn settings() -> Vec<String> {
     let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
         choices if choices.is_empty() => vec![format!("{} …", setting.word())],
@@ -196,7 +196,7 @@ mod tests {
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     }
 
-    /// A warm-up, and a segment after it.
+    /// Returns a warm-up, and a segment after it.
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let target = ServerIdentity { address: "[::1]:6379".to_owned(), ..ServerIdentity::default() };

@@ -20,12 +20,13 @@ pub use self::offers::{Command, Offer};
 use super::{Entry, Mode, Model, Order, Purpose, Question, Tone, Typing, list::moved, update::act};
 
 impl Model {
-    /// Opens the palette with a text typed already.
+    /// Opens the palette with this text in its entry.
     pub(super) fn open_palette(&mut self, typed: &str) {
         self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
     }
 
-    /// The typed text, the matching offers, best first, and which one is selected; `None` when the palette is closed.
+    /// Returns the typed text, the matching offers, best first, and the position of the selected one; `None` when the
+    /// palette is closed.
     pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
         let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
             return None;
@@ -35,7 +36,7 @@ impl Model {
         Some((entry, offers, chosen))
     }
 
-    /// Selects another offer, this many further down, at most to the ends.
+    /// Selects another offer, this many places further down, at most to the ends.
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
@@ -71,8 +72,8 @@ impl Model {
     }
 }
 
-/// How well `name` matches `query`: higher is better; `None` when a word of the query is not in the name, not even with
-/// gaps. Case and the order of words do not matter.
+/// Returns how well `name` matches `query`: higher is better. `None` if the name does not contain a word of the query,
+/// not even with gaps. Case and the order of words do not matter.
 pub fn score(query: &str, name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     query.split_whitespace().map(|word| score_of_word(&word.to_lowercase(), &name)).sum()
@@ -92,7 +93,8 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
     with_gaps(word, name)
 }
 
-/// The letters in their order, the first at the start of a word; fewer gaps score higher.
+/// Returns the score of a name that contains the letters of `word` in their order, the first one at the start of a
+/// word; fewer gaps score higher.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {
@@ -101,7 +103,7 @@ fn with_gaps(word: &str, name: &str) -> Option<u32> {
     starts.filter_map(|(at, _)| gaps(word, &name[at..])).min().map(|gaps| 20_u32.saturating_sub(gaps).max(1))
 }
 
-/// How many characters of `name` lie between the letters of `word`.
+/// Returns the number of characters of `name` between the letters of `word`.
 fn gaps(word: &str, name: &str) -> Option<u32> {
     let mut rest = name.chars();
     let mut gaps = 0;

@@ -8,7 +8,7 @@ use crate::{
     workload::is_path,
 };
 
-/// What an offer does.
+/// The effect of an offer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// The action of a key.
@@ -21,46 +21,46 @@ pub enum Command {
     Type(String),
     /// Begins this experiment.
     Begin(ExperimentSpec),
-    /// Asks the session or the terminal for this: to read or write a file, to change the theme.
+    /// Requests an effect from the session or the terminal: to read or write a file, to change the theme.
     Want(Effect),
     /// Sets a parameter of the server, after a question.
     Configure(Setting),
-    /// Does nothing, and says why.
+    /// Does nothing, and shows the reason.
     Refuse(String),
 }
 
 /// One line of the palette.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// The title, which is also searched.
+    /// The title; the search includes it.
     pub title: String,
-    /// The keys that do the same; may be empty.
+    /// The keys with the same effect; may be empty.
     pub keys: String,
-    /// A sentence: what it does, or why it cannot.
+    /// A sentence about the effect, or the reason why it is impossible.
     pub help: String,
-    /// What it does.
+    /// The effect of the offer.
     pub command: Command,
 }
 
 impl Offer {
-    /// An offer without a key.
+    /// Returns an offer without a key.
     pub(super) fn new(title: String, help: String, command: Command) -> Self {
         Self { title, keys: String::new(), help, command }
     }
 
-    /// An offer that says what it does, or why it cannot.
+    /// Returns an offer of a command, or one that shows why it is impossible.
     pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
         let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
         Self::new(title, help, command)
     }
 
-    /// An offer to continue typing after `word`.
+    /// Returns an offer to continue to type after `word`.
     pub(super) fn to_type_on(word: &str, help: String) -> Self {
         Self::new(format!("{word} …"), help, Command::Type(format!("{word} ")))
     }
 }
 
-/// A match in the title counts this much more than a match in the help.
+/// The weight of a match in the title; a match in the help has the weight 1.
 const NAME_WEIGHT: u32 = 1000;
 
 /// The titles of the most common commands, listed first until others are used.
@@ -82,7 +82,7 @@ const USUAL: &[&str] = &[
     "copy the summary",
     "copy the command line of this segment",
 ];
-/// The same in a recording.
+/// The titles of the most common commands in a recording.
 const USUAL_IN_A_RECORDING: &[&str] = &[
     "play or pause",
     "jump to the worst moment",
@@ -98,7 +98,7 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
 ];
 
 impl Model {
-    /// The offers that match `query`, best first: a complete setting, then matching titles.
+    /// Returns the offers that match `query`, best first: a complete setting, then matching titles.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
         let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
@@ -127,7 +127,8 @@ impl Model {
         best_first(query, self.everything())
     }
 
-    /// All offers: those used most in this session, then those of this screen, then common ones of other screens.
+    /// Returns all offers: first those used most in this session, then those of this screen, then common ones of other
+    /// screens.
     fn usual_first(&self) -> Vec<Offer> {
         // Common commands are listed first on the Overview.
         let is_own =
@@ -159,7 +160,7 @@ impl Model {
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
             offers.push(Offer::to_type_on(setting.word(), help));
-            // The list of workloads has their descriptions.
+            // The list of workloads contains their descriptions.
             let choices = if setting == Adjustable::Workload { Vec::new() } else { setting.choices() };
             offers.extend(choices.into_iter().map(|choice| self.setting(setting, choice)));
         }
@@ -173,7 +174,7 @@ impl Model {
         offers
     }
 
-    /// The presets: named settings of all knobs, and workloads.
+    /// Returns offers of the presets: named settings of all knobs, and workloads.
     fn presets(&self) -> Vec<Offer> {
         let wanted = self.panel.wanted();
         let presets = PRESETS.iter().map(|preset| {
@@ -183,7 +184,7 @@ impl Model {
         presets.chain(self.workloads()).collect()
     }
 
-    /// The actions of the key table that are possible here, each once.
+    /// Returns offers of the actions of the key table that are possible here, each once.
     fn actions(&self) -> Vec<Offer> {
         let here = self.contexts_here();
         let holds = |context: Context| match context {
@@ -228,7 +229,7 @@ impl Model {
     }
 }
 
-/// The offers that match `query`, the best first; all of them, in their order, if it is empty.
+/// Returns the offers that match `query`, the best first; all of them, in their order, if it is empty.
 pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
     if query.trim().is_empty() {
         return offers;

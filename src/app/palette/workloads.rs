@@ -1,4 +1,4 @@
-//! The palette's offers for the workload: other workloads, and the weights of this one's operations.
+//! The palette's offers for the workload: other workloads, and the weights of the present one's operations.
 
 use super::{Command, Offer, offers::best_first};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Model {
-    /// All workloads to choose from: the session's first one, if it is no preset, and all presets.
+    /// Returns offers of all workloads: the session's first one, if it is no preset, and all presets.
     pub(super) fn workloads(&self) -> Vec<Offer> {
         let offer = |workload: &Workload| {
             let offer = self.setting(Adjustable::Workload, &workload.name);
@@ -21,7 +21,7 @@ impl Model {
         self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
     }
 
-    /// The workload with which the session began, with its keys and values, if it is none of the presets.
+    /// Returns an offer of the workload with which the session began, with its keys and values, if it is not a preset.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
@@ -36,7 +36,7 @@ impl Model {
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
-    /// The weights whose name `query` contains, without a number yet.
+    /// Returns the weights with a name that contains `query`, without a number yet.
     pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
         let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
         if self.weights().all(|offer| is_begun(&offer)) {
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The weights of the operations, where they are knobs.
+    /// Returns offers of the weights of the operations, if they are knobs.
     pub(super) fn weights(&self) -> impl Iterator<Item = Offer> {
         let wanted = self.panel.wanted();
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
@@ -57,7 +57,7 @@ impl Model {
     }
 }
 
-/// A workload's description and its commands.
+/// Returns a workload's description and its commands.
 fn about(workload: &Workload) -> String {
     if workload.about.is_empty() { workload.to_string() } else { format!("{}: {workload}", workload.about) }
 }

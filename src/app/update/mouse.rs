@@ -1,16 +1,16 @@
-//! The mouse. It does nothing that keys cannot do.
+//! The mouse. Everything that it does can also be done with keys.
 
 use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};
 
-/// What is under the mouse.
+/// The part of the screen under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// A knob of the panel.
     Knob(Knob),
     /// A column of the charts.
     Chart {
-        /// Counted from the left, from 0.
+        /// The column, counted from the left, from 0.
         column: u16,
     },
     /// The name of a screen.
@@ -28,7 +28,7 @@ pub enum Gesture {
     Click,
     /// The wheel was turned.
     Wheel {
-        /// Whether it was turned up.
+        /// Whether the wheel was turned up.
         up: bool,
     },
 }
@@ -43,7 +43,7 @@ pub struct Mouse {
 }
 
 impl Model {
-    /// Handles the mouse. While a question or an entry is open, it does nothing.
+    /// Handles the mouse, which has no effect while a question or an entry is open.
     pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
         match (&mut self.mode, gesture, spot) {
             (Mode::Screen, Gesture::Click, _) => self.click(spot),
@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// The wheel: zooms over charts, selects over knobs, and scrolls lists elsewhere, as the arrows do.
+    /// Handles the wheel: zooms over charts, selects over knobs, and scrolls lists elsewhere, as the arrow keys do.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
             return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));

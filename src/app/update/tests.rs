@@ -1,4 +1,4 @@
-//! Keys and deliveries, and how the model changes.
+//! Tests of keys and deliveries, and of their effects on the model.
 
 use std::sync::Arc;
 
