@@ -1,5 +1,5 @@
-//! How the imitated tools are started: as a command of redyno, whose arguments are not redyno's own options, or through a link
-//! with the tool's name.
+//! The ways to start an imitated tool: as a command of redyno, with arguments that are not redyno's own options, or
+//! through a link with the tool's name.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 

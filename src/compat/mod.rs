@@ -6,9 +6,9 @@
 //! | redis-benchmark, valkey-benchmark | `redyno bench`, or a link of one of these names | [`redis_benchmark`] |
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
-//! redis-cli's options are parsed by clap, together with redyno's own. The benchmarks parse their arguments in ways that clap does
-//! not support, with error texts of their own: one table of options and one parser (`options`) serve them. Their plans run by
-//! themselves: beside the load, nothing is sent to the server.
+//! redis-cli's options are parsed by clap, together with redyno's own. The benchmarks parse their arguments in ways
+//! that clap does not support, with error texts of their own: one table of options and one parser (`options`) serve
+//! them. Their runs are independent of a session: redyno sends nothing to the server except the load.
 
 mod called;
 pub mod memtier;

@@ -1,8 +1,10 @@
-//! Numbers as other tools read them: like C, which uses the beginning of a text; and like memtier_benchmark, which reads all of it.
+//! Numbers as other tools parse them: like C, which uses the beginning of a text; and like memtier_benchmark, which
+//! parses the whole text.
 
 use std::{str::FromStr, time::Duration};
 
-/// C's atoi: the whole number at the beginning of a text, else 0; the nearest possible number beyond 64 bits.
+/// Returns the result of C's atoi: the whole number at the beginning of a text, otherwise 0; beyond 64 bits, the
+/// nearest possible number.
 pub fn atoi(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -14,7 +16,7 @@ pub fn atoi(text: &str) -> i64 {
     sign * number
 }
 
-/// The seconds at the beginning of a text, with a fraction; 0 if there are none.
+/// Returns the seconds at the beginning of a text, with a fraction; 0 if there are none.
 pub fn seconds(text: &str) -> Option<Duration> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -27,7 +29,7 @@ pub fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok().filter(|length| !length.is_zero())
 }
 
-/// `a:b`: this many of one, then this many of the other.
+/// A ratio `a:b`: `a` of the first thing, then `b` of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     pub a: u32,
@@ -35,14 +37,14 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Reads `1:10`; 0:0 is refused.
+    /// Parses `1:10`; refuses 0:0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, ':')?;
         (a.max(b) > 0).then_some(Self { a, b })
     }
 }
 
-/// A range from the lower to the higher number, in whichever order they are written.
+/// A range from the lower to the higher number, in either order in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub min: u32,
@@ -50,7 +52,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Reads `1-10`; 0-0 is refused.
+    /// Parses `1-10`; refuses 0-0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, '-')?;
         (a.max(b) > 0).then_some(Self { min: a.min(b), max: a.max(b) })
@@ -62,18 +64,18 @@ fn pair(text: &str, between: char) -> Option<(u32, u32)> {
     Some((number(a)?, number(b)?))
 }
 
-/// Reads `32:9,4096:1`: sizes, each with its weight.
+/// Parses `32:9,4096:1`: sizes, each with its weight.
 pub fn weights(text: &str) -> Option<Vec<(u32, u32)>> {
     text.split(',').map(|one| pair(one, ':')).collect()
 }
 
-/// Reads `50,99,99.9`: percentiles.
+/// Parses `50,99,99.9`: percentiles.
 pub fn percentiles(text: &str) -> Option<Vec<f64>> {
     let percentile = |text: &str| text.parse().ok().filter(|percentile| (0.0..=100.0).contains(percentile));
     text.split(',').map(percentile).collect()
 }
 
-/// A whole number without anything else.
+/// Parses a whole number without any other text.
 pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
@@ -82,7 +84,7 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
 mod tests {
     use super::*;
 
-    /// 1.9 was 1.
+    /// 1.9 was once parsed as 1.
     #[test]
     fn seconds_have_a_fraction() {
         for (text, ms) in [("1.9", 1900), (" 2", 2000), ("+.5x", 500), ("3.", 3000), ("1.2.3", 1200)] {

@@ -1,5 +1,5 @@
-//! The options of other tools: tables of them, and one parser of command lines by such a table. Each tool handles its options
-//! itself, in the order of the command line.
+//! The options of other tools: tables of options, and one parser of command lines for such a table. Each tool handles
+//! its options itself, in the order of the command line.
 //!
 //! ```text
 //! words ─► Reader (table, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
@@ -10,14 +10,14 @@
 
 use std::ffi::OsString;
 
-/// An option, as in its tool's help.
+/// An option, as in the help of its tool.
 #[derive(Debug)]
 pub struct Choice {
-    /// Its names, and the name of its value if it takes one: `-n, --requests NUMBER`.
+    /// The names, and the name of the value if there is one: `-n, --requests NUMBER`.
     pub written: &'static str,
-    /// Its description; for an unsupported option, the alternative.
+    /// The description; for an unsupported option, the alternative.
     pub help: &'static str,
-    /// The tools that have it.
+    /// The tools that have the option.
     pub of: Who,
 }
 
@@ -26,41 +26,41 @@ pub struct Choice {
 pub enum Who {
     /// All flavours of the tool.
     All,
-    /// Valkey's flavour alone.
+    /// Only Valkey's flavour.
     Valkey,
-    /// redyno alone.
+    /// Only redyno.
     Ours,
     /// Only the original tool.
     Theirs,
 }
 
-/// An option that all flavours have.
+/// Creates an option that all flavours have.
 pub const fn all(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::All }
 }
 
-/// An option of Valkey's.
+/// Creates an option of Valkey's.
 pub const fn valkey(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::Valkey }
 }
 
-/// An option of redyno's own.
+/// Creates an option of redyno's own.
 pub const fn ours(written: &'static str, help: &'static str) -> Choice {
     Choice { written, help, of: Who::Ours }
 }
 
-/// An unsupported option, with the alternative.
+/// Creates an unsupported option, with the alternative.
 pub const fn absent(written: &'static str, instead: &'static str) -> Choice {
     Choice { written, help: instead, of: Who::Theirs }
 }
 
 impl Choice {
-    /// All its names.
+    /// Returns all names of the option.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.written.split(", ").map(|part| part.split(' ').next().unwrap_or(part))
     }
 
-    /// The first name, which is the tool's own.
+    /// Returns the first name, which is the tool's own.
     pub fn name(&self) -> &'static str {
         self.names().next().unwrap_or(self.written)
     }
@@ -70,7 +70,7 @@ impl Choice {
     }
 }
 
-/// Why a command line is refused, or not run.
+/// The reason why a command line is refused, or not run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// This option or its value is invalid; the reason in getopt's format.
@@ -83,44 +83,45 @@ pub enum Refusal {
     Version,
 }
 
-/// The refusal of an option's value.
+/// Returns the refusal of an option's value.
 pub fn invalid(option: &str) -> Refusal {
     Refusal::Wrong(option.to_owned(), String::new())
 }
 
-/// How a tool parses its arguments.
+/// The way in which a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
-    /// Whole words up to the first one that is no option, where a command begins, or after `--` if the tool supports that.
+    /// Options are whole words. The first other word begins a command; so does `--`, if the tool supports that.
     Command {
-        /// Whether it supports `--`.
+        /// Whether the tool supports `--`.
         ends_with_dashes: bool,
     },
-    /// As getopt_long: unambiguous beginnings of long names, values after `=`, a space or a letter, and combined letters.
+    /// Options as in getopt_long: unambiguous beginnings of long names, values after `=`, a space or a letter, and
+    /// combined letters.
     Getopt,
 }
 
-/// An option that was given.
+/// An option in a command line.
 pub struct Given {
     /// The option.
     pub choice: &'static Choice,
     /// The name that was used.
     pub name: String,
-    /// Its value; empty if it takes none.
+    /// The value; empty if the option has none.
     pub value: String,
 }
 
-/// Parses the arguments of a command line.
+/// A parser for the arguments of a command line.
 pub struct Reader<'a> {
     habit: Habit,
     options: Vec<&'static Choice>,
     rest: &'a [OsString],
-    /// Letters after a dash that are still to be handled.
+    /// The letters after a dash that are not handled yet.
     letters: String,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these arguments, for these options.
+    /// Creates a parser of these arguments, for these options.
     pub fn new(
         habit: Habit,
         options: impl IntoIterator<Item = &'static Choice>,
@@ -132,7 +133,7 @@ impl<'a> Reader<'a> {
     /// Passes each option to `take`; returns the remaining words.
     ///
     /// # Errors
-    /// At the first invalid word, and as `take`.
+    /// At the first invalid word, and the errors of `take`.
     pub fn read(
         mut self,
         mut take: impl FnMut(&Given) -> Result<(), Refusal>,
@@ -168,7 +169,7 @@ impl<'a> Reader<'a> {
     }
 
     fn find(&self, name: &str) -> Option<&'static Choice> {
-        // Both flavours of the benchmark accept this one without listing it in their help.
+        // Both flavours of the benchmark accept this option without listing it in their help.
         let name = if name == "-v" { "--version" } else { name };
         self.options.iter().find(|option| option.names().any(|known| known == name)).copied()
     }
@@ -188,7 +189,7 @@ impl<'a> Reader<'a> {
         self.given(choice, name, value)
     }
 
-    /// The option with this long name, or else the only one that begins with it.
+    /// Returns the option with this long name, or otherwise the only one that begins with it.
     fn long(&mut self, word: &str) -> Result<Given, Refusal> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -235,10 +236,10 @@ fn wrong(option: &str, why: String) -> Refusal {
     Refusal::Wrong(option.to_owned(), why)
 }
 
-/// The width of lines.
+/// The width of lines in the help.
 const WIDTH: usize = 80;
 
-/// Options with their descriptions, in two columns; `nothing` is shown in place of an empty description.
+/// Returns options with their descriptions, in two columns; `nothing` replaces an empty description.
 pub fn listed<'a>(options: impl IntoIterator<Item = &'a Choice>, column: usize, nothing: &str) -> String {
     let line = |option: &Choice| {
         let head = format!(" {}", wrapped(option.written, 1));
@@ -249,13 +250,13 @@ pub fn listed<'a>(options: impl IntoIterator<Item = &'a Choice>, column: usize, 
     options.into_iter().map(line).collect()
 }
 
-/// The deliberate differences, below their heading.
+/// Returns the deliberate differences, below their heading.
 pub fn deviations(texts: &[&str]) -> String {
     let lines: String = texts.iter().map(|text| format!(" - {}\n", wrapped(text, 3))).collect();
     format!("\nDeliberate differences:\n{lines}")
 }
 
-/// A text broken into lines that begin at this column, the first line being indented already.
+/// Returns a text broken into lines that begin at the column `indent`; the first line is indented already.
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, mut column) = (String::new(), indent);
     for word in text.split(' ') {

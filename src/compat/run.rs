@@ -1,4 +1,5 @@
-//! How the imitated benchmarks run: a text in place of a run, a load to its end, and the reasons for an early end.
+//! The runs of the imitated benchmarks: a text that is printed instead, a load that runs to its end, and the reasons
+//! for an early end.
 
 use std::{
     io::{self, Write as _},
@@ -14,32 +15,32 @@ use crate::{
     session::{Alone, End, Event, Interval, Record, Summary},
 };
 
-/// How often a running load is polled.
+/// The interval at which a running load is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A text that is printed in place of a run.
+/// A text that is printed instead of running a load.
 #[derive(Debug)]
 pub struct Answer {
-    /// On standard output.
+    /// The text for standard output.
     pub out: String,
-    /// On standard error.
+    /// The text for standard error.
     pub err: String,
     /// The exit code.
     pub code: u8,
 }
 
 impl Answer {
-    /// A text that was requested.
+    /// Creates the answer with a text that the user requested.
     pub fn of(out: String) -> Self {
         Self { out, err: String::new(), code: 0 }
     }
 
-    /// The reason for a refusal.
+    /// Creates the answer with the reason for a refusal.
     pub fn refusal(line: &str, code: u8) -> Self {
         Self { out: String::new(), err: format!("{line}\n"), code }
     }
 
-    /// Prints it.
+    /// Prints the text; returns the exit code.
     pub fn give(&self) -> ExitCode {
         complain(&self.err);
         // If the help cannot be written, there is no other place for it.
@@ -48,18 +49,18 @@ impl Answer {
     }
 }
 
-/// Prints a message on standard error, unless that is gone.
+/// Prints a message on standard error, unless the stream is closed.
 pub fn complain(text: &str) {
     let mut err = StreamText::stderr();
     drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
 }
 
-/// Why a run ends early.
+/// The reason why a run ends early.
 #[derive(Debug)]
 pub enum Stop {
     /// This message is printed on standard error.
     Message(String),
-    /// The reader of the output is gone.
+    /// The reader of the output has closed it.
     Output(io::Error),
 }
 
@@ -70,10 +71,10 @@ impl From<io::Error> for Stop {
 }
 
 impl Stop {
-    /// Prints the reason; if output cannot be written, the message `unwritten`. Returns the exit code.
+    /// Prints the reason, or the message `unwritten` if output cannot be written. Returns the exit code.
     pub fn end(self, unwritten: &str) -> ExitCode {
         match self {
-            // The reader of our lines has closed the pipe, as `head` does.
+            // The reader of the output has closed the pipe, as `head` does.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Self::Output(error) => complain(&format!("{unwritten}: {error}\n")),
             Self::Message(line) => complain(&format!("{line}\n")),
@@ -84,16 +85,17 @@ impl Stop {
 
 /// A report of a running load.
 pub enum LoadReport<'a> {
-    /// The measurements of a stretch; and the sum so far, until the load is over.
+    /// The measurements of an interval; and the sum so far, until the load is over.
     Interval(&'a Interval, Option<&'a Summary>),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until it is over, or `heed` stops it; returns the sum. Lines about errors begin with `error`, as the tool's do.
+/// Runs a load until it is over, or `heed` stops it; returns the sum. Lines about errors begin with `error`, as the
+/// tool's lines do.
 ///
 /// # Errors
-/// As `heed`, or when a worker dies; the load is ended in both cases.
+/// The errors of `heed`, and when a worker dies; the load is ended in both cases.
 pub fn to_its_end(
     mut alone: Alone,
     error: &str,
@@ -118,7 +120,7 @@ pub fn to_its_end(
     }
     let mut end = None;
     for record in alone.finish() {
-        // The load is over, whatever this reports.
+        // The load is over, so the result of this report does not matter.
         let _ = look(&record, None)?;
         if let Record::End(record) = record {
             end = Some(*record);

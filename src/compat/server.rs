@@ -22,16 +22,16 @@ pub struct Server {
     pub db: i64,
     pub is_tls: bool,
     pub tls: TlsSettings,
-    /// The client certificate and its key, which are two options.
+    /// The client certificate. Its key is a separate option.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
 }
 
 impl Server {
-    /// Takes over a URI; returns its dialect.
+    /// Adopts the values of a URI; returns its dialect.
     ///
     /// # Errors
-    /// When it is invalid.
+    /// When the URI is invalid.
     pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
         let parsed = parse_uri(text)?;
         match parsed.target.address {
@@ -46,7 +46,7 @@ impl Server {
         Ok(parsed.target.dialect)
     }
 
-    /// Handles an option that all tools have in common. Returns whether it is one.
+    /// Handles an option that all tools have in common. Returns whether the option is one of these.
     pub fn take(&mut self, option: &str, text: &str) -> bool {
         match option {
             "-h" => self.host = Some(text.to_owned()),
@@ -72,7 +72,7 @@ impl Server {
         true
     }
 
-    /// The server, in this dialect.
+    /// Returns the server, in this dialect.
     ///
     /// # Errors
     /// When a file for TLS is invalid.
@@ -86,13 +86,13 @@ impl Server {
         let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
         let password = self.password.clone().map(Password::new);
         let credentials = password.map(|password| Credentials { user: self.user.clone(), password });
-        // An impossible database number is left to the server to refuse.
+        // The server will refuse an impossible database number.
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
         Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
     }
 }
 
-/// The address, in the benchmarks' format.
+/// Returns the address, in the benchmarks' format.
 pub fn place(target: &Target) -> String {
     match &target.address {
         Address::Tcp { host, port } => format!("{}:{port}", untrusted::text(host)),
@@ -100,17 +100,17 @@ pub fn place(target: &Target) -> String {
     }
 }
 
-/// An error of the system without its number.
+/// Returns an error of the operating system without its number.
 pub fn plain(error: &io::Error) -> String {
     without_number(&error.to_string())
 }
 
-/// The same for a text.
+/// Returns an error text without the number at its end.
 pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// A server's error without our own text about the refused step; and the step, if there is one.
+/// Returns a server's error without redyno's own text about the refused step; and the step, if there is one.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<Step>, &str) {
     let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
     let split =

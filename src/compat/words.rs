@@ -1,6 +1,6 @@
 //! Bytes as a word of a workload's step.
 
-/// The bytes that are literal in a step, between double quotes, if `also` are literal as well.
+/// Returns the bytes that are literal in a step, between double quotes, if `also` are literal as well.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)

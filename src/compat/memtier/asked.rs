@@ -11,7 +11,7 @@ use crate::{
     protocol::Dialect,
 };
 
-/// The protocol, as `-P` names it.
+/// The protocol, as the option `-P` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Protocol {
     #[default]
@@ -42,7 +42,7 @@ impl Protocol {
     }
 }
 
-/// How a key is chosen.
+/// The order in which keys are chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Pattern {
     #[default]
@@ -72,7 +72,7 @@ impl Pattern {
     }
 }
 
-/// A command of the user.
+/// A command given by the user.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
     pub(super) words: Vec<Vec<u8>>,
@@ -80,17 +80,17 @@ pub(super) struct Command {
     pub(super) pattern: Pattern,
 }
 
-/// How many requests a client sends.
+/// The number of requests that a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requests {
     Each(u64),
     AllKeys,
 }
 
-/// The rows of the table for commands of the user.
+/// The rows of the table for commands given by the user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Breakdown {
-    /// A row for all that begin with the same word.
+    /// A row for all commands that begin with the same word.
     #[default]
     Command,
     /// A row for each command.
@@ -114,7 +114,7 @@ pub(super) struct MemtierOptions {
     pub(super) requests: Option<Requests>,
     /// The rate of one connection, in requests a second.
     pub(super) rate: Option<u32>,
-    /// Clients of a thread.
+    /// The number of clients per thread.
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
@@ -145,7 +145,7 @@ pub(super) struct MemtierOptions {
 }
 
 impl MemtierOptions {
-    /// memtier_benchmark's defaults.
+    /// Returns memtier_benchmark's defaults.
     pub(super) fn usual() -> Self {
         Self {
             run_count: 1,
@@ -167,22 +167,22 @@ impl MemtierOptions {
         self.key_pattern.unwrap_or_default()
     }
 
-    /// The patterns of SET and GET, and of commands of the user.
+    /// Returns the patterns of SET and GET, and of commands given by the user.
     pub(super) fn all_patterns(&self) -> impl Iterator<Item = Pattern> {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
 
-    /// Connections in all.
+    /// Returns the number of all connections.
     pub(super) fn connections(&self) -> u64 {
         u64::from(self.clients) * u64::from(self.threads)
     }
 
-    /// The number of keys; the lowest is not above the highest.
+    /// Returns the number of keys; the lowest is not above the highest.
     pub(super) fn keys(&self) -> u64 {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }
 
-    /// Whether each client has keys of its own.
+    /// Returns whether each client has keys of its own.
     pub(super) fn is_parallel(&self) -> bool {
         match self.commands.first() {
             Some(command) => command.pattern == Pattern::Parallel,
@@ -190,7 +190,7 @@ impl MemtierOptions {
         }
     }
 
-    /// Requests in all; `None`: as many as fit into the time.
+    /// Returns the number of all requests; `None`: as many as fit into the time.
     pub(super) fn requests_in_all(&self) -> Option<u64> {
         let each = match self.requests {
             Some(Requests::AllKeys) if self.is_parallel() => return Some(self.keys()),
@@ -202,7 +202,7 @@ impl MemtierOptions {
         Some(each.saturating_mul(self.connections()))
     }
 
-    /// The requests of a client, the most that one has.
+    /// Returns the number of requests of a client, the largest if they differ.
     pub(super) fn requests_each(&self) -> Option<u64> {
         self.requests_in_all().map(|all| all.div_ceil(self.connections()))
     }

@@ -1,4 +1,4 @@
-//! A command of the user: how its text is parsed, and how it becomes a step.
+//! A command given by the user: how its text is parsed, and how it becomes a step.
 
 use super::asked::{Command, Pattern};
 use crate::{compat::words::escaped, untrusted, workload::plain_words};
@@ -17,13 +17,13 @@ impl Command {
         (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: Pattern::default() })
     }
 
-    /// Its first word in capitals.
+    /// Returns the first word of the command in capitals.
     pub(super) fn name(&self) -> String {
         untrusted::bytes(&self.words[0]).to_ascii_uppercase()
     }
 
-    /// Its words with a key of the set `keys` in place of each `__key__`, and a value `data` in place of `__data__`; `None` if that
-    /// is only a part of a word.
+    /// Returns the words of the command with a key of the set `keys` in place of each `__key__`, and a value `data` in
+    /// place of `__data__`; `None` if `__data__` is only a part of a word.
     pub(super) fn step(&self, keys: &str) -> Option<String> {
         let word = |word: &Vec<u8>| match word.as_slice() {
             DATA => Some("\"{data}\"".to_owned()),

@@ -1,6 +1,6 @@
-//! memtier_benchmark's output: its configuration (an option that redyno lacks is printed with its default; passwords and URIs,
-//! which may contain one, are left out), the progress line, which is redrawn each second also without a terminal, the table of a
-//! run with a row for each command and one for all, and the distribution of latencies by row.
+//! memtier_benchmark's output. Its configuration: an option that redyno lacks is printed with its default; passwords
+//! are left out, and so are URIs, which may contain one. The progress line, which is redrawn each second also without a
+//! terminal. The table of a run, with a row for each command and one for all. The distribution of latencies by row.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Results with their title.
+/// The results with their title.
 pub(super) struct Report<'a> {
     pub(super) title: &'a str,
     pub(super) asked: &'a MemtierOptions,
@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The same for the writer of the JSON.
+    /// Returns this report for the writer of the JSON.
     fn exported(&self) -> memtier::Report<'a> {
         memtier::Report {
             title: self.title,
@@ -45,13 +45,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether the rows are commands of the user.
+    /// Returns whether the rows are commands given by the user.
     fn is_arbitrary(&self) -> bool {
         !self.asked.commands.is_empty()
     }
 }
 
-/// The length of a run, in requests or in seconds.
+/// Returns the length of a run, in requests or in seconds.
 fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     match (asked.requests_each(), asked.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
@@ -59,7 +59,7 @@ fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     }
 }
 
-/// The JSON of all reports of a program's run.
+/// Returns the JSON of all reports of a program's run.
 pub(super) fn json(asked: &MemtierOptions, target: &Target, reports: &[Report]) -> Json {
     let (number, unit) = amount(asked);
     let information = vec![
@@ -71,7 +71,7 @@ pub(super) fn json(asked: &MemtierOptions, target: &Target, reports: &[Report]) 
     memtier::json(configuration(asked, target), information, &reports)
 }
 
-/// The lines above all tables.
+/// Returns the lines above the tables.
 pub(super) fn head(asked: &MemtierOptions) -> String {
     let (number, unit) = amount(asked);
     let (threads, clients) = (asked.threads, asked.clients);
@@ -80,7 +80,7 @@ pub(super) fn head(asked: &MemtierOptions) -> String {
 
 type Fields = Vec<(&'static str, Json)>;
 
-/// The whole distribution.
+/// Returns the whole configuration.
 pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> Json {
     [connection(asked, target), load(asked), objects(asked), others(asked)].concat().into()
 }
@@ -185,29 +185,29 @@ pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
     asked: &'a MemtierOptions,
     all: Summary,
-    /// The sums since the last line.
+    /// The sums since the last progress line.
     last: Summary,
 }
 
 impl<'a> Progress<'a> {
-    /// The progress of the run with this number, from 1.
+    /// Creates the progress of the run with this number, from 1.
     pub(in crate::compat::memtier) fn new(run: u32, asked: &'a MemtierOptions) -> Self {
         Self { run, asked, all: Summary::default(), last: Summary::default() }
     }
 
-    /// Adds a stretch; returns the line, if a second has passed since the last one.
+    /// Adds an interval; returns the line, if a second has passed since the last one.
     pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> Option<String> {
         self.all.add(interval, true);
         self.last.add(interval, true);
         (self.last.length_s >= 1.0).then(|| self.line())
     }
 
-    /// How long the run has been under load, in seconds.
+    /// Returns how long the run has been under load, in seconds.
     pub(in crate::compat::memtier) fn length_s(&self) -> f64 {
         self.all.length_s
     }
 
-    /// The line as it is now.
+    /// Returns the present line.
     pub(in crate::compat::memtier) fn line(&mut self) -> String {
         let (all, last) = (&self.all, std::mem::take(&mut self.last));
         let percent = match (self.asked.requests_in_all(), self.asked.test_time_s) {
@@ -236,12 +236,12 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// This many in the time of a sum, as a rate.
+/// Returns `count` divided by the time of a sum, as a rate per second.
 fn per_s(sum: &Summary, count: u64) -> f64 {
     if sum.length_s > 0.0 { count as f64 / sum.length_s } else { 0.0 }
 }
 
-/// Bytes, in memtier_benchmark's format.
+/// Returns bytes in memtier_benchmark's format.
 fn size(bytes: f64) -> String {
     let units = [("GB", 30), ("MB", 20), ("KB", 10)];
     let (unit, shift) =
@@ -249,16 +249,16 @@ fn size(bytes: f64) -> String {
     format!("{:.2}{unit}", bytes / f64::from(1 << shift))
 }
 
-/// The sign for no figure.
+/// The sign for a missing figure.
 const NONE: &str = "---";
-/// Width of a column of rates, and of one of latencies.
+/// The width of a column of rates, and of one of latencies.
 const RATE: usize = 12;
 const LATENCY: usize = 15;
 
 /// A cell: its text and the width of its column.
 type Cell = (String, usize);
 
-/// Title, columns and rows.
+/// Returns the title, columns and rows.
 pub(in crate::compat::memtier) fn table(report: &Report) -> String {
     let names = report.requests.rows.iter().map(|name| plural(name));
     let longest = report.requests.rows.iter().map(String::len).max().unwrap_or(0);
@@ -289,13 +289,13 @@ fn table_head(report: &Report) -> Vec<Cell> {
     rates.chain(latencies).chain([("KB/sec".to_owned(), RATE)]).collect()
 }
 
-/// A percentile with as many decimals as it has, at most three.
+/// Returns a percentile with the decimals that it needs, at most three.
 fn digits(percentile: f64) -> String {
     let text = format!("{percentile:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The figures of a row, or of all rows.
+/// Returns the figures of a row, or of all rows.
 fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let results = report.results;
     let sums = place.map_or(&results.totals, |place| &results.rows[place]);
@@ -310,7 +310,7 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
             [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
     }
-    // memtier_benchmark leaves a row without requests empty, except for commands of the user.
+    // memtier_benchmark leaves a row without requests empty, except for commands given by the user.
     let is_empty = part.latency.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
     cells.extend(latencies(&part.latency, &report.asked.percentiles).map(latency));
@@ -323,13 +323,13 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     cells
 }
 
-/// The mean and these percentiles in milliseconds.
+/// Returns the mean and these percentiles in milliseconds.
 fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64> {
     let at = |percentile: &f64| ms(latency.value_at_quantile(percentile / 100.0));
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 
-/// The latencies below which given percentages of a row's requests are, row by row.
+/// Returns the distribution of each row: latencies, and the percentage of requests that take at most that long.
 pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
     let rule = "-".repeat(72);
     let head = format!(
@@ -341,7 +341,7 @@ pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
         let line = |level: &Level| format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent);
         levels.iter().map(line).collect::<String>()
     });
-    // memtier_benchmark prints no line after the last of the usual rows.
+    // memtier_benchmark prints no separator after the last of the usual rows.
     let between = |(place, text): (usize, String)| {
         let is_last = place + 1 == report.requests.rows.len() && !report.is_arbitrary();
         if is_last { text } else { text + "---\n" }

@@ -1,6 +1,6 @@
-//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. It accepts the same command line and
-//! writes the same table and JSON, so that scripts and dashboards which read these keep working. Beside the load, nothing is
-//! sent to the server, and nothing is marked or cleaned up on it.
+//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. It accepts the same
+//! command line and writes the same table and JSON, so that scripts and dashboards which read these keep working.
+//! redyno sends nothing to the server except the load, and it neither marks nor cleans up anything on the server.
 //!
 //! ```text
 //! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results

@@ -141,7 +141,8 @@ const KEYS: &[Choice] = &[
     ),
 ];
 
-/// Options of memtier_benchmark that are not supported, each with redyno's alternative if there is one, in the order of its help.
+/// Options of memtier_benchmark that are not supported, each with redyno's alternative if there is one, in the order of
+/// memtier_benchmark's help.
 pub(super) static ABSENT: &[Choice] = &[
     absent("--ipv4, -4, --ipv6, -6", "name an address of that family: -h 127.0.0.1, -h ::1"),
     absent("--debug, -D", ""),
@@ -183,11 +184,11 @@ pub(super) static ABSENT: &[Choice] = &[
     absent("--generate-keys, --no-expiry", "redyno --dataset sends the records of a file"),
 ];
 
-/// Options that print a text in place of a run.
+/// Options that print a text instead of running a load.
 pub(super) static OWN: [Choice; 2] =
     [all("--help", "Display this help"), all("-v, --version", "Display version information")];
 
-/// All options, including those without support.
+/// Returns all options, including those without support.
 pub(super) fn known() -> impl Iterator<Item = &'static Choice> {
     GROUPS.iter().flat_map(|(_, options)| *options).chain(ABSENT).chain(&OWN)
 }
@@ -211,15 +212,15 @@ pub const DEVIATIONS: [&str; 9] = [
     "The first connection that fails ends the run with exit code 1, unless --reconnect-on-error is given.",
 ];
 
-/// Width of the names of options in the help.
+/// The width of the names of options in the help.
 const NAMES: usize = 30;
 
-/// The supported options.
+/// Returns the supported options.
 pub fn options() -> impl Iterator<Item = &'static Choice> {
     GROUPS.iter().flat_map(|(_, options)| *options).chain(&OWN)
 }
 
-/// The whole help.
+/// Returns the whole help.
 pub(super) fn usage(program: &str) -> String {
     let mut text = format!("Usage: {program} [options]\nA stand-in for memtier_benchmark.\n");
     for (title, options) in &GROUPS {

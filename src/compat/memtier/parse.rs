@@ -1,4 +1,4 @@
-//! Parses a command line into the values of options, or into a text in place of a run.
+//! Parses a command line into the values of options, or into a text to print instead of running a load.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::compat::{
     run::Answer,
 };
 
-/// The exit code of a refused command line, as memtier_benchmark's.
+/// The exit code of a refused command line, the same as memtier_benchmark's.
 const REFUSED: u8 = 2;
 
 /// Reads the arguments after the name of `program`.
@@ -31,7 +31,7 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
     }
 }
 
-/// Whether the options fit together.
+/// Checks that the options fit together.
 fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_commands = !asked.commands.is_empty();
     let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
@@ -69,7 +69,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
 
-/// A line for each option that, in combination with others, has no effect, as in memtier_benchmark.
+/// Returns a line for each option that has no effect in combination with others, as memtier_benchmark does.
 pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
     let has_commands = !asked.commands.is_empty();
     let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();
@@ -107,7 +107,7 @@ pub(super) mod tests {
         parse("redyno memtier", &words)
     }
 
-    /// The values that a line gives.
+    /// Returns the values of the options in a line.
     pub(in crate::compat::memtier) fn asked(line: &str) -> MemtierOptions {
         parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
     }

@@ -6,7 +6,7 @@ use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol};
 use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyset, Operation, Size, ValueKind, Workload};
 
-/// The rows if there are no commands of the user.
+/// The rows without commands given by the user.
 pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
 
 /// The requests of a run.
@@ -65,7 +65,7 @@ impl Requests {
         Ok(())
     }
 
-    /// The row of the command at this place.
+    /// Returns the row of the command at this place.
     fn row_for(&mut self, command: &Command, place: usize, asked: &MemtierOptions) -> usize {
         let name = command.name();
         let known = self.rows.iter().position(|row| *row == name);
@@ -143,15 +143,16 @@ fn number(span: Option<Span>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestKind {
     Set,
-    /// A get of this many keys at once; 0 is a GET.
+    /// A request that gets this many keys at once; 0 is a GET.
     Get(u32),
     Wait,
 }
 
-/// The most requests in a row that are combined.
+/// The largest number of consecutive requests that are combined.
 const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
 
-/// The requests that a client sends in turn, each with its number: SETs, then GETs, and WAITs before SETs.
+/// Returns the requests that a client sends one after another, each with its number: SETs, then GETs, and WAITs before
+/// SETs.
 fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {

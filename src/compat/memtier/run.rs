@@ -38,7 +38,7 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors that mean there was no connection at all, if nothing was answered yet.
+/// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
 /// Runs the benchmark of this command line, and prints its own errors.
@@ -59,15 +59,15 @@ struct Memtier {
     clock: Clock,
     interrupts: Receiver<Signal>,
     out: Box<dyn Write>,
-    /// The JSON's file and its name.
+    /// The file for the JSON and its name.
     json: Option<(File, String)>,
     err: StreamText,
-    /// The first lost connection, if that ends the run, and whether no connection had worked.
+    /// The first lost connection, if that ends the run, and whether no connection had worked before.
     loss: Option<(String, bool)>,
 }
 
 impl Memtier {
-    /// Opens the outputs, and prints what comes before the runs.
+    /// Opens the outputs, and prints the text before the runs.
     fn begin(asked: MemtierOptions) -> Result<Self, Stop> {
         let failed = |line: String| Stop::Message(format!("error: {line}"));
         let requests = Requests::of(&asked).map_err(failed)?;
@@ -146,7 +146,7 @@ impl Memtier {
         Ok(())
     }
 
-    /// Runs it once.
+    /// Runs the load once.
     fn measure(&mut self, number: u32) -> Result<Results, Stop> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
         let failed = |error| Stop::Message(format!("error: {error}"));
@@ -214,7 +214,7 @@ impl Memtier {
         let connections = asked.connections();
         Knobs {
             load: true,
-            // This was checked before.
+            // `check` has limited this number.
             clients: connections as u32,
             pipeline: asked.pipeline,
             rate: asked.rate.map(|rate| (u64::from(rate) * connections) as u32),
@@ -225,7 +225,8 @@ impl Memtier {
         }
     }
 
-    /// The first error of this kind: an error reply is printed; an error that makes a connection useless ends the run.
+    /// Handles the first error of this kind: prints an error reply; ends the run for an error that makes a connection
+    /// useless.
     fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
         let place = place(&self.target);
         let line = match without_step(self.target.dialect, message) {
@@ -259,7 +260,7 @@ fn create(path: &Path) -> Result<File, Stop> {
     File::create(path).map_err(|error| Stop::Message(unwritable(error)))
 }
 
-/// Whether the requested amounts are possible.
+/// Checks that the requested amounts are possible.
 fn check(asked: &MemtierOptions) -> Result<(), String> {
     let connections = asked.connections();
     if connections > MAX_CLIENTS.into() {
@@ -277,7 +278,7 @@ fn check(asked: &MemtierOptions) -> Result<(), String> {
     Ok(())
 }
 
-/// The results with their titles: of a single run, or the best, the worst and all together.
+/// Returns the results with their titles: of a single run, or the best, the worst and all together.
 fn titled<'a>(
     asked: &MemtierOptions,
     runs: &'a [Results],
@@ -289,7 +290,7 @@ fn titled<'a>(
     let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
     let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
     let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
-    // The first of equal ones.
+    // Of equal runs, the first counts.
     let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
     let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };
     titled.push(("BEST RUN RESULTS".to_owned(), runs.iter().fold(first, better)));

@@ -1,4 +1,4 @@
-//! How each option is handled.
+//! The effect of each option.
 
 use std::str::FromStr;
 
@@ -54,7 +54,7 @@ impl MemtierOptions {
         Ok(())
     }
 
-    /// Handles an option about what is sent, by how many clients, how fast and for how long.
+    /// Handles an option about the requests: which ones, by how many clients, how fast and for how long.
     fn take_load(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         match option {
             "-n" | "--test-time" => {
@@ -176,18 +176,18 @@ pub(super) fn refused_with<T>(line: &str) -> Result<T, Refusal> {
     Err(Refusal::Message(format!("error: {line}")))
 }
 
-/// The parsed value, or a refusal with this message.
+/// Returns the parsed value, or a refusal with the message `line`.
 fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
     read.map_or_else(|| refused_with(line), Ok)
 }
 
-/// The same for a value with a format of its own.
+/// Returns the parsed value of an option, or a refusal that shows the format `form`.
 fn expressed<T>(read: Option<T>, option: &str, form: &str) -> Result<Option<T>, Refusal> {
     let name = option.trim_start_matches('-');
     must(read, &format!("{name} must be expressed as {form}.")).map(Some)
 }
 
-/// A whole number of at least 1.
+/// Returns a whole number of at least 1.
 fn positive<N: FromStr + PartialOrd + Default>(text: &str, what: &str) -> Result<N, Refusal> {
     let read = number(text).filter(|number| *number > N::default());
     must(read, &format!("{what} must be greater than zero."))
@@ -230,7 +230,7 @@ fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {
     Ok(patterns)
 }
 
-/// The message about an unsupported option with this name.
+/// Returns the message about an unsupported option with this name.
 pub(super) fn refusal_of_absent(name: &str, choice: &Choice) -> String {
     let hint = if choice.help.is_empty() { String::new() } else { format!(": {}", choice.help) };
     format!("error: {name} is not supported by redyno memtier{hint}.")

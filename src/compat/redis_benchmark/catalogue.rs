@@ -1,8 +1,8 @@
 //! The tests of the suite: names, titles and commands, in the order in which they run.
 //!
-//! A test: its commands, its title, and how its requests are counted.
+//! A test: its commands, its title, and the way in which its requests are counted.
 //!
-//! A command of the user, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
+//! A command given by the user, or a sequence of commands: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::{
     workload::{Operation, Workload},
 };
 
-/// A test.
+/// A row of the table of tests.
 struct Entry {
-    /// The names that choose it in -t.
+    /// The names of the test in `-t`.
     names: &'static [&'static str],
     title: &'static str,
-    /// Its command; words in angle brackets are replaced.
+    /// The command; words in angle brackets are replaced.
     words: &'static str,
-    /// How often the part after the first word is repeated.
+    /// The number of times that the part after the first word is repeated.
     times: usize,
     who: Who,
 }
@@ -68,13 +68,14 @@ const TESTS: [Entry; 24] = [
     Entry { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
-/// The requested tests, with the payload of this round of the suite.
+/// Returns the requested tests, with the payload of this round of the suite.
 pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
-/// Without -t, a test runs if the tool's own suite has it. `redyno bench` has Redis's suite, and Valkey's other tests by name.
+/// Returns whether a test runs. Without -t, the tests of the tool's own suite run. `redyno bench` runs Redis's suite,
+/// and Valkey's other tests by name.
 fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
@@ -131,7 +132,7 @@ impl Filling<'_> {
     }
 }
 
-/// The library with this many functions, within 64 KiB.
+/// Returns the code of a library with this many functions, within 64 KiB.
 fn library(functions: i64, with_keys: bool) -> String {
     const ROOM: usize = 64 * 1024;
     let mut script = "#!lua name=benchlib\n".to_owned();
@@ -153,7 +154,7 @@ fn library(functions: i64, with_keys: bool) -> String {
 pub(super) struct Test {
     pub(super) title: String,
     pub(super) workload: Arc<Workload>,
-    /// How many requests an operation counts as.
+    /// The number of requests that an operation counts as.
     pub(super) commands: u64,
     /// The payload that is reported, in bytes.
     pub(super) payload: u64,
@@ -162,7 +163,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// The test of these steps, which have this many commands.
+    /// Returns the test of these steps; they contain this many commands.
     pub(super) fn of(title: &str, steps: Steps, commands: u64, payload: u64) -> Self {
         let (title, Steps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
         let operation = Operation { name: title.clone(), weight: 1, steps, is_raw, ..Operation::default() };
@@ -175,13 +176,13 @@ impl Test {
 /// The placeholder for a value.
 const DATA: &[u8] = b"__data__";
 
-/// The name of the user's own commands.
+/// Returns the name of the user's own commands.
 pub(super) fn title(asked: &BenchOptions) -> String {
     let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
-/// The test of the user's commands; `None` if there is only punctuation.
+/// Returns the test of the user's commands; `None` if they consist only of punctuation.
 pub(super) fn test(
     flavour: Flavour,
     title: &str,
@@ -206,7 +207,7 @@ pub(super) fn test(
     (all > 0).then(|| Test::of(title, steps, all, bytes))
 }
 
-/// The commands of a sequence, each with its number of repetitions.
+/// Returns the commands of a sequence, each with its number of repetitions.
 fn sequence(words: &[Vec<u8>]) -> Vec<(u64, Vec<Vec<u8>>)> {
     let commands = words.split(|word| word == b";").map(|command| match command {
         [times, rest @ ..] if times.first().is_some_and(|first| (b'1'..=b'9').contains(first)) => {
@@ -217,7 +218,7 @@ fn sequence(words: &[Vec<u8>]) -> Vec<(u64, Vec<Vec<u8>>)> {
     commands.filter(|(_, command)| !command.is_empty()).collect()
 }
 
-/// A word with new bytes in place of each `__data__`.
+/// Returns a word with new bytes in place of each `__data__`.
 fn with_data(word: &[u8], size: usize, payload: &mut Payload) -> Vec<u8> {
     let (mut filled, mut from) = (Vec::new(), 0);
     for at in memchr::memmem::find_iter(word, DATA) {

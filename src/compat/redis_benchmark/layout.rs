@@ -1,4 +1,4 @@
-//! The lines of the benchmarks, byte for byte.
+//! The output lines of the benchmarks, byte for byte.
 //!
 //! A page for each test: its settings, two tables of the distribution, and a summary.
 //!
@@ -30,14 +30,14 @@ pub(super) struct Report<'a> {
     pub(super) test: &'a Test,
     pub(super) asked: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
-    /// The sum of the load.
+    /// The sum over the whole load.
     pub(super) end: &'a End,
     /// Requests a second in each part of the run.
     pub(super) rates: &'a [f64],
 }
 
 impl Report<'_> {
-    /// The number of requests; several may belong to one operation.
+    /// Returns the number of requests; an operation may have several.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands
     }
@@ -50,12 +50,12 @@ impl Report<'_> {
         &self.end.summary.service
     }
 
-    /// Mean, minimum, p50, p95, p99 and maximum of the latency.
+    /// Returns mean, minimum, p50, p95, p99 and maximum of the latency, in milliseconds.
     fn figures_ms(&self) -> [f64; 6] {
         figures_ms(self.latency())
     }
 
-    /// All lines in the requested format.
+    /// Returns all lines in the requested format.
     pub(super) fn lines(&self) -> String {
         let (title, per_s) = (self.test.title.as_str(), self.requests_per_s());
         match self.asked.form {
@@ -75,7 +75,7 @@ impl Report<'_> {
     }
 }
 
-/// A JSON object a test: its title, requests and how many a second, and the last record of a session.
+/// A JSON object for a test: its title, its requests, the requests per second, and the last record of a session.
 #[derive(Serialize)]
 struct TestObject<'a> {
     kind: &'a str,
@@ -86,7 +86,7 @@ struct TestObject<'a> {
     end: &'a End,
 }
 
-/// Nanoseconds as milliseconds.
+/// Converts nanoseconds into milliseconds.
 fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
@@ -134,14 +134,14 @@ fn summary(report: &Report) -> String {
     )
 }
 
-/// Mean, minimum, p50, p95, p99 and maximum of a figure, under their names.
+/// Returns mean, minimum, p50, p95, p99 and maximum of a figure, under their names.
 fn row(figures: [f64; 6]) -> String {
     let names = ["avg", "min", "p50", "p95", "p99", "max"].map(|name| format!(" {name:>9}")).concat();
     let figures = figures.map(|figure| format!(" {figure:>9.3}")).concat();
     format!("   {names}\n   {figures}\n")
 }
 
-/// The result for a requested rate: the rates in the parts of the run.
+/// Returns the result for a requested rate: the rates in the parts of the run.
 fn rates(report: &Report) -> String {
     let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
@@ -157,19 +157,19 @@ fn rates(report: &Report) -> String {
 pub(in crate::compat::redis_benchmark) struct Progress<'a> {
     test: &'a Test,
     pub(super) behind: Behind,
-    /// Its last length.
+    /// The length of the last line, in characters.
     drawn: usize,
     /// The sum of the warm-up.
     warm: Summary,
 }
 
-/// The text after the figures.
+/// The text at the end of the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::compat::redis_benchmark) enum Behind {
     Nothing,
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     Requests,
-    /// How many seconds have passed since the test began.
+    /// The number of seconds since the test began.
     Seconds,
 }
 
@@ -178,12 +178,12 @@ impl<'a> Progress<'a> {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
-    /// The text that clears the line: as many spaces as it had characters, at least one.
+    /// Returns the text that clears the line: as many spaces as the line had characters, at least one.
     pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }
 
-    /// The line after one more interval; `all` is the sum of those that are measured.
+    /// Returns the line after one more interval; `all` is the sum of the measured intervals.
     pub(in crate::compat::redis_benchmark) fn line(
         &mut self,
         last: &Interval,

@@ -1,6 +1,6 @@
-//! `redyno bench`: a drop-in for redis-benchmark and valkey-benchmark, also through a link with one of these names. Scripts that
-//! read their output must not notice a difference, nor must the server: beside the load, nothing is queried, marked, probed or
-//! cleaned up.
+//! `redyno bench`: a drop-in for redis-benchmark and valkey-benchmark, also through a link with one of these names.
+//! Scripts that read their output must not notice a difference, nor must the server: redyno sends nothing except the
+//! load, and it neither queries, marks, probes nor cleans up anything.
 //!
 //! ```text
 //! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout

@@ -175,7 +175,7 @@ impl BenchOptions {
         Ok(())
     }
 
-    /// Handles an option about how much is sent, and for how long.
+    /// Handles an option about the number of requests or the duration.
     fn take_length(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         let exclusive = "Options -n and --duration are mutually exclusive.";
         match option {
@@ -238,15 +238,15 @@ pub const DEVIATIONS: [&str; 8] = [
     "With --threads each thread counts its own requests, and a run ends with its last reply, not with the next quarter second.",
 ];
 
-/// Width of the names of options in the help.
+/// The width of the names of options in the help.
 const NAMES: usize = 20;
 
-/// The options in the order of the help.
+/// Returns the options in the order of the help.
 pub fn options(flavour: Flavour) -> impl Iterator<Item = &'static Choice> {
     OPTIONS.iter().filter(move |option| flavour.takes(option.of))
 }
 
-/// The whole help.
+/// Returns the whole help.
 pub(super) fn usage(flavour: Flavour) -> String {
     let program = flavour.program();
     let end = if flavour == Flavour::Redis { "" } else { " [--]" };

@@ -1,4 +1,4 @@
-//! Parses a command line as the benchmarks themselves do; and which of the benchmarks is imitated.
+//! Parses a command line as the benchmarks do, and determines which of them is imitated.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 
@@ -39,21 +39,21 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     Err(Answer { out, err, code })
 }
 
-/// The format of the output; if several are requested, the last one of these.
+/// The format of the output; of several requested formats, the last one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
-    /// A page a test.
+    /// A page per test.
     #[default]
     Normal,
-    /// A line a test.
+    /// A line per test.
     Quiet,
-    /// A row a test.
+    /// A row per test.
     Csv,
-    /// A record a test.
+    /// A record per test.
     Json,
 }
 
-/// The values of the options. Numbers are as given, within the limits of the benchmark itself.
+/// The values of the options. Numbers are unchanged, within the limits of the benchmark itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BenchOptions {
     pub(super) server: Server,
@@ -66,10 +66,10 @@ pub(super) struct BenchOptions {
     pub(super) pipeline: u32,
     pub(super) threads: i64,
     pub(super) keep_alive: i64,
-    /// How many numbers `__rand_int__` has; `None`: it is sent as it is.
+    /// The number of values that `__rand_int__` can have; `None`: `__rand_int__` is sent unchanged.
     pub(super) keyspace: Option<u64>,
     pub(super) seed: Option<u64>,
-    /// The list of `-t` in lower case, with commas around each.
+    /// The list of `-t` in lower case, with a comma before and after each name.
     pub(super) tests: Option<String>,
     pub(super) form: Form,
     pub(super) loops: bool,
@@ -79,13 +79,14 @@ pub(super) struct BenchOptions {
     pub(super) is_sequential: bool,
     /// The rate, in requests a second.
     pub(super) rps: Option<u32>,
-    /// How long to measure, in place of a number of requests, and the warm-up before; 0 means that it is not given.
+    /// The duration of the measurement, which replaces a number of requests, and the warm-up before; 0 means that the
+    /// option is missing.
     pub(super) duration: Option<Duration>,
     pub(super) warmup: Option<Duration>,
     /// Whether the last argument of the command is read from standard input.
     pub(super) reads_stdin: bool,
     pub(super) latency_to: LatencyTo,
-    /// The dataset, and the most records to use.
+    /// The dataset, and the largest number of records to use.
     pub(super) dataset: Option<PathBuf>,
     pub(super) maxdocs: Option<u64>,
     pub(super) num_functions: i64,
@@ -97,7 +98,7 @@ pub(super) struct BenchOptions {
 }
 
 impl BenchOptions {
-    /// The benchmarks' defaults.
+    /// Returns the benchmarks' defaults.
     pub(super) fn usual() -> Self {
         Self {
             clients: 50,
@@ -114,27 +115,27 @@ impl BenchOptions {
         if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
     }
 
-    /// How many requests are sent; `None`: as many as fit into the time.
+    /// Returns the number of requests to send; `None`: as many as fit into the time.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
         self.duration.is_none().then_some(requests)
     }
 }
 
-/// The benchmark whose options, tests and lines are used.
+/// The benchmark that determines the options, tests and lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Flavour {
     /// `redyno bench`: the options of both, and redis-benchmark's tests and lines.
     #[default]
     Redyno,
-    /// Through a link named redis-benchmark: like Redis 8's.
+    /// Started through a link named redis-benchmark: like Redis 8's.
     Redis,
-    /// Through a link named valkey-benchmark: like Valkey 9.1's.
+    /// Started through a link named valkey-benchmark: like Valkey 9.1's.
     Valkey,
 }
 
 impl Flavour {
-    /// Its name in its help.
+    /// Returns the name of the program in its help.
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Redyno => "redyno bench",
@@ -143,7 +144,7 @@ impl Flavour {
         }
     }
 
-    /// The reply to `--version`, from which a script may read the version that is imitated.
+    /// Returns the reply to `--version`; a script may find the imitated version there.
     pub(super) fn version(self) -> String {
         let own = env!("CARGO_PKG_VERSION");
         match self {
@@ -153,12 +154,12 @@ impl Flavour {
         }
     }
 
-    /// The server's name in messages about a server that cannot be reached.
+    /// Returns the server's name in messages about a server that cannot be reached.
     pub(super) fn server(self) -> &'static str {
         if self == Self::Valkey { "server" } else { "Redis" }
     }
 
-    /// Whether it has an option of `who`.
+    /// Returns whether this flavour has an option of `who`.
     pub(super) fn takes(self, who: Who) -> bool {
         who != Who::Valkey || self != Self::Redis
     }

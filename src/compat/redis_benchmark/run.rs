@@ -52,7 +52,7 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
         Ok(asked) => asked,
         Err(answer) => return answer.give(),
     };
-    // As redis-benchmark does: it continues when the terminal is gone.
+    // The run continues when the terminal is gone, as in redis-benchmark.
     drop(listen(&[Signal::HangUp]));
     match Bench::begin(flavour, asked).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,7 +75,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Asks the server for its configuration, and prints the warnings that come before the run.
+    /// Requests the server's configuration, and prints the warnings that come before the run.
     fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let failed = |error| Stop::Message(format!("Could not negotiate a TLS connection: {error}"));
@@ -170,7 +170,7 @@ impl Bench {
         let mut rates = Vec::new();
         let end = to_its_end(alone, "Error", |seen| {
             match seen {
-                // The first error ends everything.
+                // The first error ends the whole run.
                 LoadReport::Error(kind, message) => return Err(self.error(kind, message)),
                 LoadReport::Interval(interval, Some(all)) if !interval.drain => {
                     let is_warmup = warmup.is_some() && interval.segment == FIRST;
@@ -189,7 +189,7 @@ impl Bench {
         Ok((end, rates))
     }
 
-    /// Whether a progress line is drawn while a test runs.
+    /// Returns whether a progress line is drawn while a test runs.
     fn draws(&self) -> bool {
         matches!(self.asked.form, Form::Normal | Form::Quiet)
     }
@@ -225,7 +225,7 @@ impl Bench {
             clients: u32::try_from(self.asked.clients.max(1)).unwrap_or(u32::MAX),
             pipeline: self.asked.pipeline,
             rate: self.asked.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
-            // A batch is finished first, so this reconnects once a batch.
+            // A batch is finished first, so the client reconnects once per batch.
             reconnect: (self.asked.keep_alive == 0).then_some(1),
             workload: Arc::clone(&test.workload),
             value_size: 1,
@@ -233,7 +233,7 @@ impl Bench {
         }
     }
 
-    /// The message about the first error of this kind.
+    /// Returns the reason to stop for the first error of this kind.
     fn error(&self, kind: &str, message: &str) -> Stop {
         // Error prefixes of the server are in capitals.
         let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());
@@ -259,17 +259,17 @@ impl Bench {
     }
 }
 
-/// How often the number of connections is printed.
+/// The interval at which the number of connections is printed.
 const TICK: Duration = Duration::from_millis(250);
-/// How long opening all connections may take.
+/// The time limit for opening all connections.
 const OPENING: Duration = Duration::from_secs(86_400);
-/// How long one look for incoming data takes.
+/// The duration of one wait for incoming data.
 const LISTENING: Duration = Duration::from_millis(1);
 
 /// Opens this many connections, and holds them until one is lost, which ends the run.
 ///
 /// # Errors
-/// The lost connection, or that output cannot be written.
+/// When a connection was lost, or output cannot be written.
 pub(super) fn hold(
     target: &Target,
     server: &str,
@@ -277,7 +277,7 @@ pub(super) fn hold(
     out: &mut StreamText,
 ) -> Result<Infallible, Stop> {
     writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
-    // Its start raises the limit of open files.
+    // `most_clients` also raises the limit of open files.
     most_clients(1, 1);
     let until = Instant::now() + OPENING;
     let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();

@@ -1,5 +1,5 @@
-//! Requests to the server beside the load, on connections of their own: two settings that are printed above the figures of a
-//! test, and the commands that a test needs before it begins.
+//! Requests to the server that are not load, on connections of their own: two settings that are printed above the
+//! figures of a test, and the commands that a test needs before it begins.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use crate::{
     untrusted,
 };
 
-/// A timeout without an end.
+/// The timeout of a connection without a time limit.
 const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
 
-/// A connection for such requests.
+/// A connection for requests that are not load.
 pub(super) struct Asking<'a> {
     target: &'a Target,
     talk: Talk,
@@ -24,7 +24,7 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Connects, and authenticates if there is a password; waits for `limit` in all, if there is one.
+    /// Connects, and authenticates if there is a password; waits at most `limit` in total, if there is one.
     ///
     /// # Errors
     /// The message to print.
@@ -42,7 +42,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Sends a command; returns its reply, or the error reply.
+    /// Sends a command; returns the reply, or the error reply.
     ///
     /// # Errors
     /// When there is no reply.
@@ -58,13 +58,13 @@ impl<'a> Asking<'a> {
         Ok(answer)
     }
 
-    /// The message about an error reply before the run.
+    /// Returns the message about an error reply before the run.
     fn replied(&self, error: &str) -> String {
         format!("Node {} replied with error:\n{error}", place(self.target))
     }
 }
 
-/// The message about a server that cannot be reached.
+/// Returns the message about a server that cannot be reached.
 pub(super) fn unreachable(target: &Target, server: &str, error: &NoTalk) -> String {
     match error {
         NoTalk::Connect(error) => {
@@ -82,7 +82,7 @@ pub(super) struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Asks for the settings, for at most `limit` if there is one; `None` if the server does not report them.
+    /// Requests the settings, for at most `limit` if there is one; `None` if the server does not report them.
     ///
     /// # Errors
     /// The message to print: the server cannot be reached, or requires authentication.
@@ -104,13 +104,13 @@ impl ServerConfig {
             }
             _ => Ok(None),
         };
-        // Both requests are written before either is answered.
+        // Both requests are sent before the first reply is read.
         let (save, appendonly) = (get("save")?, get("appendonly")?);
         Ok(save.zip(appendonly).map(|(save, appendonly)| Self { save, appendonly }))
     }
 }
 
-/// The value in a reply that consists of this name and its value.
+/// Returns the value in a reply that consists of this name and its value.
 fn value(name: &str, answer: &[u8]) -> Option<String> {
     let head = format!("*2\r\n${}\r\n{name}\r\n$", name.len());
     let value = answer.strip_prefix(head.as_bytes())?.strip_suffix(b"\r\n")?;

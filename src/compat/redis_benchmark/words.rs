@@ -1,4 +1,4 @@
-//! The words of a command as a step of the workload model, which sends them byte for byte except for placeholders.
+//! The words of a command as a step of the workload model. The model sends them byte for byte except for placeholders.
 //!
 //! The bytes of values, the same as redis-benchmark's: printable, one sequence for the whole run.
 
@@ -10,28 +10,29 @@ use crate::{
     workload::{Distribution, Keyset, numbers},
 };
 
-/// The placeholder for a number that is drawn anew each time.
+/// The placeholder for a number that is drawn again each time.
 const NUMBER: &str = "__rand_int__";
 
-/// The characters that are literal in a step, in addition to the usual ones: they occur in placeholders for numbers. With a
-/// colon, placeholders for fields of a record are possible too.
+/// The characters that are literal in a step, in addition to the usual ones: they occur in placeholders for numbers. A
+/// colon would also allow placeholders for fields of a record.
 const PLAIN: &[u8] = b"_";
 const WITH_FIELDS: &[u8] = b"_:";
 
 /// Commands translated into the model's words, and the sets of numbers from which they draw.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// The sets by their placeholders. Without a number of keys there are none, and placeholders are sent as they are.
+    /// The sets by their placeholders. Without a number of keys there are no sets, and placeholders are sent unchanged.
     pub(super) sets: BTreeMap<String, Keyset>,
     pub(super) steps: Vec<String>,
-    /// Whether it is an inline command, sent byte for byte.
+    /// Whether the request is an inline command, sent byte for byte.
     pub(super) is_raw: bool,
-    /// Whether words may name fields of records.
+    /// Whether words may be names of fields of records.
     has_fields: bool,
 }
 
 impl Steps {
-    /// Translates `__rand_int__` into numbers as requested, and `__rand_1st__` and its like if `knows` them.
+    /// Prepares to translate `__rand_int__` into numbers as requested, and `__rand_1st__` and similar ones if
+    /// `has_ordinals`.
     pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
@@ -47,7 +48,7 @@ impl Steps {
         }
     }
 
-    /// An inline request, sent byte for byte.
+    /// Creates an inline request, sent byte for byte.
     pub(super) fn raw(request: &str) -> Self {
         Self { steps: vec![request.to_owned()], is_raw: true, ..Self::default() }
     }
@@ -60,7 +61,7 @@ impl Steps {
     }
 }
 
-/// redis-benchmark's generator.
+/// The generator of redis-benchmark.
 #[derive(Debug)]
 pub(super) struct Payload {
     state: u32,
@@ -71,7 +72,7 @@ impl Payload {
         Self { state: 1234 }
     }
 
-    /// The next bytes, this many.
+    /// Returns the next bytes; their number is `bytes`.
     pub(super) fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut next = || {
             self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
@@ -89,7 +90,7 @@ mod tests {
         workload::{Draws, KeyNames, Operation, Outgoing, Program, Values, Workload},
     };
 
-    /// The words of the commands on the wire.
+    /// Returns the commands as they are sent.
     fn sent(keyspace: Option<u64>, commands: &[&[&[u8]]]) -> Vec<String> {
         let mut steps = Steps::new(&BenchOptions { keyspace, ..BenchOptions::usual() }, true);
         for command in commands {
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(sent(Some(0), &[&[b"GET", b"key:__rand_int__"]]), ["GET", "key:000000000000"]);
     }
 
-    /// The value that `redis-benchmark -t set` writes to a server.
+    /// This is the value that `redis-benchmark -t set` writes to a server.
     #[test]
     fn the_bytes_are_those_of_redis_benchmark() {
         let mut payload = Payload::new();

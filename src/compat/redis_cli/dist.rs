@@ -13,12 +13,12 @@ use super::{
 use crate::signals::Signal;
 use crate::stats::Latency;
 
-/// The window of a row, unless `-i` is given.
+/// The window of a row, without `-i`.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The legend is repeated after this many rows.
+/// The number of rows after which the legend is repeated.
 const ROWS_PER_LEGEND: u64 = 20;
 
-/// The highest latency of each range, in µs; one more range has all longer ones.
+/// The highest latency of each range, in µs; one more range contains all longer ones.
 const UPPER_US: [u64; 30] = [
     10, 125, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 20_000, 30_000,
     40_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
@@ -28,7 +28,7 @@ const UPPER_US: [u64; 30] = [
 const CHARACTERS: &str = ".-*#123456789ABCDEFGHIJKLMNOPQ?";
 const STRETCHES: usize = UPPER_US.len() + 1;
 
-/// Colours of the 256-colour palette for shares from 0 to 100 %.
+/// The colours of the 256-colour palette for shares from 0 to 100 %.
 const COLOUR: [u8; 19] =
     [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 144, 143, 142, 184, 226, 214, 208, 202, 196];
 const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251, 253];
@@ -80,8 +80,8 @@ fn row(window: &Latency, colours: &[u8]) -> String {
     row + "\x1b[0m\n"
 }
 
-/// Samples in each range. A cell of the distribution is counted at its upper end, so a sample less than 0.1 % below a border may
-/// be counted above it.
+/// Returns the number of samples in each range. A cell of the distribution is counted at its upper end, so a sample
+/// less than 0.1 % below a border may be counted above it.
 fn counts(window: &Latency) -> [u64; STRETCHES] {
     let mut counts = [0; STRETCHES];
     for &(value_ns, n) in window.cells() {

@@ -1,6 +1,6 @@
 //! `--latency` and `--latency-history`.
 //!
-//! `--intrinsic-latency SEC`: the longest gap in a busy loop on this machine. It needs no server.
+//! `--intrinsic-latency SEC`: the longest gap in a busy loop on this machine. The mode needs no server.
 
 use std::{
     ops::ControlFlow,
@@ -24,16 +24,17 @@ use crate::{
     stats::Latency,
 };
 
-/// How long `--latency` measures without a terminal, unless `-i` is given.
+/// The duration of `--latency` without a terminal and without `-i`.
 const ONE_LINE: Duration = Duration::from_secs(1);
-/// The window of `--latency-history`, unless `-i` is given.
+/// The window of `--latency-history` without `-i`.
 const HISTORY: Duration = Duration::from_secs(15);
 /// The window of a `--latency` that runs until Ctrl-C: a year.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
 /// Runs one of the two modes.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    // Lines of the standard format are redrawn at each tick; others are written once, when the window is full.
+    // Lines of the standard format are redrawn at each tick; lines of other formats are written once, when the window
+    // is full.
     let format = if streams.is_tty || plan.format != Format::Standard { plan.format } else { Format::Raw };
     let is_redrawn = format == Format::Standard;
     let history = plan.mode == Mode::LatencyHistory;
@@ -46,7 +47,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         let text =
             if is_redrawn { redrawn(plan, window, moment) } else { written(plan, window, moment, format) };
         streams.print(&text)?;
-        // A line that is redrawn shows this itself.
+        // A redrawn line shows the waits itself.
         if !is_redrawn
             && moment != Moment::Grew
             && let Some(note) = window.note()
@@ -80,13 +81,13 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
     }
 }
 
-/// How often a new maximum is printed: often enough for a person, and without disturbing the loop.
+/// The shortest time between two printed maxima: short enough for a person, and without disturbing the loop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the mode for `length`.
 ///
 /// # Errors
-/// When the stream cannot be written, or the system gives no thread.
+/// When the stream cannot be written, or the system cannot start a thread.
 pub(super) fn run_intrinsic(
     length: Duration,
     stop: &Receiver<Signal>,
@@ -98,7 +99,7 @@ pub(super) fn run_intrinsic(
     probe.run(length);
     let mut gaps = Latency::default();
     let mut printed_us = 0;
-    // The probe reports every tick, so this waits for a tick at most; its last report ends the loop.
+    // The probe reports every tick, so this waits for a tick at most; the loop ends with the probe's last report.
     while let Ok(message) = inbox.recv() {
         let Message::Intrinsic(report) = message else { continue };
         gaps.merge(&report.body.gaps);
@@ -117,7 +118,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// The end of the output. The average covers the time that the loop really ran.
+/// Returns the end of the output. The average is over the time that the loop really ran.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };

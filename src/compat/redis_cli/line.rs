@@ -1,6 +1,6 @@
 //! A window's figures as one line, in redis-cli's four formats. Pure.
 //!
-//! Figures are milliseconds with three decimals, so whole microseconds.
+//! Figures are in milliseconds with three decimals, so their precision is a microsecond.
 
 use super::{
     pinging::Window,
@@ -8,10 +8,11 @@ use super::{
 };
 use crate::stats::Latency;
 
-/// The line for a window, without a line end. A window without samples has no figures: the line says so, and has no zeros.
+/// Returns the line for a window, without a line end. A window without samples has no figures: the line says that, and
+/// contains no zeros.
 ///
-/// PINGs that are unanswered at its end are included with their wait so far. The standard format marks each figure that is a lower
-/// bound because of that by `>`; the minimum is of answered ones only.
+/// PINGs that are unanswered at the end of the window are included with their wait so far. The standard format marks,
+/// with `>`, each figure that is therefore a lower bound; the minimum is that of the answered PINGs only.
 pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) -> String {
     let (all, unanswered) = (window.all(), &window.unanswered);
     let absent = match format {
@@ -30,7 +31,7 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
     let count = all.count();
     let percentiles = percentiles.iter().map(|p| {
         let ns = all.value_at_quantile(p.quantile);
-        // Values below the shortest wait do not change, however long the waits become.
+        // Values below the shortest wait stay the same, however long the waits become.
         (&p.text, figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
     });
     match format {
@@ -62,7 +63,7 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
     }
 }
 
-/// The end of a window's line in `--latency-history` on a terminal.
+/// Returns the end of a window's line in `--latency-history` on a terminal.
 pub(super) fn window_end(length_ns: u64) -> String {
     format!(" -- {:.2} seconds range\n", length_ns as f64 / 1e9)
 }

@@ -18,35 +18,35 @@ use crate::{
     units,
 };
 
-/// The longest tick: a line is redrawn at least ten times a second.
+/// The longest tick: a line is redrawn at least ten times per second.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
-/// How long the diagnosis of a server without PONGs may take.
+/// The time limit for the diagnosis of a server that sent no PONGs.
 const REACH_LIMIT: Duration = Duration::from_millis(300);
 
 /// A window of round trips.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Window {
-    /// The round trips in it so far.
+    /// The round trips in the window so far.
     pub rtt: Latency,
-    /// How long the pings unanswered at its end have been waiting, if that is longer than usual.
+    /// The waits of pings that are unanswered at the end of the window, if longer than usual.
     pub unanswered: Latency,
-    /// Its length so far.
+    /// The length of the window so far, in nanoseconds.
     pub length_ns: u64,
 }
 
 impl Window {
-    /// Round trips, and the waits of unanswered pings.
+    /// Returns the round trips, and the waits of unanswered pings.
     pub(super) fn all(&self) -> Latency {
         Latency::merged([&self.rtt, &self.unanswered])
     }
 
-    /// Whether it has no samples.
+    /// Returns whether the window has no samples.
     pub(super) fn is_empty(&self) -> bool {
         self.rtt.is_empty() && self.unanswered.is_empty()
     }
 
-    /// The warning that its figures include waits, if they do.
+    /// Returns the warning that the figures of the window include waits, if they do.
     pub(super) fn note(&self) -> Option<String> {
         let (pings, are, they) = match self.unanswered.count() {
             0 => return None,
@@ -61,19 +61,19 @@ impl Window {
     }
 }
 
-/// How a window changed.
+/// The change of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// It grew by a tick.
+    /// The window grew by a tick.
     Grew,
-    /// It is full; the next one begins.
+    /// The window is full; the next one begins.
     Full,
-    /// It ended early, because the run ends.
+    /// The window ended early, because the run ends.
     Cut,
 }
 
-/// Pings the plan's server in windows of `length` and passes each state of each window to `draw`, until that stops or `stop` has
-/// a signal.
+/// Pings the plan's server in windows of `length` and passes each state of each window to `draw`, until `draw` stops or
+/// `stop` receives a signal.
 ///
 /// # Errors
 /// When there was no sample at all (with a diagnosis), or when `draw` or the streams fail.
@@ -94,7 +94,7 @@ pub(super) fn windows(
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
     let mut next = ControlFlow::Continue(());
     while next.is_continue() && stop.try_recv().is_err() {
-        // The probe reports every tick, so this waits for a tick at most; reports end only with the probe.
+        // The probe reports every tick, so this waits for a tick at most. Reports end only when the probe does.
         let message = inbox.recv().context("the ping thread ended before its time")?;
         trouble.hear(&message, streams)?;
         if let Message::Ping(report) = &message {
@@ -105,7 +105,7 @@ pub(super) fn windows(
     }
     drop(probe);
     if next.is_continue() {
-        // Stopped from outside: the tick in progress belongs to the figures.
+        // After a stop from outside, the figures include the tick in progress.
         for message in inbox {
             trouble.hear(&message, streams)?;
             if let Message::Ping(report) = &message {
@@ -124,7 +124,7 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// What pings alone do not show: that only one side uses TLS, or that the server is of another kind.
+/// Returns a cause that pings alone do not show: only one side uses TLS, or the server is of another kind.
 fn wrong_protocol(plan: &Plan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
@@ -147,7 +147,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Windows of `length`, which consist of whole ticks.
+    /// Creates windows of `length`, which consist of whole ticks.
     fn new(length: Duration) -> Self {
         let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
         let tick_ns = u64::try_from(length.as_nanos() / ticks).unwrap_or(u64::MAX);
@@ -167,7 +167,7 @@ impl Windows {
         self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
         self.end_ns = report.end_ns;
         self.answered.merge(&report.body.rtt);
-        // A ping that has just been sent is not a stall.
+        // A ping that has just been sent does not mean a stall.
         let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
         let waits = &report.body.unanswered;
         self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };

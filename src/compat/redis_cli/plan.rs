@@ -1,4 +1,4 @@
-//! The plan of a one-shot mode: its options, and which of them contradict each other.
+//! The plan of a one-shot mode: its options, and their contradictions.
 
 use std::{str::FromStr, time::Duration};
 
@@ -9,43 +9,43 @@ use crate::{endpoint::Target, units::parse_seconds};
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
-/// The longest window or run: a year, which nanoseconds can count easily.
+/// The longest window or run: a year, which fits easily into a count of nanoseconds.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
-/// Which of redis-cli's modes.
+/// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// `--latency`: on a terminal one line that is redrawn until Ctrl-C (or until `-i` is over), otherwise one
-    /// line after 1 s or `-i`.
+    /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C (or until the end of `-i`), otherwise one line
+    /// after 1 s or `-i`.
     Latency,
     /// `--latency-history`: a line for each window of 15 s or `-i`.
     LatencyHistory,
     /// `--latency-dist`: a row of coloured characters each second or `-i`.
     LatencyDist,
-    /// `--intrinsic-latency`: the longest gap in a busy loop of this length. Needs no server.
+    /// `--intrinsic-latency`: the longest gap in a busy loop of this length. The mode needs no server.
     IntrinsicLatency(Duration),
 }
 
 /// The format of figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people on a terminal; otherwise the same as raw.
+    /// For people on a terminal; without a terminal, the same as raw.
     #[default]
     Standard,
     /// `--raw`: separated by spaces.
     Raw,
     /// `--csv`: separated by commas.
     Csv,
-    /// `--json`: an object a line.
+    /// `--json`: an object per line.
     Json,
 }
 
 /// A percentile of `--latency-percentiles`, above 0 and up to 100.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
-    /// As the user wrote it: `99.9`.
+    /// The text of the user: `99.9`.
     pub text: String,
-    /// The share of samples at or below it, 0 to 1.
+    /// The share of samples at or below the percentile, 0 to 1.
     pub quantile: f64,
 }
 
@@ -58,7 +58,8 @@ impl FromStr for Percentile {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
-        // Shifted as decimals: 99.9 / 100 is slightly more than 0.999 in binary, which would be the next sample's rank.
+        // The decimal point is shifted in the text: 99.9 / 100 is slightly more than 0.999 in binary, which would be
+        // the next sample's rank.
         let quantile: f64 = format!("{text}e-2").parse().map_err(|_| error())?;
         if quantile > 0.0 && quantile <= 1.0 {
             Ok(Self { text: text.to_owned(), quantile })
@@ -68,10 +69,10 @@ impl FromStr for Percentile {
     }
 }
 
-/// What a mode does.
+/// The settings of a mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The server; [`Mode::IntrinsicLatency`] does not talk to it.
+    /// The server; [`Mode::IntrinsicLatency`] does not connect to it.
     pub target: Target,
     /// The mode.
     pub mode: Mode,
@@ -79,10 +80,10 @@ pub struct Plan {
     pub format: Format,
     /// `-i`: the length of a window.
     pub interval: Option<Duration>,
-    /// `--latency-percentiles`; empty by default. As in redis-cli, each is printed however few samples are above it: the count is
-    /// beside them.
+    /// `--latency-percentiles`; empty by default. As in redis-cli, each percentile is printed however few samples are
+    /// above it: the count is next to the percentiles.
     pub percentiles: Vec<Percentile>,
-    /// Whether [`Mode::LatencyDist`] uses shades of grey in place of grey to yellow to red.
+    /// Whether [`Mode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
     pub is_mono: bool,
 }
 
@@ -99,19 +100,19 @@ pub enum PlanError {
         /// The alternative, if there is one.
         instead: &'static str,
     },
-    /// `-i` out of range.
+    /// The value of `-i` is out of range.
     #[error("-i must be between 0.01 s and a year")]
     Interval,
     /// A run with an invalid length.
     #[error("--intrinsic-latency needs a number of seconds above 0, up to a year")]
     Length,
-    /// Not a percentile.
+    /// A text is not a percentile.
     #[error("'{0}' is not a percentile above 0 and up to 100, such as 99.9")]
     Percentile(String),
 }
 
 impl Mode {
-    /// Its option.
+    /// Returns the option of the mode.
     pub fn flag(self) -> &'static str {
         match self {
             Self::Latency => "--latency",
@@ -123,14 +124,14 @@ impl Mode {
 }
 
 impl Plan {
-    /// A plan without options.
+    /// Creates a plan without options.
     pub fn new(target: Target, mode: Mode) -> Self {
         let (format, percentiles) = (Format::Standard, Vec::new());
         Self { target, mode, format, interval: None, percentiles, is_mono: false }
     }
 
-    /// Checks that the options fit together. [`run`](fn@super::run) does it too; a command line checks first, to report a mistake as
-    /// bad usage.
+    /// Checks that the options fit together. [`run`](fn@super::run) checks this too; a command line checks first, to
+    /// report a mistake as bad usage.
     ///
     /// # Errors
     /// The first mistake, in one line.
@@ -203,7 +204,7 @@ pub struct OneshotArgs {
 }
 
 impl OneshotArgs {
-    /// The plan, if one of the modes was requested. `json` is the option that sessions have as well.
+    /// Returns the plan, if one of the modes was requested. `json` is an option that sessions have as well.
     ///
     /// # Errors
     /// When options contradict each other.
@@ -225,7 +226,7 @@ impl OneshotArgs {
         Ok(Some(plan))
     }
 
-    /// The requested mode, if there is one.
+    /// Returns the requested mode, if there is one.
     pub fn mode(&self) -> Option<Mode> {
         match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
             (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),

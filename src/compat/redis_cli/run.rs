@@ -1,4 +1,4 @@
-//! Runs a plan: picks the mode, and where its figures and warnings go.
+//! Runs a plan: chooses the mode, and the destination of figures and warnings.
 
 use std::{
     io::{self, Write},
@@ -19,11 +19,11 @@ use crate::{
 
 /// The output of a mode.
 pub struct Streams<'a> {
-    /// Figures.
+    /// The destination of figures.
     pub out: &'a mut dyn Write,
-    /// Warnings.
+    /// The destination of warnings.
     pub err: &'a mut dyn Write,
-    /// Whether `out` is a terminal, where lines are redrawn.
+    /// Whether `out` is a terminal; on a terminal, lines are redrawn.
     pub is_tty: bool,
 }
 
@@ -34,7 +34,7 @@ impl Streams<'_> {
         self.out.flush()
     }
 
-    /// Writes a warning; on a terminal it replaces a line that is being redrawn.
+    /// Writes a warning; on a terminal, the warning replaces a line that is being redrawn.
     pub(super) fn warn(&mut self, text: &str) -> io::Result<()> {
         if self.is_tty {
             self.print(CLEAR)?;
@@ -44,8 +44,8 @@ impl Streams<'_> {
     }
 }
 
-/// Runs a plan until it is done, or until `stop` has a signal (Ctrl-C, SIGTERM): then it prints the figures so far. Figures go to
-/// stdout (`is_tty`: whether it is a terminal), warnings to stderr.
+/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM): then prints the figures so far.
+/// Figures go to stdout (`is_tty`: whether stdout is a terminal), warnings to stderr.
 ///
 /// # Errors
 /// When the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis), when stdout cannot
@@ -58,10 +58,10 @@ pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result
     )
 }
 
-/// The same with given streams.
+/// Runs a plan with these streams.
 ///
 /// # Errors
-/// As [`run`], or when `err` cannot be written.
+/// The errors of [`run`], and when `err` cannot be written.
 pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     plan.check()?;
     let done = match plan.mode {

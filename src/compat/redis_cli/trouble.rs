@@ -1,4 +1,4 @@
-//! Trouble while pinging: reported on stderr as it happens, and summed up at the end.
+//! Trouble while pinging: reported on stderr at once, and summed up at the end.
 //!
 //! ```text
 //! redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)
@@ -6,7 +6,7 @@
 //! redyno: the server answers with LOADING since 5.11 s: LOADING Redis is loading the dataset in memory
 //! redyno: not counted as samples: 12 LOADING, 190 refused
 //! ```
-//! Times are seconds since the start.
+//! Times are in seconds since the start.
 
 use std::{collections::BTreeMap, io};
 
@@ -21,19 +21,19 @@ pub(super) struct Trouble {
     /// The name of a reply to a ping.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
-    /// Since when there has been no connection.
+    /// The time since which there has been no connection, in nanoseconds.
     lost_ns: Option<u64>,
-    /// The last thing reported, without its time.
+    /// The last reported cause, without its time.
     last_cause: Option<String>,
 }
 
 impl Trouble {
-    /// No trouble yet, with the server at `address`, whose reply to a ping is called `pong`.
+    /// Creates the state without trouble, for the server at `address`; `pong` is the name of its reply to a ping.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }
 
-    /// Handles a message, and reports what is new in it.
+    /// Handles a message, and reports its news.
     pub(super) fn hear(&mut self, message: &Message, streams: &mut Streams) -> io::Result<()> {
         let news = match message {
             Message::Ping(report) => {
@@ -66,7 +66,7 @@ impl Trouble {
         streams.warn(&news)
     }
 
-    /// Reports what was not counted, if anything.
+    /// Reports the answers and errors that were not counted as samples, if there are any.
     pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
         match self.counts() {
             Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),
@@ -79,7 +79,7 @@ impl Trouble {
         (!counts.is_empty()).then(|| counts.join(", "))
     }
 
-    /// Why there was no sample in `length_ns`.
+    /// Returns why there was no sample in `length_ns`.
     pub(super) fn diagnosis(&self, length_ns: u64) -> String {
         let (address, pong, length) = (&self.address, self.pong, seconds(length_ns));
         let counts = self.counts().map(|counts| format!("; instead: {counts}")).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Trouble {
     }
 }
 
-/// The advice for an error, if there is one.
+/// Returns the advice for an error, if there is one.
 fn advice(kind: &str) -> &'static str {
     match kind {
         "NOAUTH" => "; give the password with -a or in REDISCLI_AUTH",

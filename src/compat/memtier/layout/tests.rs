@@ -7,7 +7,7 @@ use crate::{
     stats::Latency,
 };
 
-/// A second of 1000 GETs and 100 SETs.
+/// Returns a second of 1000 GETs and 100 SETs.
 fn results(requests: &Requests) -> Results {
     let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
     let part = |ops| Counts {
