@@ -37,7 +37,7 @@ Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 ba
 #[command(after_help = AFTER)]
 pub struct AbArgs {
     /// The first setting, A [default: as the load options say]
-    // The first field, because the target's heading applies to everything after it.
+    // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "KNOBS")]
     pub from: Option<String>,
     /// The second setting, B, which the verdict is about

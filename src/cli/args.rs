@@ -1,4 +1,4 @@
-//! The command line: its options, and which of them contradict each other.
+//! The command line: its options, and their contradictions.
 
 use std::{ffi::OsString, sync::Arc};
 
@@ -50,7 +50,8 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --find 
 )]
 pub struct CommandLine {
     /// Print this help
-    // The first field of all, because the headings of the flattened groups below apply to everything after them.
+    // This is the first of all fields, because the headings of the flattened groups below apply to all fields after
+    // them.
     #[arg(long, action = clap::ArgAction::Help, global = true)]
     help: Option<bool>,
     /// A subcommand.
@@ -77,10 +78,10 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Parses a command line, whose first word is the name of the program.
+    /// Parses a command line; the first word is the name of the program.
     ///
     /// # Errors
-    /// When it is invalid, or asks for the help or the version.
+    /// When the command line is invalid, or requests the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
         let args = with_named_targets(args);
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -88,7 +89,7 @@ impl CommandLine {
         let given = Self::command().try_get_matches_from(before)?;
         let mut line = Self::from_arg_matches(&given)?;
         if line.command.is_some() && !commands.is_empty() {
-            // In that place it only ends the options.
+            // A `--` in that place only ends the options.
             let given = Self::command().try_get_matches_from(&args)?;
             return Ok((Self::from_arg_matches(&given)?, given));
         }
@@ -108,12 +109,12 @@ impl CommandLine {
         Ok((line, given))
     }
 
-    /// Whether text for people uses ASCII characters only.
+    /// Returns whether text for people uses ASCII characters only.
     pub(super) fn is_ascii(&self) -> bool {
         self.command.as_ref().map_or(self.session.look.ascii, |command| command.0.is_ascii())
     }
 
-    /// Reads the workload by name or from its file; returns the load that it suggests.
+    /// Loads the workload by name or from its file; returns the load that it suggests.
     ///
     /// # Errors
     /// When the workload is unknown or invalid.
@@ -134,7 +135,8 @@ impl CommandLine {
     }
 }
 
-/// The words with `--target=NAME` for `@NAME` and `-u @NAME`, where the command has a target and the word is no option's value.
+/// Returns the words with `--target=NAME` in place of `@NAME` and `-u @NAME`, if the command has a target and the word
+/// is not the value of an option.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;
@@ -164,7 +166,7 @@ fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Whether the word is an option of `command` whose value is the next word.
+/// Returns whether the word is an option of `command` with the next word as its value.
 fn takes_value(command: &Command, word: &OsString) -> bool {
     let is_this = |option: &&Arg| {
         let (short, long) = (option.get_short(), option.get_long());

@@ -1,4 +1,5 @@
-//! `redyno clean`: undoes what a killed session left behind. It restores parameters, and removes keys and what setups made.
+//! `redyno clean`: undoes the changes that a killed session left behind. It restores parameters, and removes keys and
+//! the objects that setups made.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -28,11 +29,11 @@ use crate::{
     workload::KeyNames,
 };
 
-/// At most this many sessions are listed one by one.
+/// The largest number of sessions that are listed one by one.
 const MOST_LISTED: usize = 50;
-/// How long the server may take to answer which sessions left something: a connection and some twenty commands.
+/// The time limit for finding the sessions that left changes behind: a connection and some twenty commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
-/// The pause between two lines of progress.
+/// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 const AFTER: &str = "\
@@ -61,12 +62,12 @@ impl Arguments for CleanArgs {
     }
 }
 
-/// Prints to `out` what was found and removed. If the removal takes longer and stderr is a terminal, it prints its progress
-/// there.
+/// Removes what killed sessions left behind, and prints to `out` what was found and removed. If the removal takes
+/// longer and stderr is a terminal, prints its progress there.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses, when another session is running, when something could not be undone, or
-/// when `out` cannot be written.
+/// When the server cannot be reached or refuses a command, when another session is running, when a change could not be
+/// undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let target = args.target.target()?;
     if !target.dialect.lists_keys() {
@@ -99,7 +100,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         undo(ledger, &control, &target, may_undo, (out, &mut stays))?;
     }
     for marker in elsewhere.iter().cloned() {
-        // The marker is removed, or loses what was undone, in its own database.
+        // The marker is in its own database. It is removed, or the undone changes are removed from it.
         let there = Target { db: marker.db, ..target.clone() };
         let (ledger, control) = (Ledger::found(marker), start(&there)?);
         undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
@@ -123,7 +124,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
 }
 
-/// Where a marker is.
+/// Returns the place of a marker: the server's address and the database.
 fn place(target: &Target, marker: &Marker) -> String {
     format!("{} db {}", target.address, marker.db)
 }
@@ -134,7 +135,8 @@ fn within<T>(answer: &Answer<T>) -> anyhow::Result<T> {
     Ok(answer.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
-/// Restores what a run set and deletes what its setups made, if that is allowed; an error says what remains and what to do.
+/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows it. An error
+/// says what remains and what to do.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -170,7 +172,7 @@ fn undo(
     Ok(())
 }
 
-/// What a run left, such as `left its keys behind`.
+/// Returns what a run left behind, such as `left its keys behind`.
 fn found(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
@@ -191,8 +193,8 @@ fn names<T: ToString>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the parameters of `runs` may be restored and what setups made deleted. A marker can be written by anybody, so a
-/// person confirms it first. If not, both remain in their markers, and the keys are removed all the same.
+/// Returns whether the parameters of `runs` may be restored and the objects that setups made may be deleted. Any client
+/// can write a marker, so the user confirms it first. If not, both remain in their markers, but the keys are removed.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
@@ -216,7 +218,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A control plane without listeners: it polls once and then only carries out orders.
+/// Starts a control plane without listeners, which polls once and then only carries out orders.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     const NEVER: Duration = Duration::from_secs(24 * 3600);

@@ -1,4 +1,4 @@
-//! The subcommands: one file and one row of a table each.
+//! The subcommands; each has a file and a row of the table.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 
@@ -87,7 +87,7 @@ const COMMANDS: &[CommandRow] = &[
 
 impl Arguments for BenchArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        // These two come first on the command line: their arguments are read before all others.
+        // These two commands must be the first word: their arguments are parsed before all others.
         Err(UsageError::of("bench must be the first argument: redyno bench ...").into())
     }
 }
@@ -98,7 +98,7 @@ impl Arguments for MemtierArgs {
     }
 }
 
-/// The command that was given, for clap.
+/// The command in a command line, for clap.
 #[derive(Debug)]
 pub struct Given(pub Command);
 

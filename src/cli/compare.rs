@@ -56,10 +56,10 @@ impl Arguments for CompareArgs {
 }
 
 impl CompareArgs {
-    /// The recordings of both sides.
+    /// Returns the recordings of both sides.
     ///
     /// # Errors
-    /// When it is unclear which recordings are which.
+    /// When it is unclear which recordings belong to which side.
     fn sides(&self) -> Result<(&[String], &[String]), String> {
         match (&self.files[..], &self.new[..]) {
             ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),

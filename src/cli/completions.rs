@@ -1,5 +1,5 @@
-//! `redyno completions SHELL`: what makes a shell ask redyno itself what may stand next; and the answer, made of the command
-//! line, of tables of names, and of the targets of the config file.
+//! `redyno completions SHELL`: prints a script that makes a shell ask redyno for completions. Also answers the shell:
+//! from the command line, from tables of names, and from the targets of the config file.
 
 use std::{
     env,
@@ -28,7 +28,7 @@ use crate::{
     workload::{Distribution, presets},
 };
 
-/// The variable by which a shell asks.
+/// The environment variable that a shell sets when it requests completions.
 const VARIABLE: &str = "REDYNO_COMPLETE";
 
 const AFTER: &str = "\
@@ -54,21 +54,22 @@ fn shell(name: &str) -> Result<String, String> {
     if names.contains(&name) { Ok(name.to_owned()) } else { Err(format!("there are {}", names.join(", "))) }
 }
 
-/// Answers the shell that asks, if one does; `line` is the command line with all commands.
+/// Prints completions if a shell requests them; `line` is the command line with all commands.
 pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCode> {
     let asked = CompleteEnv::with_factory(|| with_names(line())).var(VARIABLE);
     match asked.try_complete(args, env::current_dir().ok().as_deref()) {
         Ok(false) => None,
         Ok(true) => Some(ExitCode::SUCCESS),
         Err(error) => {
-            // A shell that closed its end wants no answer any more.
+            // A shell that has closed its end needs no answer.
             let _ = error.print();
             Some(ExitCode::FAILURE)
         }
     }
 }
 
-/// What finds the names that the value of this argument has, wherever it stands; it may be something else, too, such as a file.
+/// Returns the function that lists the names which an argument accepts, in any command; some arguments also accept
+/// other values, such as a file.
 fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
         "a" | "b" | "uri" | "@" => config::target_names,
@@ -103,7 +104,7 @@ fn series() -> Vec<String> {
     series_presets().map(|series| series.name).collect()
 }
 
-/// The command line `line`, whose arguments know the names of their values, and where `@NAME` may stand.
+/// Returns the command line `line` with completions of names for its arguments, and of `@NAME` where it is allowed.
 fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
@@ -117,7 +118,7 @@ fn with_names(line: Command) -> Command {
     named(line).mut_subcommands(named)
 }
 
-/// An argument with what its value may be: names, files, or both.
+/// Returns an argument with its completions: names, files, or both.
 fn completed(argument: Arg) -> Arg {
     let is = |of: &str| argument.get_value_names().is_some_and(|names| names == [of]);
     let takes_file = is("NAME|FILE");
@@ -136,15 +137,15 @@ fn completed(argument: Arg) -> Arg {
     }
 }
 
-/// What a shell is to run once.
+/// Returns the script that a shell runs once.
 fn script(shell: &str) -> String {
     let mut script = Vec::new();
     let shells = Shells::builtins();
     if let Some(shell) = shells.completer(shell) {
-        // Memory takes all that is written.
+        // Writing to memory cannot fail.
         let _ = shell.write_registration(VARIABLE, "redyno", "redyno", "redyno", &mut script);
     }
-    // For bash a word ends before @ otherwise, where the name of a host may follow.
+    // bash would end a word before @, since the name of a host may follow there.
     let before = if shell == "bash" { "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n" } else { "" };
     before.to_owned() + &String::from_utf8(script).expect("it is made of text")
 }
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::cli::args::CommandLine;
 
-    /// Names that are completed and then refused would be a trap.
+    /// The command line must accept each name that it completes.
     #[test]
     fn every_name_that_is_completed_is_taken() {
         let line = CommandLine::command();
@@ -182,7 +183,7 @@ mod tests {
                     let words = ["redyno"].into_iter().chain(sub.then_some(command.get_name()));
                     let name = if id == "sweep" { format!("{name} 1..8") } else { name };
                     let words = words.chain(option.as_deref()).chain([name.as_str()]);
-                    // What else is missing there is another matter.
+                    // Other arguments may be missing, which does not matter here.
                     let kind = line.clone().try_get_matches_from(words).err().map(|error| error.kind());
                     let is_refused =
                         [ErrorKind::ValueValidation, ErrorKind::InvalidValue, ErrorKind::UnknownArgument];

@@ -1,5 +1,5 @@
-//! The config file: defaults of looks and sizes, and targets with names; how they reach a command, and `redyno config`, which
-//! shows what holds.
+//! The config file: defaults of looks and sizes, and named targets; how they reach a command; and `redyno config`,
+//! which prints the values in force.
 //!
 //! ```text
 //!                     ┌ [defaults] ──► options that were not given
@@ -7,7 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! An option of the command line wins over the target's, that over a default, that over what is built in.
+//! An option of the command line overrides the target's, which overrides a default of the file, which overrides the
+//! built-in default.
 
 mod file;
 mod password;
@@ -63,30 +64,30 @@ impl Arguments for ConfigArgs {
     }
 }
 
-/// What the file says, or nothing unless it `is_real`.
+/// Reads the config file; returns an empty one unless the command `is_real`.
 fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
     let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
     ConfigFile::read(is_real.then(place).flatten())
 }
 
-/// The options that the file says for all commands.
+/// Returns the options that the file sets for all commands.
 ///
 /// # Errors
-/// When the file is refused.
+/// When the file is invalid.
 pub(super) fn defaults(given: Invocation) -> Result<Options, UsageError> {
     Ok(read(given.is_real)?.defaults)
 }
 
-/// The names of all targets, `@prod`; none where the file is refused.
+/// Returns the names of all targets, `@prod`; none if the file is invalid.
 pub(super) fn target_names() -> Vec<String> {
     read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
-/// Takes over what the file says of the target that is named, and gets the password, unless `args` say both. It `asks` where
-/// something will be done with the target.
+/// Adds to `args` the options of the target that they name, and gets the password, unless `args` contain these.
+/// Requests a password only if the command `asks` for one, because it will use the target.
 ///
 /// # Errors
-/// When there is no such target, the file is refused, or there is no password to be had.
+/// When there is no such target, when the file is invalid, or when no password can be obtained.
 pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> Result<(), Failure> {
     let mut command = None;
     if let Some(name) = &args.named {
@@ -105,7 +106,7 @@ pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> R
     Ok(())
 }
 
-/// All that holds where the command line says nothing, and from where.
+/// Returns the values that apply without options on the command line, and their origin.
 fn text(file: &ConfigFile) -> String {
     let set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
     let load = LoadArgs::default();

@@ -1,4 +1,4 @@
-//! `redyno demo`: the built-in server alone.
+//! `redyno demo`: runs only the built-in server.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,7 +18,7 @@ use crate::{
     untrusted,
 };
 
-/// How often it is checked whether the server still runs.
+/// The interval at which the server is checked.
 const WATCH: Duration = Duration::from_millis(500);
 
 const AFTER: &str = "\
@@ -54,7 +54,7 @@ impl Arguments for DemoArgs {
     }
 }
 
-/// Serves until `stop` receives something or its sender is dropped. Prints one line with the address.
+/// Serves clients until `stop` receives a signal or its sender is dropped. Prints one line with the address.
 fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
     let options = Options {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
@@ -77,7 +77,7 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
     Ok(server.stop()?)
 }
 
-/// The address it listens on, and how to use it.
+/// Returns the address of the server, and how to use it.
 fn greeting(args: &DemoArgs, server: &Handle) -> String {
     let port = server.address().port();
     let password = if args.password.is_some() { " -a PASSWORD" } else { "" };

@@ -1,4 +1,5 @@
-//! Which option has an effect in which mode. An option without effect is an error, because its user counts on it.
+//! The options that have an effect in each mode. An option without effect is an error, because its user counts on the
+//! effect.
 //!
 //! ```text
 //!                screen  tour   lines   plan, verify  latency  history  dist  intrinsic
@@ -15,18 +16,19 @@ use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 use super::args::CommandLine;
 use crate::{compat::redis_cli, knobs::Knobs, runner::UsageError};
 
-/// What the program does without a subcommand.
+/// The modes of the program without a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Screen,
-    /// The screen on a server of our own, under a load of our own.
+    /// The screen on the built-in server, under redyno's own load.
     Tour,
-    /// Lines, because stdout is no terminal: options of the screen are allowed, since an alias or a script may contain them.
+    /// Printed lines, because stdout is not a terminal: options of the screen are allowed, since an alias or a script
+    /// may contain them.
     Piped,
     Headless,
     /// `--plan`: all options of a session are allowed.
     Plan,
-    /// `--verify`: the same.
+    /// `--verify`: all options of a session are allowed.
     Verify,
     Oneshot(redis_cli::Mode),
 }
@@ -44,7 +46,7 @@ impl Mode {
         }
     }
 
-    /// Whether no session runs, although its options are used.
+    /// Returns whether the mode uses the options of sessions, but runs none.
     fn is_about_sessions(self) -> bool {
         matches!(self, Self::Plan | Self::Verify)
     }
@@ -68,26 +70,26 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Where an option has an effect.
+/// The modes in which an option has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In every mode that connects to a server.
     Server,
     /// In a session.
     Session,
-    /// In a session with load; on the screen, load can be switched on at any time.
+    /// In a session with load; the user can switch the load on from the screen at any time.
     Load,
     /// In a session without a screen, at its end.
     Lines,
-    /// In a session, which it puts under load.
+    /// In a session; the option puts it under load.
     Experiment,
     /// On the screen.
     Look,
-    /// In windows of time.
+    /// In modes with windows of time.
     Windows,
     /// In one of redis-cli's modes; the mode's plan checks which of them accept it.
     Oneshot,
-    /// In redis-cli's modes and in sessions; their plans check it.
+    /// In redis-cli's modes and in sessions; their plans check the option.
     Form,
 }
 
@@ -106,14 +108,16 @@ impl Place {
         }
     }
 
-    /// Where an option has an effect: as the heading in the help says, with some exceptions.
+    /// Returns the modes in which an option has an effect. They follow from the option's heading in the help, with some
+    /// exceptions.
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
             ("fail_if" | "base", _) => Self::Lines,
             ("find" | "sweep" | "script", _) => Self::Experiment,
             ("theme" | "no_mouse", _) => Self::Look,
-            // --yes is consent, no setting: a script may always give it. Printed lines use the screen's characters.
+            // --yes is consent and not a setting: a script may always pass it. Printed lines use the screen's
+            // characters.
             ("load" | "no_load" | "yes" | "ascii", _) => Self::Session,
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
@@ -121,13 +125,13 @@ impl Place {
             (_, Some("Load")) => Self::Load,
             (_, Some("Session")) => Self::Session,
             (_, Some(_)) => Self::Oneshot,
-            // Help and version: clap ends the program.
+            // These are help and version, after which clap ends the program.
             (_, None) => Self::Form,
         }
     }
 }
 
-/// The options on the command line.
+/// Returns the options on the command line.
 fn options(given: &ArgMatches) -> Vec<Arg> {
     let is_given =
         |option: &&Arg| given.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine);
@@ -137,7 +141,7 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 /// Refuses options that have no effect in this mode.
 ///
 /// # Errors
-/// Names the first of them, and the mode.
+/// Names the first such option, and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = Mode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
@@ -147,10 +151,10 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// Refuses options that have no effect in a session without a screen that starts with these knobs.
 ///
 /// # Errors
-/// As [`check_mode`].
+/// Names the first such option, and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
-        // Without a screen, no knob changes.
+        // Without a screen, knobs do not change.
         let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
         (|option| Place::of(option) == Place::Load, with)
     } else if knobs.rate.is_none() && !line.experiment.is_given() {
@@ -169,7 +173,7 @@ fn refused(option: &Arg, with: &str) -> UsageError {
     UsageError::of(format!("{} has no effect {with}; leave it out", written(option)))
 }
 
-/// An option as it is written: `-n`, `--rate`.
+/// Returns an option as the user writes it: `-n`, `--rate`.
 fn written(option: &Arg) -> String {
     match (option.get_short(), option.get_long()) {
         (Some(short), _) => format!("-{short}"),
@@ -185,13 +189,13 @@ mod tests {
 
     use super::*;
 
-    /// All options, and where they have an effect.
+    /// Returns all options, with the modes in which they have an effect.
     fn all_options() -> Vec<(String, Place)> {
         let command = CommandLine::command();
         command.get_arguments().map(|option| (option.get_id().to_string(), Place::of(option))).collect()
     }
 
-    /// A value for the option, where it takes one that is not a number.
+    /// Values for options that do not accept a number.
     const VALUES: &[(&str, &str)] = &[
         ("host", "h"),
         ("port", "1"),
@@ -209,7 +213,7 @@ mod tests {
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
         ("find", "p99<1ms"),
-        // A blank, for the line below.
+        // The underscore becomes a blank in the code below.
         ("sweep", "clients_1..9"),
         ("script", "/dev/null"),
         ("workload", "get"),
@@ -230,7 +234,7 @@ mod tests {
         ("latency_percentiles", "50"),
     ];
 
-    /// How `redyno LINE` is refused, if it is.
+    /// Returns the error for `redyno LINE`, if it is refused.
     fn refusal(line: &str, has_terminal: bool) -> Option<String> {
         let words =
             std::iter::once("redyno").chain(line.split_whitespace()).map(|word| word.replace('_', " "));
@@ -259,7 +263,7 @@ mod tests {
         format!("{} {value}", written(takes))
     }
 
-    /// The command line of each mode, and whether stdout is a terminal.
+    /// A command line for each mode, and whether stdout is a terminal.
     const LINES: [(&str, bool); 9] = [
         ("", true),
         ("--load", false),
@@ -280,7 +284,7 @@ mod tests {
             headings.into_iter().collect::<Vec<_>>(),
             ["As redis-cli does, without the screen", "Load", "Session", "TLS", "Target"]
         );
-        // An option under another heading than its own is still an option.
+        // The check also covers options under the heading of another group.
         for named in
             ["warmup", "requests", "load", "no_load", "yes", "theme", "ascii", "no_mouse", "interval", "json"]
         {
@@ -291,7 +295,7 @@ mod tests {
     #[test]
     fn in_every_mode_every_option_without_effect_is_named() {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
-        // These modes have no load, which is tested below; and --headless, --plan and --verify are modes.
+        // The options that mean no load are tested below; --headless, --plan and --verify are modes.
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in

@@ -31,7 +31,7 @@ pub struct ExperimentArgs {
     pub script: Option<ScriptFile>,
 }
 
-/// A script file, as read when the program began.
+/// A script file, read when the program began.
 #[derive(Debug, Clone)]
 pub struct ScriptFile {
     name: String,
@@ -41,7 +41,7 @@ pub struct ScriptFile {
 impl ScriptFile {
     fn read(path: &str) -> Result<Self, String> {
         let text = text_of(Path::new(path)).map_err(|error| format!("cannot read it: {}", error.cause))?;
-        // How each message begins.
+        // Each message begins with this name.
         let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         Ok(Self { name: name.into_owned(), text })
     }
@@ -50,7 +50,7 @@ impl ScriptFile {
         Script::parse(&self.name, &self.text, knobs).map_err(UsageError::of)
     }
 
-    /// Refuses a script that a session of this length would not play to its end.
+    /// Refuses a script that is longer than a session of this length.
     fn check_length(&self, script: &Script, length: Option<Duration>) -> Result<(), UsageError> {
         let (last_s, end_s) = (script.last_turn_s(), script.end_s());
         match length.map(|length| length.as_secs_f64()) {
@@ -64,13 +64,13 @@ impl ScriptFile {
 }
 
 impl ExperimentArgs {
-    /// Whether an experiment was requested: it includes a load.
+    /// Returns whether the options request an experiment, which includes a load.
     pub fn is_given(&self) -> bool {
         self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }
 
-    /// The experiment with these knobs, for a session of this length, if there is an experiment. If the session ends with it, no
-    /// load runs before the experiment's first.
+    /// Returns the experiment for a session with these knobs and this length, if one was requested. If the session ends
+    /// with the experiment, no load runs before the experiment's first setting.
     ///
     /// # Errors
     /// When a setting is invalid, or the session ends before its script.
@@ -93,7 +93,7 @@ impl ExperimentArgs {
         if let Some(plan) = &self.sweep {
             let settings = plan.settings(&knobs);
             let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
-            // The knobs before a sweep come back after it, if the session goes on.
+            // If the session continues after a sweep, the knobs from before the sweep are restored.
             let first = settings.first().filter(|_| !goes_on);
             let knobs = first.map_or(knobs, |setting| setting.knobs.clone());
             let sweep = Sweep::of(plan.clone(), settings.clone());
@@ -105,14 +105,14 @@ impl ExperimentArgs {
     }
 }
 
-/// What an experiment makes of a session.
+/// The effect of an experiment on a session.
 pub struct Course {
     /// The knobs at the start.
     pub knobs: Knobs,
-    /// What will be set, as far as it is known in advance.
+    /// The settings, as far as they are known in advance.
     pub settings: Vec<Setting>,
     /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// Whether a session without a screen ends with it.
+    /// Whether a session without a screen ends with the experiment.
     pub ends_session: bool,
 }

@@ -1,4 +1,4 @@
-//! `redyno export FILE --format FORMAT`: a recording converted for other tools.
+//! `redyno export FILE --format FORMAT`: converts a recording for other tools.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
 
@@ -16,7 +16,7 @@ use crate::{
     signals::Signal,
 };
 
-/// The text below the options.
+/// Returns the text below the options.
 fn formats() -> String {
     let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name(), format.about()));
     format!(
@@ -82,7 +82,8 @@ impl Arguments for ExportArgs {
 /// Writes the export.
 ///
 /// # Errors
-/// When the recording cannot be read or lacks what was requested, when nothing can be written, or when a signal ends it.
+/// When the recording cannot be read or lacks what was requested, when the export cannot be written, or when a signal
+/// ends it.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(records(&args.file, args.redact, signals)?.inspect(warn_of_lost), args);
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
@@ -92,7 +93,7 @@ fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     write_all(output, sink, records)
 }
 
-/// The records of the requested target; then the reason if the recording lacks it.
+/// Returns the records of the requested target; after them the error, if the recording lacks the requested data.
 fn of_target(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
@@ -113,7 +114,7 @@ fn of_target(
     })
 }
 
-/// What the recording contained.
+/// The parts that the recording contained.
 #[derive(Default)]
 struct Had {
     targets: u16,
@@ -122,7 +123,7 @@ struct Had {
 }
 
 impl Had {
-    /// The record, if it belongs to this target.
+    /// Returns the record, if it belongs to this target.
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {
             Record::Session(mut session) => {

@@ -106,16 +106,16 @@ pub struct LoadArgs {
     /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory
     #[arg(long)]
     pub yes: bool,
-    /// What the workload's preset or file says.
+    /// The load that the workload's preset or file suggests.
     #[arg(skip)]
     pub chosen: Option<Arc<Workload>>,
-    /// Whether an option that shapes the load was given, where sizes of the config file stand beside the options.
+    /// Whether the command line contains an option that shapes the load; sizes from the config file do not count.
     #[arg(skip)]
     pub is_shaped: Option<bool>,
 }
 
 impl LoadArgs {
-    /// Whether an option here switches the load on.
+    /// Returns whether an option of the load switches the load on.
     fn asks_for_load(&self) -> bool {
         self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
     }
@@ -128,11 +128,11 @@ impl LoadArgs {
         self.prefill || is_shaped || is_chosen
     }
 
-    /// Reads the workload by name or from its file, the load that it suggests where no option decides, and its dataset.
-    /// Returns all that it suggests.
+    /// Loads the workload by name or from its file, the load that it suggests unless an option decides, and its
+    /// dataset. Returns all of the suggested load.
     ///
     /// # Errors
-    /// When the workload is unknown or invalid, and as [`read_dataset`](Self::read_dataset).
+    /// When the workload is unknown or invalid, and the errors of [`read_dataset`](Self::read_dataset).
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
@@ -146,7 +146,7 @@ impl LoadArgs {
         Ok(suggested)
     }
 
-    /// Takes over the load that a workload suggests, where no option decides.
+    /// Adopts the load that a workload suggests, unless an option decides.
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
@@ -156,8 +156,7 @@ impl LoadArgs {
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
     }
 
-    /// Takes over the sizes that the config file has, where neither an option nor the workload says otherwise. They ask for
-    /// no load.
+    /// Adopts the sizes in the config file, unless an option or the workload decides. They do not switch the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.has_shape());
         self.clients = self.clients.or(file.clients);
@@ -168,7 +167,7 @@ impl LoadArgs {
         self.timeout = self.timeout.or(file.timeout);
     }
 
-    /// Reads the dataset once, for the workload that is chosen.
+    /// Loads the dataset once, for the chosen workload.
     ///
     /// # Errors
     /// When a dataset is missing or not needed, or its file is invalid.
@@ -184,7 +183,7 @@ impl LoadArgs {
         Ok(())
     }
 
-    /// How many requests one pass over the dataset takes, if there is one.
+    /// Returns the number of requests in one pass over the dataset, if there is one.
     ///
     /// # Errors
     /// When some requests take no record.
@@ -194,7 +193,7 @@ impl LoadArgs {
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
-    /// The knobs at the start. `by_default` is whether the load is on when no option decides.
+    /// Returns the knobs at the start. `by_default` is whether the load is on if no option decides.
     ///
     /// # Errors
     /// Names the first knob that is out of range.
@@ -221,7 +220,7 @@ impl LoadArgs {
         knobs.checked()
     }
 
-    /// `workload`, with its keys drawn as the options say.
+    /// Returns `workload` with the distribution of keys that the options set.
     fn drawn(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
         match self.distribution {
             None => Ok(workload),
@@ -230,23 +229,23 @@ impl LoadArgs {
         }
     }
 
-    /// The key names that the user gives, if the keys are not those of this run.
+    /// Returns the key names that the user chooses, if the keys are not those of this run.
     pub fn users_names(&self) -> Option<KeyNames> {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Worker threads: one less than the machine has cores, unless given.
+    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it.
     pub fn worker_threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(cores.saturating_sub(1).clamp(1, most_workers()))
     }
 
-    /// How long to wait for a reply.
+    /// Returns the time limit for a reply.
     pub fn reply_timeout(&self) -> Duration {
         self.timeout.unwrap_or(Duration::from_secs(5))
     }
 
-    /// The seed, a random one unless given.
+    /// Returns the seed: the one in the options, or a random one.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(rand::random)
     }

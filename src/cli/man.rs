@@ -1,9 +1,9 @@
 //! `redyno man`: the manual, a page for redyno and one for each command. It is generated from the command line and the table of
 //! keys, so it always matches the program.
 //!
-//! The arguments of `redyno man`, and where its output goes.
+//! The arguments of `redyno man`, and the destination of its output.
 //!
-//! A page: the help of a command, and further sections around it.
+//! A page: the help of a command, with further sections before and after it.
 //!
 //! The parts of a page as troff source.
 
@@ -62,7 +62,7 @@ impl Arguments for ManArgs {
 }
 
 impl ManArgs {
-    /// The requested command.
+    /// Returns the requested command.
     ///
     /// # Errors
     /// When there is no command with this name.
@@ -78,7 +78,7 @@ impl ManArgs {
     }
 }
 
-/// Writes all pages, and prints where they are.
+/// Writes all pages, and prints their paths.
 fn write_pages(line: fn() -> Command, directory: &Path) -> Result<(), Failure> {
     let pages = all(line());
     let written = write_all(&pages, &today(), directory);
@@ -109,7 +109,7 @@ const DESCRIPTION: [&str; 3] = [
      records.",
 ];
 
-/// Exit codes and what they mean.
+/// The exit codes and their meanings.
 pub(super) const EXIT: [(&str, &str); 6] = [
     ("0", "done"),
     ("1", "failed: the server cannot be reached, a file cannot be written, output was lost"),
@@ -154,14 +154,14 @@ const FILES: [(&str, &str); 4] = [
 const PEERS: &str =
     "redis-cli(1), redis-benchmark(1), memtier_benchmark(1), valkey-cli(1), valkey-benchmark(1)";
 
-/// redyno, which is `command`, then each of its commands.
+/// Returns redyno, which is `command`, then each of its commands.
 pub(super) fn all(mut command: Command) -> Vec<Command> {
     command.build();
     let commands: Vec<_> = command.get_subcommands().cloned().collect();
     std::iter::once(command).chain(commands).collect()
 }
 
-/// The page of a command, made on `date`, as troff source.
+/// Returns the page of a command, made on `date`, as troff source.
 pub(super) fn page(command: &Command, date: &str) -> String {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let source = concat!("redyno ", env!("CARGO_PKG_VERSION"));
@@ -191,12 +191,13 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     ascii(&text)
 }
 
-/// A text of sections without the definition of troff's quotes, which precedes the first section of the page.
+/// Returns a text of sections without the definition of troff's quotes, which precedes the first section of the page.
 fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
 
-/// The options of a command. A stand-in's options are not redyno's own, and have a table of their own.
+/// Returns the options of a command. The options of an imitated tool are not redyno's own, and come from their own
+/// table.
 fn options(command: &Command) -> String {
     let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
         "bench" => (redis_benchmark::options(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
@@ -212,7 +213,7 @@ fn options(command: &Command) -> String {
     options.render() + sections(&different.render())
 }
 
-/// The commands, each with the name of its page.
+/// Returns the commands, each with the name of its page.
 fn commands(command: &Command) -> Roff {
     let entry = |sub: &Command| {
         (
@@ -224,7 +225,7 @@ fn commands(command: &Command) -> Roff {
     list("COMMANDS", entries.iter().map(|(name, about)| (name.as_str(), about.as_str())))
 }
 
-/// The table of keys, by context.
+/// Returns the table of keys, by context.
 fn keys() -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["KEYS"]);
@@ -237,7 +238,7 @@ fn keys() -> Roff {
     section
 }
 
-/// A section of paragraphs.
+/// Returns a section of paragraphs.
 pub(super) fn paragraphs<'a>(title: &str, texts: impl IntoIterator<Item = &'a str>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -250,7 +251,7 @@ pub(super) fn paragraphs<'a>(title: &str, texts: impl IntoIterator<Item = &'a st
     section
 }
 
-/// A section of names with a description of each.
+/// Returns a section of names with a description of each.
 pub(super) fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'a str)>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -260,7 +261,7 @@ pub(super) fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'
     section
 }
 
-/// A section of preformatted lines, without their common indentation.
+/// Returns a section of preformatted lines, without their common indentation.
 pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]).control("nf", []);
@@ -271,7 +272,7 @@ pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -
     section
 }
 
-/// A section made of a help text: paragraphs, and indented lines unchanged.
+/// Returns a section made of a help text: paragraphs, and indented lines unchanged.
 pub(super) fn notes(title: &str, text: &str) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -296,14 +297,15 @@ pub(super) fn notes(title: &str, text: &str) -> Roff {
     section
 }
 
-/// The text of a page in ASCII: other characters become their number, which troff does not interpret otherwise.
+/// Returns the text of a page in ASCII: other characters become escapes with their number, since troff may misinterpret
+/// them.
 pub(super) fn ascii(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     for c in page.chars() {
         if c.is_ascii() {
             text.push(c);
         } else {
-            // A `String` accepts all that is written.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "\\[u{:04X}]", u32::from(c));
         }
     }

@@ -1,4 +1,4 @@
-//! The command line: arguments become a plan, one file per command. Nothing is measured here.
+//! The command line: arguments become a plan, one file per command. This room measures nothing.
 
 mod ab;
 pub mod args;

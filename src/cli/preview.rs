@@ -1,4 +1,4 @@
-//! `--plan`: what a session would send, printed without a connection.
+//! `--plan`: the requests that a session would send, printed without a connection.
 
 use crate::{
     knobs::Knobs,
@@ -10,13 +10,13 @@ use crate::{
     workload::{Asking, DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview},
 };
 
-/// What a session would send.
+/// Returns the requests that a session would send.
 ///
 /// # Errors
-/// When its values or keys are invalid.
+/// When values or keys of the plan are invalid.
 pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
-    // The run's own seed and prefix differ each time.
+    // The seed and the prefix of a real run differ each time.
     let of_some_run = KeyNames::of_some_run();
     let names = if plan.commission.keys == Keys::Users { &load.names } else { &of_some_run };
     let asking = Asking {
@@ -31,7 +31,7 @@ pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     Preview::new(&asking).map_err(UsageError::of)
 }
 
-/// The same in words.
+/// Returns the preview as text.
 pub(super) fn text(plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     let preview = preview(plan)?;
@@ -110,7 +110,7 @@ fn dataset(dataset: &DatasetPreview) -> String {
     )
 }
 
-/// A share with at least two digits, however small: `0.00010 %`.
+/// Returns a share with at least two digits, however small: `0.00010 %`.
 fn share(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 20.0) as usize } else { 0 };

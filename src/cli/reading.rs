@@ -19,19 +19,19 @@ use crate::{
     signals::Signal,
 };
 
-/// How many records may wait to be taken.
+/// The largest number of records that wait to be taken.
 const WAITING: usize = 32;
-/// The name of events that a reader makes of lines that it cannot read.
+/// The name of the events that replace unreadable lines.
 const RECORDING: &str = "recording";
-/// How often signals are looked for while waiting.
+/// The interval at which signals are checked while waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const UNWRITTEN: &str = "cannot write to stdout";
 
-/// A record, nothing at the end, or why reading failed.
+/// A record, `None` at the end, or the reason why reading failed.
 type Read = Result<Option<Record>, ReadError>;
 
-/// The records of a recording, one after the other, once the first is read; without the private parts of the server's text if
-/// `redacts`.
+/// Returns the records of a recording, one after the other, once the first is read; with `redacts`, without the private
+/// parts of the server's text.
 ///
 /// # Errors
 /// When the recording cannot be read, or a signal comes first.
@@ -53,12 +53,12 @@ pub(super) fn records<'a>(
     Ok(first.map(Ok).into_iter().chain(records))
 }
 
-/// Reports lines that are no records on stderr, where the output has no place for that.
+/// Reports unreadable lines on stderr, for outputs that cannot contain such a report.
 pub(super) fn warn_of_lost(record: &Result<Record, Failure>) {
     if let Ok(Record::Event(event)) = record
         && event.what.name() == RECORDING
     {
-        // Without a stderr it cannot be reported.
+        // Without stderr, the loss cannot be reported.
         let _ = writeln!(StreamText::stderr(), "redyno: {}", event.what);
     }
 }
@@ -78,7 +78,7 @@ fn next(read: &Receiver<Read>, signals: &Receiver<Signal>) -> Result<Option<Reco
     }
 }
 
-/// Sends all of it, unless the receiver is gone.
+/// Sends all records, unless the receiver is gone.
 fn read_all(path: &Path, to: &SyncSender<Read>) {
     let mut reader = match Reader::open(path) {
         Ok(reader) => reader,
@@ -93,7 +93,7 @@ fn read_all(path: &Path, to: &SyncSender<Read>) {
     }
 }
 
-/// Writes what `sink` makes of `records` to a new file, and removes the file if that fails.
+/// Writes the output of `sink` for `records` to a new file, and removes the file if that fails.
 ///
 /// # Errors
 /// When a record is invalid, when the file exists already or cannot be written, or when a signal ends it.
@@ -110,15 +110,16 @@ pub(super) fn write_all(
         writer.finish().map_err(anyhow::Error::from)?;
         Ok(())
     };
-    // The error says why it was not finished; a failure to remove it adds nothing.
+    // The error says why the file was not finished; a failure to remove it adds nothing.
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints what a printer makes of `records`, as fast as `out` takes it: nothing is measured meanwhile, so nothing is lost
-/// however slow the reader of the lines is.
+/// Prints the output of a printer for `records`, as fast as `out` accepts it. No measurement runs meanwhile, so nothing
+/// is lost if the reader of the lines is slow.
 ///
 /// # Errors
-/// When a record is invalid, when `out` takes no more, or when a signal ends it. A reader that closes `out` early is no error.
+/// When a record is invalid, when `out` cannot be written, or when a signal ends it. A reader that closes `out` early
+/// is no error.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

@@ -1,4 +1,4 @@
-//! Where recordings are kept, and `redyno sessions`, which lists them.
+//! The place of recordings, and `redyno sessions`, which lists them.
 
 use std::{
     env, fs, io,
@@ -18,13 +18,13 @@ use crate::{
     units, untrusted,
 };
 
-/// The directory of recordings without a name given by the user: `redyno` in the state directory of the XDG Base Directory
-/// Specification, or the working directory if that is unknown.
+/// Returns the directory for recordings that the user does not name: `redyno` in the state directory of the XDG Base
+/// Directory Specification, or the working directory if that is unknown.
 pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// The directory `redyno` of what the variable names, or of `usual` below the home directory.
+/// Returns the directory `redyno` in the directory that the variable contains, or in `usual` below the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
@@ -57,7 +57,7 @@ struct RecordingRow {
     target: String,
     server: String,
     peak_ops_per_s: Option<f64>,
-    /// Whether it has no end record: it is still being written, or was cut.
+    /// Whether the recording has no end record: it is still being written, or was cut.
     open: bool,
     bytes: u64,
 }
@@ -69,7 +69,7 @@ impl Arguments for SessionsArgs {
 }
 
 impl SessionsArgs {
-    /// The recordings, the latest last.
+    /// Returns the list of recordings, the latest last.
     fn list(self) -> Result<String, Failure> {
         let directory = self.directory.unwrap_or_else(directory);
         let (rows, others) = rows(&directory)?;
@@ -78,11 +78,11 @@ impl SessionsArgs {
     }
 }
 
-/// The recordings of a directory by their start, and how many files have such a name but cannot be read.
+/// Returns the recordings of a directory by their start, and the number of files with such a name that cannot be read.
 fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
-        // Nothing was ever recorded.
+        // There is no directory until the first recording.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         entries => entries.with_context(unreadable)?,
     };
@@ -100,12 +100,13 @@ fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     Ok((rows, others))
 }
 
-/// Whether a file has the name of a recording, compressed or not.
+/// Returns whether a file has the name of a recording, compressed or not.
 fn is_called_so(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
 }
 
-/// When a file begins: the start of its session, and how many seconds later for a later file of it.
+/// Returns the beginning of a file: the start of its session, and for a later file of the session, the seconds until
+/// the file begins.
 fn began(session: &SessionStart) -> String {
     let format = &Rfc3339;
     let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);

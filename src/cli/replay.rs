@@ -1,8 +1,8 @@
-//! `redyno replay FILE`: the screen over a recording, or its lines where there is no screen.
+//! `redyno replay FILE`: shows a recording on the screen, or prints its lines without a screen.
 //!
 //! The arguments of `redyno replay`.
 //!
-//! From a recording to the screen, or to lines.
+//! The way from a recording to the screen, or to lines.
 
 mod picture;
 mod source;
@@ -122,7 +122,8 @@ impl Arguments for ReplayArgs {
 /// Shows a recording; `has_terminal` is whether stdout is a terminal.
 ///
 /// # Errors
-/// When the recording cannot be read, when nothing can be drawn or written, or when a signal ends it.
+/// When the recording cannot be read, when the screen cannot be drawn or the output cannot be written, or when a signal
+/// ends it.
 fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let reader = || Reader::open(&args.file).map_err(anyhow::Error::from);
     if let Some(picture) = &args.screenshot {
@@ -160,7 +161,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
 }
 
-/// The name of a file without its folders.
+/// Returns the name of a file without its folders.
 fn name(path: &Path) -> String {
     untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }

@@ -1,4 +1,4 @@
-//! `redyno report FILE... -o report.html`: recordings as one HTML page, or as text for a ticket.
+//! `redyno report FILE... -o report.html`: makes one HTML page of recordings, or text for a ticket.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ impl Arguments for ReportArgs {
     }
 }
 
-/// The named files, each once, with the segments that are named of it.
+/// Returns the named files, each once, with the segments that the user names of each.
 fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
     let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
     for (file, segment) in names.iter().map(|name| named(name)) {
@@ -76,7 +76,7 @@ fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
     files
 }
 
-/// The names of the files in the report: without folders, unless two files have the same name.
+/// Returns the names of the files in the report: without folders, unless two files have the same name.
 fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Recording> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;

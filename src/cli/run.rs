@@ -1,4 +1,4 @@
-//! From the command line to an exit code.
+//! The way from the command line to an exit code.
 
 use std::{
     ffi::OsString,
@@ -28,7 +28,7 @@ use crate::{
     untrusted,
 };
 
-/// The longest refusal in characters, so that a person reads it.
+/// The largest length of a message about a refusal in characters, so that a person reads it.
 const LONGEST_REFUSAL: usize = 1024;
 
 /// Runs the program.
@@ -48,18 +48,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             end(plan(line, &given, has_terminal, true).and_then(Plan::run), &args)
         }
         Err(error) if is_answer(&error) => {
-            // If the help cannot be written, there is no other place for it.
+            // If the help cannot be written, the program has no other place for it.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
         Err(error) => fail(&UsageError::Line(one_line(&error, &args)).into(), &args),
     };
-    // With stderr gone, the loss cannot be reported.
+    // Without stderr, the loss cannot be reported.
     let _ = Outlet::stderr().end_within(PATIENCE);
     code
 }
 
-/// The plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` whether it is to be carried out.
+/// Returns the plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` whether the plan is to
+/// be carried out.
 fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> Planned {
     let given = Invocation { line: CommandLine::command, has_terminal, is_real };
     match line.command.take() {
@@ -68,12 +69,12 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
     }
 }
 
-/// Whether to use ASCII characters only: because `is_asked` says so, or the locale has no others.
+/// Returns whether to use only ASCII characters: because `is_asked` says so, or because the locale has no others.
 fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(Choice::default(), is_asked).has_braille()
 }
 
-/// The outcome of the command and of its output.
+/// Returns the outcome of the command, including that of writing its output.
 fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     match (done, end_output()) {
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
@@ -85,14 +86,14 @@ fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     }
 }
 
-/// Gives the reader of standard output time to take the rest. A terminal that takes nothing has no reader who misses the rest;
-/// the reader of a pipe or a file expects all of it.
+/// Gives the reader of standard output time to take the rest. A terminal that takes no output has no reader who misses
+/// the rest; the reader of a pipe or a file expects all of it.
 fn end_output() -> Result<(), Failure> {
     match Outlet::stdout().end_within(PATIENCE) {
         Ok(lost) if lost > 0 && !io::stdout().is_terminal() => {
             Err(anyhow::anyhow!("{} lost: nobody read standard output", were(lost)).into())
         }
-        // The reader of our lines has closed the pipe, as `head` does.
+        // The reader of the output has closed the pipe, as `head` does.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(error).context("cannot write to stdout").into())
         }
@@ -100,8 +101,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// The error for `args`, if they are refused before anything is opened, started or asked; `has_terminal` is whether stdout is
-/// a terminal.
+/// Returns the error for `args`, if they are refused before the program opens files, starts a thread or asks the user;
+/// `has_terminal` is whether stdout is a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {
@@ -112,31 +113,31 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     Some(explained(&refused, args))
 }
 
-/// Whether the user asked for this text: the help, or the version.
+/// Returns whether the user requested this text: the help, or the version.
 fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
-        // Without a stderr, only the exit code shows the failure.
+        // Without stderr, only the exit code shows the failure.
         let _ = writeln!(StreamText::stderr(), "redyno: {}", explained(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }
 
-/// The message of a failure. It may repeat an argument, which can contain anything.
+/// Returns the message of a failure. The message may repeat an argument, which can contain any characters.
 fn explained(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
-        // The message has several lines there; in other places only an argument can have them.
+        // These messages have several lines; other messages have several only if an argument does.
         Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => untrusted::lines(message.as_bytes()),
         _ => untrusted::at_most(message.as_bytes(), LONGEST_REFUSAL),
     }
 }
 
-/// A message that may repeat an argument, without the part between `://` and `@`, since a URI is easily put in the wrong place;
-/// and without what follows `-a`, which may look like an option.
+/// Returns a message that may repeat an argument, without passwords: without the part between `://` and `@`, since
+/// users easily put a URI in the wrong place, and without the text after `-a`, which may look like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
@@ -156,7 +157,8 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// The same for any part that clap removed from the argument as an escape sequence. It may hide too much rather than too little.
+/// Removes the part between `://` and `@` if clap has removed characters of the argument as an escape sequence. It may
+/// hide too much rather than too little.
 fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -166,11 +168,11 @@ fn without_user_info(message: &str) -> String {
     })
 }
 
-/// What is wrong with the command line and what to do, in one line.
+/// Returns in one line what is wrong with the command line, and what to do.
 fn one_line(error: &clap::Error, args: &[OsString]) -> String {
-    // Done before the lines are joined: an argument with line breaks would not be found afterwards.
+    // Passwords are removed before the lines are joined: an argument with line breaks would not be found afterwards.
     let text = without_user_info(&without_passwords(&error.render().to_string(), args));
-    // An argument may contain an empty line, too.
+    // An argument may contain an empty line.
     let ends = ["Usage:", "For more information", "  tip:"].map(|next| text.find(&format!("\n\n{next}")));
     let what = &text[..ends.into_iter().flatten().min().unwrap_or(text.len())];
     let what: Vec<_> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -186,7 +188,7 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     match suggestion {
         _ if what.contains("://") => format!("{what}; a URI is given with -u"),
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
-        // The message about a value says already what is valid.
+        // The message about an invalid value includes the valid ones.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
         None => format!("{what}; redyno --help lists the options and commands"),
     }

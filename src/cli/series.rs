@@ -1,6 +1,7 @@
-//! `redyno series`: published series of measurements and the user's own; each cell is a session, and all share one table.
+//! `redyno series`: runs series of measurements, published ones or the user's own; each cell is a session, and all
+//! cells share one table.
 //!
-//! `--plan` of a series: what each of its cells would run.
+//! `--plan` of a series: prints the requests of each of its cells.
 
 use std::path::PathBuf;
 
@@ -47,7 +48,7 @@ pub struct SeriesArgs {
     #[arg(value_name = "NAME|FILE")]
     pub series: String,
     /// Set a parameter of the series; for a list, one or more values with commas between them
-    // The first field, because the target's heading applies to everything after it.
+    // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
     /// Run only the runs with this name; can be given several times
@@ -138,7 +139,7 @@ impl SeriesArgs {
         Err(UsageError::Line(wrong))
     }
 
-    /// The session of a cell.
+    /// Returns the session of a cell.
     fn session(&self, cell: &Cell, place: usize) -> Result<SessionPlan, UsageError> {
         let has_records = !cell.workload.portions().is_empty();
         let mut load = LoadArgs {
@@ -166,7 +167,7 @@ impl SeriesArgs {
     }
 }
 
-/// The cells, in their order.
+/// Returns the cells as text, in their order.
 pub(super) fn text(
     series: &Series,
     planned: &[(usize, SessionPlan)],
@@ -184,7 +185,7 @@ pub(super) fn text(
 fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     if knobs.workload.dataset.is_some() {
-        // The records of a dataset are not printed.
+        // The text does not contain the records of a dataset.
         let title = untrusted::text(&format!("{}: {knobs}", cell.title()));
         return Ok(format!("{title}\n  the records of the dataset\n"));
     }

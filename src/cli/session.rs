@@ -16,10 +16,10 @@ use crate::{
     session::TimelineOptions,
 };
 
-/// The plan of a command line without a subcommand.
+/// Returns the plan of a command line without a subcommand.
 ///
 /// # Errors
-/// Names the first argument that is wrong or has no effect.
+/// When an argument is wrong or has no effect; names the first one.
 pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> Planned {
     let has_terminal = given.has_terminal;
     effect::check_mode(matches, &line, has_terminal)?;
@@ -72,7 +72,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     }))
 }
 
-/// Where the session is shown.
+/// Returns the output of the session: the screen or printed lines.
 fn shows(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageError> {
     let mut timeline = TimelineOptions::default();
     timeline.ping_window = line.oneshot.interval.unwrap_or(timeline.ping_window);

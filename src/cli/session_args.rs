@@ -1,6 +1,6 @@
-//! The options of a session: how long, where to, in which form.
+//! The options of a session: its duration, the destinations and the form of its output.
 //!
-//! The look of the screen: options that a live session and a replay share.
+//! The look of the screen: options that live sessions and replays share.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -81,7 +81,7 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// Takes over the duration that a load suggests, where no option says how long.
+    /// Adopts the duration that a load suggests, unless an option sets it.
     pub fn follow(&mut self, load: &Suggested) {
         if self.duration.is_none() && self.requests.is_none() {
             self.requests = load.requests;
@@ -92,7 +92,7 @@ impl SessionArgs {
     /// Ends a run without a screen after one pass over its dataset, if nothing else ends it.
     ///
     /// # Errors
-    /// When it is unknown how many requests a pass takes.
+    /// When the number of requests in a pass is unknown.
     pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
         if self.requests.is_none() && self.duration.is_none() {
             self.requests = load.requests_of_a_pass().map_err(UsageError::of)?;
@@ -117,7 +117,7 @@ pub struct LookArgs {
 }
 
 impl LookArgs {
-    /// Takes over what the config file says where no option does.
+    /// Adopts the values of the config file, unless an option sets them.
     pub fn follow(&mut self, file: &Self) {
         self.theme = self.theme.or(file.theme);
         self.ascii |= file.ascii;
@@ -127,13 +127,13 @@ impl LookArgs {
         }
     }
 
-    /// Whether the screen listens to the mouse: not on a terminal that has none.
+    /// Returns whether the screen uses the mouse, which some terminals lack.
     pub fn mouse(&self) -> bool {
         let term = std::env::var("TERM").unwrap_or_default();
         !self.no_mouse && !["", "dumb", "linux"].contains(&term.as_str())
     }
 
-    /// The theme that the options and the environment choose.
+    /// Returns the theme that the options and the environment choose.
     pub fn theme(&self) -> Theme {
         Theme::from_env(self.theme.unwrap_or_default(), self.ascii)
     }

@@ -16,10 +16,10 @@ use crate::{
     workload::{KeyNames, RunId},
 };
 
-/// A session with these arguments, without screen and experiment.
+/// Returns the plan of a session with these arguments, without screen and experiment.
 ///
 /// # Errors
-/// Names the first invalid argument.
+/// When an argument is invalid; names the first one.
 pub(super) fn session_plan(
     target_args: &TargetArgs,
     load: &LoadArgs,

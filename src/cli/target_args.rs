@@ -1,4 +1,4 @@
-//! The options that name a target, as in every Redis tool.
+//! The options that name a target, with the names that Redis tools use.
 //!
 //! A command that includes them must disable clap's own help flag (`disable_help_flag`), because `-h` is the host here.
 
@@ -17,9 +17,9 @@ use crate::{
     runner::UsageError,
 };
 
-/// The environment variable that holds the password, as for redis-cli.
+/// The environment variable that contains the password, as for redis-cli.
 pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
-/// The highest database number that a server can be configured for.
+/// The highest database number that a server can have.
 const MAX_DB: u32 = i32::MAX as u32;
 
 /// TARGET: the server to measure.
@@ -66,24 +66,24 @@ pub struct TargetArgs {
     /// TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// What the config file says of the server.
+    /// The target's options in the config file.
     #[arg(skip)]
     pub server: Option<Target>,
 }
 
 impl TargetArgs {
-    /// Whether a server was named at all. If not, the program may choose one, but none with TLS.
+    /// Returns whether the options name a server. If not, the program may choose one, but none with TLS.
     pub fn is_given(&self) -> bool {
         let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
         by_address || self.uri.is_some() || self.named.is_some() || self.tls.tls
     }
 
-    /// Whether an option, the URI or the config file asks for TLS.
+    /// Returns whether an option, the URI or the config file requests TLS.
     pub fn speaks_tls(&self) -> bool {
         self.tls.tls || self.uri.as_ref().is_some_and(|uri| parse_uri(uri.reveal()).is_ok_and(|it| it.tls))
     }
 
-    /// Takes over the server and the options of a target of the config file, where no option of the command line says otherwise.
+    /// Adopts the server and the options of a target of the config file, unless the command line sets them.
     pub fn follow(&mut self, options: Self) {
         self.server = options.server;
         self.user = self.user.take().or(options.user);
@@ -91,7 +91,7 @@ impl TargetArgs {
         self.tls.follow(options.tls);
     }
 
-    /// The target, with the password from the environment if the arguments give none.
+    /// Returns the target, with the password from the environment if the arguments contain none.
     ///
     /// # Errors
     /// When options contradict each other or are out of range, or when a file that they name is invalid.
@@ -107,7 +107,7 @@ impl TargetArgs {
 
     fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
         let ParsedUri { mut target, tls } = match &self.uri {
-            // It may contain a password, so it is treated as one.
+            // A URI may contain a password, so it is treated as one.
             Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,
             None => {
                 let server = self.server.clone().unwrap_or_default();
@@ -123,7 +123,7 @@ impl TargetArgs {
             return Err(UsageError::Line(text));
         }
         if target.credentials.is_none() {
-            // The variable is for Redis only. As redis-cli: an empty one is none.
+            // The variable is for Redis only. As in redis-cli, an empty variable is ignored.
             let is_meant = |it: &Password| target.dialect.has_default_user() && !it.reveal().is_empty();
             target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
@@ -146,7 +146,7 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// The address of these options, the rest of it as in `usual`.
+    /// Returns the address in these options; `usual` provides missing parts.
     fn address(&self, usual: Address) -> Result<Address, UsageError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {

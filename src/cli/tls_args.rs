@@ -1,7 +1,7 @@
 //! The options of TLS, named as redis-cli names them.
 //!
-//! redis-cli accepts them without `--tls` too, and ignores them. Here that is an error, because a user who gives one expects
-//! encryption.
+//! redis-cli accepts these options without `--tls` too, and ignores them. In redyno that is an error, because a user
+//! who sets one expects encryption.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Takes over the options of `other` that are not given here. The options of trust are taken over all or none.
+    /// Adopts the options of `other` that are missing here. The options of trust are adopted only together.
     pub fn follow(&mut self, other: Self) {
         self.tls |= other.tls;
         if self.trust() == Trust::System {
@@ -52,7 +52,8 @@ impl TlsArgs {
         self.sni = self.sni.take().or(other.sni);
     }
 
-    /// TLS with the server at `address`, if an option or the URI asks for it (`by_uri`). Reads the files.
+    /// Returns the TLS settings for the server at `address`, if an option or the URI (`by_uri`) requests TLS. Reads the
+    /// files.
     ///
     /// # Errors
     /// When options contradict each other, or a file is invalid.

@@ -13,12 +13,12 @@ const LONGEST_PREFIX: usize = 512;
 /// The most worker threads.
 const MAX_THREADS: usize = 512;
 
-/// A count, optionally with k or M behind it; no knob exceeds a `u32`.
+/// Parses a count, optionally followed by k or M; no knob exceeds a `u32`.
 pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }
 
-/// Bytes, in the same form.
+/// Parses a number of bytes in the same form.
 pub fn bytes(text: &str) -> Result<u32, String> {
     fitting(parse_bytes(text).map_err(|error| error.to_string())?)
 }
@@ -27,7 +27,7 @@ fn fitting(given: u64) -> Result<u32, String> {
     u32::try_from(given).map_err(|_| format!("{given} is far too large"))
 }
 
-/// A number of requests, at least 1.
+/// Parses a number of requests, at least 1.
 pub fn requests(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
         0 => Err("it must be at least 1; leave the option out for a run without a limit".to_owned()),
@@ -35,14 +35,14 @@ pub fn requests(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of worker threads.
+/// Parses a number of worker threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).map_err(|error| error.to_string())?;
     let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
 }
 
-/// The duration of one file of a recording, at least a second.
+/// Parses the duration of one file of a recording, at least a second.
 pub fn rotation(text: &str) -> Result<Duration, String> {
     let length = parse_duration(text).map_err(|error| error.to_string())?;
     if length < Duration::from_secs(1) {
@@ -51,7 +51,7 @@ pub fn rotation(text: &str) -> Result<Duration, String> {
     Ok(length)
 }
 
-/// The prefix of the user's own keys.
+/// Parses the prefix of the user's own keys.
 pub fn prefix(text: &str) -> Result<KeyNames, String> {
     match text.len() {
         1..=LONGEST_PREFIX => Ok(KeyNames::given(text)),

@@ -22,14 +22,14 @@ use crate::{
 
 /// The largest number of questions in a batch.
 const QUESTIONS: usize = 256;
-/// A batch whose expected answers have this many bytes gets no more questions.
+/// A batch with expected answers of this many bytes gets no more questions.
 const BYTES: usize = 256 * 1024;
-/// This many records that differ from the file are named.
+/// The number of records that differ from the file and are named.
 const NAMED: usize = 5;
-/// The longest server error that is repeated, in characters.
+/// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
 
-/// How the records of a file were found.
+/// The results for the records of a file.
 #[derive(Debug, Default)]
 struct Found {
     records: u64,
@@ -39,10 +39,10 @@ struct Found {
     named: Vec<String>,
 }
 
-/// The plan of reading back what a run with the same options wrote.
+/// Returns the plan to read back the records that a run with the same options wrote.
 ///
 /// # Errors
-/// When it is unknown how the records were written.
+/// When it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> Planned {
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
@@ -55,7 +55,7 @@ pub(super) fn plan(plan: SessionPlan) -> Planned {
     Ok(Box::new(move || run(records, &target, timeout)))
 }
 
-/// Fails when the server cannot be reached, or a record differs from the file.
+/// Reads back all records; fails when the server cannot be reached, or a record differs from the file.
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
     let mut talk = talk(target, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
@@ -91,7 +91,7 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
     }
 }
 
-/// The next records, each with its questions.
+/// Returns the next records, each with the requests that read it back.
 fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> {
     let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
     while questions < QUESTIONS && bytes < BYTES {
@@ -106,7 +106,7 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
     Ok(batch)
 }
 
-/// What the server answered about the records.
+/// The server's answer about the records.
 enum Answer {
     Same,
     Missing,

@@ -90,7 +90,7 @@ impl Arguments for VersusArgs {
 }
 
 impl VersusArgs {
-    /// The session of both targets; one at a time carries the load.
+    /// Returns the session of both targets; only one of them has load at a time.
     ///
     /// # Errors
     /// When a target or the load is invalid; the error names the target.
@@ -105,12 +105,12 @@ impl VersusArgs {
         plan.names = vec![format!("A, {}", a.address), format!("B, {}", b.address)];
         plan.commission.others = vec![b];
         plan.commission.carrier = Some(Side::A as u16);
-        // Each target has the connections of all clients.
+        // The connections of all clients exist for each target.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
     }
 
-    /// The options of both targets. The options of TLS apply where TLS is spoken.
+    /// Returns the options of both targets. The options of TLS apply to the targets that use TLS.
     fn targets(&self, given: Invocation) -> Result<[TargetArgs; 2], Failure> {
         let mut targets = [&self.a, &self.b].map(|uri| match uri.reveal().strip_prefix('@') {
             Some(name) => TargetArgs { named: Some(name.to_owned()), ..TargetArgs::default() },

@@ -42,7 +42,7 @@ impl Arguments for WorkloadsArgs {
     }
 }
 
-/// A line for each workload, and one for each series.
+/// Returns a line for each workload, and one for each series.
 fn list() -> String {
     let workloads = presets().map(|preset| (preset.name.clone(), preset.about.clone())).collect::<Vec<_>>();
     let series = series_presets().map(|series| (series.name, series.about)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What stands in the config file, and that nobody else can write it, since it names commands.
+//! The content of the config file, and the check that no other user can write the file, since it contains commands.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use crate::{
     untrusted,
 };
 
-/// A longer file is refused, in bytes.
+/// The largest size of the file in bytes; a longer one is refused.
 const LONGEST: u64 = 64 * 1024;
 /// The options of looks and sizes, by their long names.
 const DEFAULTS: [&str; 9] =
     ["theme", "ascii", "no-mouse", "clients", "pipeline", "data-size", "keys", "threads", "timeout"];
-/// What a target may have.
+/// The options that a target may have.
 const TARGET: [&str; 11] = [
     "address",
     "user",
@@ -63,7 +63,7 @@ pub struct NamedTarget {
     pub password_command: Option<String>,
 }
 
-/// What the file says; nothing, where there is none.
+/// The content of the file; empty without a file.
 #[derive(Debug, Default)]
 pub struct ConfigFile {
     path: Option<PathBuf>,
@@ -74,10 +74,10 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads it.
+    /// Reads the config file.
     ///
     /// # Errors
-    /// When others can write it, or it is none: one line with its path.
+    /// When other users can write the file, or it is invalid: one line with its path.
     pub fn read(path: Option<PathBuf>) -> Result<Self, UsageError> {
         let mut config = Self { path, ..Self::default() };
         let Some(path) = config.path.clone() else { return Ok(config) };
@@ -123,10 +123,10 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// The target of this name.
+    /// Returns the target of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such target.
     pub fn target(mut self, name: &str) -> Result<NamedTarget, UsageError> {
         let names = self.names().collect::<Vec<_>>().join(", ");
         let names = if names.is_empty() { "none".to_owned() } else { names };
@@ -134,18 +134,18 @@ impl ConfigFile {
         self.targets.remove(name).ok_or(UsageError::Line(none))
     }
 
-    /// The names of all targets: `@prod`.
+    /// Returns the names of all targets: `@prod`.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// A default, if the file has it, as it stands there; `false` changes nothing and is none.
+    /// Returns a default as it is written in the file, if there is one; `false` changes nothing and does not count.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
         (value.as_bool() != Some(false)).then(|| written(value))
     }
 
-    /// A row for each target: name, address, and options without secrets.
+    /// Returns a row for each target: name, address, and options without secrets.
     pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         self.targets.iter().map(|(name, target)| {
             let table = self.tables["targets"][name].as_table().into_iter().flatten();
@@ -161,7 +161,7 @@ impl ConfigFile {
 }
 
 impl fmt::Display for ConfigFile {
-    /// Where it is, or would be.
+    /// Writes the path of the file, or the path where redyno would look for it.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.path {
             None => f.write_str("file: none; neither XDG_CONFIG_HOME nor HOME says where it would be"),
@@ -171,15 +171,15 @@ impl fmt::Display for ConfigFile {
     }
 }
 
-/// A value as it is shown.
+/// Returns a value in the form for output.
 fn written(value: &Value) -> String {
     untrusted::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str())
 }
 
-/// The text of the file, if it is there.
+/// Returns the text of the file, if it exists.
 fn text(path: &Path) -> Result<Option<String>, String> {
     let unread = |error: io::Error| format!("cannot read it: {error}");
-    // What is no file may wait for a writer.
+    // Opening a path that is not a regular file might wait for a writer.
     let file = match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
     {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -192,7 +192,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
         return Err("it is no file".to_owned());
     }
     refuse_others(path, &about)?;
-    // A link is as safe as where it stands and where it leads.
+    // For a link, the directories of both the link and its target must be safe.
     let real = path.canonicalize().map_err(unread)?;
     for directory in [path, &real].into_iter().filter_map(Path::parent) {
         refuse_others(directory, &fs::metadata(directory).map_err(unread)?)?;
@@ -205,7 +205,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses what another user than root can write.
+/// Refuses a file or directory that a user other than root can write.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
@@ -219,7 +219,7 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// The options of a table, which takes those that are `known`, for this reason.
+/// Returns the options of a table, which may contain those in `known`; the error mentions the `reason`.
 fn options(table: &Table, known: &[&str], reason: &str) -> Result<Options, String> {
     let mut words = Vec::new();
     for (key, value) in table {

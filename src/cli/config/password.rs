@@ -1,4 +1,4 @@
-//! Passwords that stand nowhere: what a command prints, and what a person types unseen.
+//! Passwords that are stored in no file: printed by a command, or typed by a person without being shown.
 
 use std::{
     io::{self, IsTerminal, Read as _, Write as _},
@@ -17,13 +17,13 @@ use crate::{
     runner::{Failure, UsageError},
 };
 
-/// So many bytes are read of what a command prints.
+/// The largest number of bytes that are read from the output of a command.
 const LONGEST: u64 = 64 * 1024;
 
-/// The first line that a command of a shell prints.
+/// Runs a shell command, and returns the first line that it prints.
 ///
 /// # Errors
-/// When it fails, or prints none.
+/// When the command fails, or prints no line.
 pub fn printed_by(command: &str) -> anyhow::Result<Password> {
     let sh = Command::new("sh").args(["-c", command]).stdout(Stdio::piped()).spawn();
     let mut sh = sh.context("password-command: cannot start sh")?;
@@ -42,7 +42,8 @@ pub fn printed_by(command: &str) -> anyhow::Result<Password> {
     }
 }
 
-/// A terminal that shows nothing of what is typed and hands each key on, Ctrl-C too; it is as it was when this is dropped.
+/// A terminal that does not show typed characters, and delivers each key, even Ctrl-C. Dropping this restores the
+/// terminal.
 struct Unseen(Termios);
 
 impl Unseen {
@@ -59,16 +60,16 @@ impl Unseen {
 
 impl Drop for Unseen {
     fn drop(&mut self) {
-        // A terminal that is gone needs none of it.
+        // A terminal that is gone need not be restored.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
         let _ = writeln!(StreamText::stderr());
     }
 }
 
-/// Asks for a password at the terminal.
+/// Asks the user for a password at the terminal.
 ///
 /// # Errors
-/// When standard input is none, or Ctrl-C is typed.
+/// When standard input is not a terminal, or Ctrl-C is typed.
 pub fn ask() -> Result<Password, Failure> {
     if !io::stdin().is_terminal() {
         let text = "--askpass asks at a terminal, and standard input is none; give the password in the environment as REDISCLI_AUTH";
@@ -82,7 +83,7 @@ pub fn ask() -> Result<Password, Failure> {
         match key.context("--askpass")? {
             b'\n' | b'\r' | 0x04 => break,
             0x03 => return Err(Failure::Interrupted),
-            // All bytes of the last character.
+            // Backspace removes all bytes of the last character.
             0x08 | 0x7f => while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
             0x15 => typed.clear(),
             byte => typed.push(byte),

@@ -5,7 +5,7 @@ use clap::CommandFactory;
 use super::{EXIT, all, ascii, notes, page};
 use crate::{app::bindings, cli::args::CommandLine};
 
-/// A page without troff's markup.
+/// Returns a page without troff's markup.
 fn text(page: &str) -> String {
     let page = page.replace("\\fB", "").replace("\\fR", "").replace("\\fI", "").replace("\\-", "-");
     page.replace("\\*(Aq", "'").replace("\\&", "")
@@ -34,7 +34,7 @@ fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
     }
 }
 
-/// The warnings of mandoc and groff that can be found in the text.
+/// The text contains none of the errors of which mandoc and groff warn.
 #[test]
 fn no_troff_finds_fault_with_a_page() {
     for command in all(CommandLine::command()) {

@@ -16,14 +16,14 @@ use crate::{
     tui::{screens, share, svg::Animation},
 };
 
-/// How long each frame of an animation is shown.
+/// The time for which each frame of an animation is shown.
 const FRAME: Duration = Duration::from_millis(500);
-/// How long the last frame is shown before the animation starts again.
+/// The additional time for which the last frame is shown before the animation starts again.
 const PAUSE: Duration = Duration::from_secs(3);
 /// The longest duration of all frames together, in seconds.
 const LONGEST_S: f64 = 27.0;
 
-/// Reads the whole recording, called `name`, and writes the picture in this form to `out`.
+/// Reads the whole recording with the name `name`, and writes the picture in this form to `out`.
 ///
 /// # Errors
 /// When the recording cannot be read or has no such moment, or when the file exists or cannot be written.
@@ -60,7 +60,8 @@ pub fn shoot(
     Ok(write(out, &picture)?)
 }
 
-/// Writes the recording, called `name`, to `out` as the screen showed it while it grew. It is read twice: first for its length.
+/// Writes the recording with the name `name` to `out`, as the screen would have shown it while it grew. Reads the
+/// recording twice: the first time for its length.
 ///
 /// # Errors
 /// When the recording cannot be read, or when the file exists or cannot be written.
@@ -112,7 +113,7 @@ fn write(path: &Path, picture: &str) -> anyhow::Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| {
         let written = file.write_all(picture.as_bytes());
-        // The error says why it failed; a part of a picture is worthless.
+        // The error says why writing failed; a part of a picture is worthless.
         written.inspect_err(|_| drop(fs::remove_file(path)))
     });
     let path = path.display();

@@ -1,12 +1,12 @@
-//! A recording as a source for the screen, and the clock that plays it.
+//! A recording as a source of the screen, and the clock that plays it.
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
 //!           └─ Refine: a stretch once more ─► poll ─► Excerpt
 //! ```
-//! The whole recording is read once, in the background; seeking is done by the screen's timeline. Where the screen zooms in
-//! beyond the timeline's resolution, the same thread reads that stretch again.
+//! The reader reads the whole recording once, in the background; the screen's timeline handles seeking. If the screen
+//! zooms in beyond the timeline's resolution, the same thread reads that stretch again.
 
 use std::{
     io,
@@ -25,20 +25,20 @@ use crate::{
     },
 };
 
-/// Records that wait between reader and screen: some megabytes at most, since a record may have 100 KB.
+/// The number of records that wait between reader and screen: some megabytes at most, since a record may have 100 KB.
 const WAITING: usize = 32;
-/// How long one poll of the reader may take, so that keys are answered meanwhile.
+/// The time limit of one poll of the reader, so that the screen answers keys in between.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What the reader sends.
+/// A message from the reader.
 enum Read {
-    /// A record, and how much of the file has been read.
+    /// A record, and the share of the file that has been read.
     Record(Record, f64),
-    /// Why reading failed.
+    /// The reason why reading failed.
     Broken(ReadError),
-    /// The file has been read once.
+    /// The whole file has been read once.
     All,
-    /// A stretch that was read again, or why that failed.
+    /// A stretch that was read again, or the error.
     Again(Reread, Result<Excerpt, ReadError>),
 }
 
@@ -99,7 +99,8 @@ impl ReplaySource {
     }
 }
 
-/// The reader's thread: the whole recording, then the requested stretches; `None` when the receiver is gone.
+/// Runs the reader's thread: reads the whole recording, then the requested stretches; returns `None` when the receiver
+/// is gone.
 fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
@@ -119,7 +120,7 @@ fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Rer
     }
 }
 
-/// The result of reading again, as it is sent.
+/// Returns the delivery for the result of reading again.
 pub(super) fn again(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
@@ -186,7 +187,7 @@ mod tests {
     };
     use std::{io::Write as _, os::fd::AsRawFd as _, path::Path};
 
-    /// All deliveries until the recording has been read.
+    /// Returns all deliveries until the recording has been read.
     fn read(source: &mut ReplaySource) -> Vec<Delivery> {
         let mut all = Vec::new();
         while !all.iter().any(|delivery| matches!(delivery, Delivery::Notice(0, Notice::Ended))) {
@@ -195,7 +196,7 @@ mod tests {
         all
     }
 
-    /// Ten minutes of marks, a second apart.
+    /// Returns ten minutes of marks, a second apart.
     fn marks() -> String {
         let mut text = line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         for n in 0..600 {

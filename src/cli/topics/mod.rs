@@ -33,7 +33,7 @@ pub enum Topic {
     Records,
 }
 
-/// Their names.
+/// The names of the topics.
 pub(super) const TOPICS: [(&str, Topic); 2] = [("formats", Topic::Formats), ("records", Topic::Records)];
 
 fn topic(name: &str) -> Result<Topic, &'static str> {

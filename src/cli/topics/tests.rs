@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::session::{Reader, Record};
 
-/// The names of all fields, but for those that are data: kinds of errors, commands, parameters.
+/// Collects the names of all fields, except those that are data: kinds of errors, commands, parameters.
 fn fields(value: &Value, names: &mut BTreeSet<String>) {
     const MAPS: [&str; 12] = [
         "commands",
@@ -47,7 +47,7 @@ fn every_field_of_a_recording_is_described() {
     let mut reader = Reader::open(Path::new(recording)).unwrap();
     let mut names = BTreeSet::new();
     while let Some(record) = reader.next_record().unwrap() {
-        // The fields of an event are its own.
+        // The fields of an event differ from those of other records.
         if !matches!(record, Record::Event(_)) {
             fields(&serde_json::to_value(record).unwrap(), &mut names);
         }
