@@ -1,4 +1,4 @@
-//! The data of a report about one session and one of its nodes: a fold over its records.
+//! The data of a report about one session and one of its nodes, folded from its records.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// The mean; `None` if no time has passed.
+    /// Returns the mean share; `None` if no time has passed.
     pub(super) fn share(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.core_s / self.length_s)
     }
@@ -48,12 +48,12 @@ impl Summed for Latency {
     }
 }
 
-/// One session, of one node.
+/// The data of one session and one node.
 pub(super) struct Account {
     pub(super) source: Recording,
     node: u16,
     pub(super) timeline: Timeline,
-    /// The load in parts of segments.
+    /// The load over time; no point contains two segments.
     pub(super) load: Course<Interval>,
     pub(super) pings: Course<Latency>,
     pub(super) ping_errors: u64,
@@ -78,7 +78,7 @@ impl Account {
         }
     }
 
-    /// Takes a record, if it is of this node.
+    /// Adds a record, if it is of this node.
     pub(super) fn push(&mut self, record: &Record) {
         if !record.is_of(self.node) {
             return;
@@ -120,7 +120,7 @@ impl Account {
         }
     }
 
-    /// Whether it describes a load; if not, operations are absent rather than zero.
+    /// Returns whether the interval describes a load; if not, operations are absent rather than zero.
     fn is_load(&self, interval: &Interval) -> bool {
         let segment = self.timeline.segments().numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
@@ -139,24 +139,24 @@ impl Account {
         }
     }
 
-    /// The segments under load that the summary counts.
+    /// Returns the segments under load that the summary counts.
     pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
         self.timeline.segments().iter().filter(is_measured)
     }
 
-    /// Whether some requests have response times, because they were due on a schedule.
+    /// Returns whether some requests have response times, because they were due on a schedule.
     pub(super) fn has_response(&self) -> bool {
         self.measured().any(|segment| segment.total.response.is_some())
     }
 
-    /// Whether all requests have response times.
+    /// Returns whether all requests have response times.
     pub(super) fn is_open(&self) -> bool {
         self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
     }
 
-    /// Its name: the file, else the server's address.
+    /// Returns the name of the session: the file's, or else the server's address.
     pub(super) fn name(&self) -> String {
         let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
         let has_several = self.timeline.session().is_some_and(|session| !session.nodes.is_empty());
@@ -167,7 +167,7 @@ impl Account {
         }
     }
 
-    /// The session, its sums, operations and segments, as in the JSON export.
+    /// Returns the session, its sums, operations and segments, in the format of the JSON export.
     pub(super) fn figures(&mut self) -> String {
         self.figures.finish().concat()
     }

@@ -17,7 +17,7 @@ pub(super) enum Quantity {
     Knob,
     /// The value of a knob, logarithmic.
     KnobLog,
-    /// Things per second, from 0.
+    /// A rate per second, from 0.
     Rate,
     /// A share of one core, from 0.
     Cores,
@@ -26,12 +26,12 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// Whether it is logarithmic.
+    /// Returns whether the axis is logarithmic.
     pub(super) fn is_log(self) -> bool {
         matches!(self, Self::KnobLog | Self::Latency)
     }
 
-    /// The label of a value.
+    /// Returns the label of a value.
     pub(super) fn written(self, value: f64) -> String {
         match self {
             Self::Time => units::clock(value),
@@ -48,15 +48,15 @@ impl Quantity {
     }
 }
 
-/// The look of a line: a name for which the style sheet has a colour and dashes.
+/// The look of a line: a name to which the style sheet assigns a colour and dashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Ink(pub(super) &'static str);
 
-/// Inks for lines of the same kind, each distinct from the next.
+/// The inks for lines of the same kind; neighbours are distinct.
 const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
 impl Ink {
-    /// The ink of the `n`th of several lines of the same kind.
+    /// Returns the ink of the `n`th of several lines of the same kind.
     pub(super) fn of_series(n: usize) -> Self {
         Self(SERIES[n % SERIES.len()])
     }
@@ -71,26 +71,26 @@ pub(super) struct Line {
     pub(super) values: Vec<Option<f64>>,
     /// Whether each value is a measurement with its own mark.
     pub(super) is_dotted: bool,
-    /// The segment to which it belongs, if there is one.
+    /// The segment of the line, if it belongs to one.
     pub(super) segment: Option<u32>,
 }
 
 impl Line {
-    /// A plain one.
+    /// Creates a line without marks.
     pub(super) fn new(name: impl Into<String>, ink: Ink, values: Vec<Option<f64>>) -> Self {
         Self { name: name.into(), ink, values, is_dotted: false, segment: None }
     }
 
-    /// Whether there is anything to draw.
+    /// Returns whether there are values to draw.
     pub(super) fn has_values(&self) -> bool {
         self.values.iter().any(Option::is_some)
     }
 }
 
-/// Lines over one axis.
+/// A chart: lines over one axis.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Chart {
-    /// Its id on the page: letters, digits and hyphens.
+    /// The id of the chart on the page: letters, digits and hyphens.
     pub(super) id: String,
     pub(super) title: String,
     /// The note below the chart.
@@ -106,12 +106,12 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// All values of all lines.
+    /// Returns all values of all lines.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {
         self.lines.iter().flat_map(|line| &line.values).copied().flatten()
     }
 
-    /// Whether there is anything to draw.
+    /// Returns whether there are values to draw.
     pub(super) fn has_values(&self) -> bool {
         self.lines.iter().any(Line::has_values)
     }

@@ -1,4 +1,4 @@
-//! Several sessions, or segments of one, in comparison: the first is the baseline of all others.
+//! A comparison of several sessions, or of segments of one: the first is the baseline of all others.
 
 use super::{
     account::Account,
@@ -8,19 +8,19 @@ use super::{
 };
 use crate::compare::{Compared, Difference, Run};
 
-/// The result.
+/// The result of the comparison.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     /// A table for each session except the first.
     pub(super) tables: Vec<Table>,
-    /// The sessions that cannot be compared, and why.
+    /// The sessions that cannot be compared, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// Their distributions.
+    /// The distributions of the sessions.
     pub(super) curves: Option<Chart>,
 }
 
 impl Comparison {
-    /// The comparison of several sessions or segments; `None` if there is only one.
+    /// Returns the comparison of several sessions or segments; `None` if there is only one.
     pub(super) fn of(accounts: &[Account]) -> Option<Self> {
         let named = |account: &Account| match &account.source.segments[..] {
             [] => vec![None],

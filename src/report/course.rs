@@ -1,14 +1,15 @@
-//! A quantity over time in a limited number of points, each the exact sum of its stretch.
+//! A quantity over time in a limited number of points. Each point is the exact sum of its stretch of time.
 //!
 //! ```text
 //!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment
-//!  points   │  1 s: as they came ┊  │   ...  too many: │  2 s  │  2 s  │  ┊  2 s  │
+//!  points   │  1 s: as recorded  ┊  │   ...  too many: │  2 s  │  2 s  │  ┊  2 s  │
 //! ```
-//! No point mixes two settings. A session with very many settings has at least a point for each of them.
+//! No point contains measurements of two settings. A session with very many settings has at least one point for each of
+//! them.
 
-/// The most points, unless there are more settings.
+/// The largest number of points, unless there are more settings.
 pub(super) const MOST: usize = 2000;
-/// The longest stretch, whatever the number of points: a day.
+/// The longest stretch of a point, whatever the number of points: a day.
 const LONGEST_S: f64 = 86_400.0;
 
 /// A quantity that can be summed up without loss.
@@ -27,7 +28,7 @@ pub(super) struct Point<T> {
 }
 
 impl<T> Point<T> {
-    /// The middle of its stretch, to the millisecond.
+    /// Returns the middle of the stretch in seconds, to the millisecond.
     pub(super) fn middle_s(&self) -> f64 {
         ((self.from_s + self.to_s) * 500.0).round() / 1000.0
     }
@@ -39,7 +40,7 @@ pub(super) struct Course<T> {
     /// The approximate length of a point in seconds, at most.
     pub(super) step_s: f64,
     pub(super) points: Vec<Point<T>>,
-    /// The number of records in them.
+    /// The number of records in the points.
     pub(super) records: u64,
 }
 
@@ -50,7 +51,8 @@ impl<T> Default for Course<T> {
 }
 
 impl<T: Summed> Course<T> {
-    /// Adds the measurements of `segment` in the `length_s` seconds before `t_s`; with no length they came after the segment's end.
+    /// Adds the measurements of `segment` in the `length_s` seconds before `t_s`; without a length, they arrived after
+    /// the segment's end.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, part: T) {
         self.records += 1;
         let point = Point { from_s: t_s - length_s.max(0.0), to_s: t_s, segment, part };
@@ -67,13 +69,13 @@ impl<T: Summed> Course<T> {
     }
 }
 
-/// A point shorter than this share of a step is no point of its own: a setting began or ended within a second.
+/// A point shorter than this share of a step is joined with a neighbour: a setting began or ended within a second.
 const SLIVER: f64 = 0.2;
-/// The longest point that includes such a short part, in steps.
+/// The longest point that contains such a short part, in steps.
 const LONGEST: f64 = 1.5;
 
-/// Adds a point after the others, or adds it to the last one if both belong to one segment and are within one step, or one of them
-/// is too short.
+/// Adds a point at the end, or joins it with the last one if both belong to one segment and are within one step, or if
+/// one of them is too short.
 fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
     let is_one = |last: &Point<T>| {
         let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();
@@ -86,7 +88,7 @@ fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
             last.to_s = last.to_s.max(point.to_s);
             last.part.merge(&point.part);
         }
-        // The last measurements of a setting may be reported after the beginning of the next.
+        // The last measurements of a setting may be reported after the next setting has begun.
         _ => points.insert(points.partition_point(|before| before.from_s <= point.from_s), point),
     }
 }

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
-/// What records do not contain.
+/// A note about the facts that records do not contain.
 const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and other parameters of CONFIG, since they may contain secrets.";
 
-/// Both sides, a line for each fact; then the server's parameters.
+/// Returns a table of both sides, with a line for each fact, and one of the server's parameters.
 pub(super) fn tables(account: &Account) -> Vec<Table> {
     let mut tables = vec![sides(account)];
     tables.extend(config(account));
@@ -58,7 +58,7 @@ fn sides(account: &Account) -> Table {
     Table { title: "Environment".to_owned(), headings, words: 2, rows, note: UNKNOWN.to_owned() }
 }
 
-/// The recorded parameters: first and last value of each, and whether it differs from the default.
+/// Returns the recorded parameters: the first and the last value of each, and whether it differs from the default.
 fn config(account: &Account) -> Option<Table> {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {

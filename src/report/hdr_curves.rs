@@ -1,5 +1,5 @@
-//! Distributions as HdrHistogram's plots draw them: the latency over the share of requests below it; each further nine of the share
-//! is as wide as the one before.
+//! Distributions as in HdrHistogram's plots: the latency over the share of requests below it; each further nine of the
+//! share is as wide as the nine before.
 
 use super::{
     account::Account,
@@ -10,12 +10,12 @@ use crate::{
     units,
 };
 
-/// Steps for each nine.
+/// The number of steps for each nine.
 const STEPS: usize = 25;
-/// The most segments with a curve; more would not be readable.
+/// The largest number of segments with a curve; more would not be readable.
 const MOST_CURVES: usize = 40;
 
-/// The curves of the measured segments; `None` if there are none.
+/// Returns the curves of the measured segments; `None` if there are none.
 pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
     let all: Vec<_> = account.measured().collect();
     let named = |n: usize| {
@@ -35,13 +35,13 @@ pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
     Some(chart)
 }
 
-/// The curves of several runs, each with its name.
+/// Returns the curves of several runs, each with its name.
 pub(super) fn of_runs<'a>(runs: impl Iterator<Item = (&'a str, &'a Latency)>) -> Option<Chart> {
     let named = |(name, latency): (&'a str, &'a Latency)| (name.to_owned(), None, latency);
     chart("runs-curves".to_owned(), runs.take(MOST_CURVES).map(named).collect())
 }
 
-/// The response times, or service times in closed loop.
+/// Returns the response times; in a closed loop, the service times.
 pub(super) fn due<'a>(response: Option<&'a Latency>, service: &'a Latency) -> &'a Latency {
     response.unwrap_or(service)
 }

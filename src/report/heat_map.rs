@@ -1,23 +1,23 @@
-//! The distribution of latencies over time: counts by bins of a tenth of a latency's size.
+//! The distribution of latencies over time: the number of requests in each bin; a bin is a tenth of its latency wide.
 
 use serde::Serialize;
 
 use super::course::Point;
 use crate::{session::Interval, session::timeline::Heat};
 
-/// The most columns; no screen shows more.
+/// The largest number of columns; no screen shows more.
 const MOST_COLUMNS: usize = 600;
 /// The number of tones of a cell.
 pub(super) const TONES: usize = 6;
 
-/// The counts of a stretch.
+/// The counts of a stretch of time.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Column {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
     /// The bin of the first count.
     pub(super) first: usize,
-    /// The number of requests in each bin from there on.
+    /// The number of requests in each bin from the first one on.
     pub(super) counts: Vec<u64>,
 }
 
@@ -25,15 +25,15 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct HeatMap {
     pub(super) columns: Vec<Column>,
-    /// Where each bin begins, in µs, and where the last one ends.
+    /// The beginning of each bin, and the end of the last one, in µs.
     pub(super) borders: Vec<f64>,
     /// The highest count of a cell.
     pub(super) most: u64,
 }
 
 impl HeatMap {
-    /// The heat map of these points; `None` if nothing was counted. Times count from when a request was due, in closed loop from its
-    /// write.
+    /// Returns the heat map of these points; `None` if all counts are zero. Times count from when a request was due; in
+    /// a closed loop, from its write.
     pub(super) fn of(points: &[Point<Interval>]) -> Option<Self> {
         let each = points.len().div_ceil(MOST_COLUMNS).max(1);
         let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
@@ -43,13 +43,13 @@ impl HeatMap {
         Some(Self { columns, borders, most })
     }
 
-    /// The tone of a cell with this many requests, from 1 for the fewest; tones are logarithmic.
+    /// Returns the tone of a cell with this many requests, from 1 for the fewest; tones are logarithmic.
     pub(super) fn tone(&self, count: u64) -> usize {
         let share = (count as f64).ln_1p() / (self.most as f64).ln_1p();
         ((share * TONES as f64).ceil() as usize).clamp(1, TONES)
     }
 
-    /// The lowest and the highest latency in it, in µs.
+    /// Returns the lowest and the highest latency in the map, in µs.
     pub(super) fn range(&self) -> (f64, f64) {
         let first = self.columns.iter().map(|column| column.first).min().unwrap_or_default();
         let last = self.borders.len().saturating_sub(1);
@@ -67,7 +67,7 @@ fn column(points: &[Point<Interval>]) -> Option<Column> {
     for point in points {
         let latency = point.part.response.as_ref().unwrap_or(&point.part.service);
         latency.cells().iter().for_each(|(ns, n)| add((*ns).min(latency.max_ns()), *n));
-        // Longer than any cell, with a known maximum.
+        // Some requests were longer than any bin; only their maximum is known.
         if latency.over_range() > 0 {
             add(latency.max_ns(), latency.over_range());
         }

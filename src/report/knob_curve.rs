@@ -14,10 +14,11 @@ use crate::{
     units,
 };
 
-/// Values this far apart have a logarithmic axis.
+/// If the largest value is this many times the smallest, the axis is logarithmic.
 const WIDE: f64 = 10.0;
 
-/// The curve over the only knob in which the segments differ; `None` if there is none, or more than one.
+/// Returns the curve over the only knob in which the segments differ; `None` if they differ in no knob, or in more than
+/// one.
 pub(super) fn swept(account: &Account) -> Option<Curve> {
     let segments = || account.timeline.segments().iter();
     let is_turned = |dimension: &Dimension| {
@@ -30,7 +31,7 @@ pub(super) fn swept(account: &Account) -> Option<Curve> {
     curves.into_iter().find(|curve| curve.points().windows(2).all(|pair| pair[0].is_alike(&pair[1])))
 }
 
-/// Throughput and latency over it.
+/// Returns the charts of throughput and latency over the knob.
 pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     let Some(curve) = swept(account) else { return Vec::new() };
     let name = curve.dimension().name();
@@ -81,7 +82,7 @@ fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>
     Chart { id, title, note: String::new(), x, x_name, y, xs, lines, heat: None }
 }
 
-/// The best value, the knee, and the results of experiments.
+/// Returns a text about the best value, the knee, and the results of experiments.
 fn words(account: &Account, curve: &Curve) -> String {
     let dimension = curve.dimension();
     let is_found = |what: &&EventKind| {
@@ -89,7 +90,7 @@ fn words(account: &Account, curve: &Curve) -> String {
     };
     let found = account.timeline.events().map(|event| &event.what).filter(is_found);
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
-    // An experiment leaves out the time until a setting is steady, but a point here includes it.
+    // An experiment excludes the time until a setting is steady, but a point of this curve includes it.
     let is_found = found.peek().is_some();
     let best = curve.best(None).filter(|_| !is_found).map(|point| {
         format!(

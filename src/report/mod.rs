@@ -6,9 +6,9 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] is a [`Sink`] like the exporters: it takes the records of a running session or of a recording, and
-//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, also while further records come. A further
-//! `session` record begins a further account, which is compared with the first.
+//! A [`Report`] is a [`Sink`] like the exporters: it accepts the records of a running session or of a recording.
+//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, even before the last record.
+//! Another `session` record begins another account, which is compared with the first.
 //!
 //! Every figure comes from [the table](crate::session::figures) and the records' own distributions: a point of a chart is the exact
 //! sum of its stretch.
@@ -51,7 +51,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The extension of its file.
+    /// Returns the extension of a file in this form.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -59,7 +59,7 @@ impl Form {
         }
     }
 
-    /// The form for a file's name; `None` if its extension is unknown.
+    /// Returns the form of a file with this name; `None` if its extension is unknown.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "html" | "htm" => Some(Self::Html),
@@ -72,26 +72,26 @@ impl Form {
 /// The name of a recording, and its segments to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// What it is called.
+    /// The name of the recording in the report.
     pub name: String,
-    /// The segments; if none is named, the only one under load.
+    /// The segments to compare; without any, the only one under load.
     pub segments: Vec<u32>,
 }
 
-/// A fold over the records of one or more sessions, which results in a report.
+/// A report, folded from the records of one or more sessions.
 pub struct Report {
     form: Form,
-    /// The names of the sessions, in order; further ones have no name.
+    /// The names of the sessions, in order; additional sessions have no name.
     sources: Vec<Recording>,
     /// The number of sessions so far.
     begun: usize,
     accounts: Vec<Account>,
-    /// Where the accounts of the present session begin; there is one for each of its nodes.
+    /// The position of the present session's first account; there is one account for each of its nodes.
     present: usize,
 }
 
 impl Report {
-    /// A report about sessions with these names, in the order of their records.
+    /// Creates a report about sessions with these names, in the order of their records.
     pub fn of(form: Form, sources: Vec<Recording>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
@@ -124,7 +124,7 @@ impl Sink for Report {
     }
 }
 
-/// A report as Markdown: the tables, without pictures.
+/// Returns the report as Markdown: the tables, without pictures.
 fn ticket(accounts: &[Account]) -> String {
     let mut text = String::new();
     if let Some(comparison) = Comparison::of(accounts) {

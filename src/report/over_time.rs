@@ -22,7 +22,7 @@ const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 /// The name of the time axis.
 const TIME: &str = "time of the session";
 
-/// The charts over time that have data; `prefix` makes their ids unique.
+/// Returns the charts over time that have data; `prefix` makes their ids unique.
 pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
     charts.extend(heat(account, prefix));
@@ -37,7 +37,8 @@ fn chart(id: String, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -
     Chart { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
 }
 
-/// A figure of each point; none where nothing was measured for longer than a point.
+/// Returns the line of a figure, with a value for each point; without one where measurements are missing for longer
+/// than a point.
 fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
     let values = over_gaps(&account.load, |point| figure.exported(&Row::of_interval(&point.part)));
     Line::new(figure.heading, ink, values)
@@ -60,7 +61,7 @@ fn throughput(account: &Account, prefix: &str) -> Chart {
     chart
 }
 
-/// The percentiles that matter: those of the response time under a rate.
+/// Returns the percentiles of the service time, or under a rate, of the response time.
 fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     let due = |point: &Point<Interval>, figure: usize| {
         let row = Row::of_interval(&point.part);
@@ -113,7 +114,7 @@ fn pings(account: &Account, prefix: &str) -> Chart {
     chart
 }
 
-/// The CPU usage of the server and of redyno's busiest worker, as a share of a core.
+/// Returns the CPU usage of the server and of redyno's busiest worker, as a share of a core.
 fn processors(account: &Account, prefix: &str) -> Chart {
     let server = over_gaps(&account.server_cpu, |point| point.part.share());
     let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
@@ -123,7 +124,7 @@ fn processors(account: &Account, prefix: &str) -> Chart {
     chart(format!("{prefix}processors"), title, Quantity::Cores, xs, lines)
 }
 
-/// The middles of the points, with a gap between points that are not adjacent.
+/// Returns the middles of the points, with a gap between points that are not adjacent.
 fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
     let mut times = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
@@ -135,7 +136,7 @@ fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
     times
 }
 
-/// A value of each point, and none in the gaps.
+/// Returns a value for each point, and none for the gaps.
 fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
     let mut values = Vec::new();
     for (n, point) in course.points.iter().enumerate() {
@@ -145,20 +146,20 @@ fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<
     values
 }
 
-/// The middle of the gap before point `n`, if nothing was measured for longer than a point.
+/// Returns the middle of the gap before point `n`, if measurements are missing for longer than a point.
 fn gap_before<T: Summed>(course: &Course<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
 }
 
-/// Two lines over the times of both.
+/// Joins two lines over the times of both.
 fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Line>) {
     let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let spread = |(times, line): (Vec<f64>, Line)| {
-        // A line's last value continues between its own times, so that the other line's times do not interrupt it.
+        // The last value of a line continues between its own times, so that the other line's times do not interrupt it.
         let mut values = Vec::with_capacity(xs.len());
         let mut at = 0;
         for x in &xs {
@@ -175,7 +176,7 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
     (xs, vec![one, other])
 }
 
-/// The note about the points.
+/// Returns the note about the points.
 fn exactness(course: &Course<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(

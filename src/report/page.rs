@@ -22,7 +22,7 @@ use crate::{
     units,
 };
 
-/// uPlot as published, with its licence, and the code that uses it.
+/// uPlot unchanged, with its licence, and the code that uses it.
 const SCRIPT: &str = concat!(
     "/*\n",
     include_str!("../../assets/uplot/LICENSE"),
@@ -43,7 +43,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The most events and marks on the axes.
+/// The largest number of events and marks on the axes.
 const MOST_MOMENTS: usize = 500;
 
 /// The data for the script.
@@ -57,18 +57,18 @@ struct Data<'a> {
 struct SessionData<'a> {
     id: &'a str,
     name: &'a str,
-    /// Beginning and end.
+    /// The beginning and the end of the session, in seconds.
     ends_s: (f64, f64),
-    /// Number, beginning, end.
+    /// Number, beginning and end of each segment.
     segments: Vec<(u32, f64, f64)>,
-    /// Time, whether it is a mark, text.
+    /// The time of each event or mark, whether it is a mark, and its text.
     moments: Vec<(f64, bool, &'a str)>,
     charts: &'a [Chart],
-    /// The same as `redyno export --format json`.
+    /// The figures, in the format of `redyno export --format json`.
     figures: &'a RawValue,
 }
 
-/// A session on its page.
+/// The part of the page about a session.
 struct Section {
     id: String,
     name: String,
@@ -80,7 +80,7 @@ struct Section {
     figures: Box<RawValue>,
 }
 
-/// The page of these sessions.
+/// Returns the page of these sessions.
 pub(super) fn page(accounts: &mut [Account]) -> String {
     let comparison = Comparison::of(accounts);
     let sections: Vec<_> = accounts.iter_mut().enumerate().map(|(n, account)| section(n, account)).collect();
@@ -116,7 +116,7 @@ pub(super) fn page(accounts: &mut [Account]) -> String {
 fn section(n: usize, account: &mut Account) -> Section {
     let id = format!("r{n}");
     let prefix = format!("{id}-");
-    // Our own exporter wrote it.
+    // The JSON comes from redyno's own exporter.
     let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
     let mut charts = over_time::charts(account, &prefix);
     charts.extend(knob_curve::charts(account, &prefix));
@@ -133,7 +133,7 @@ fn section(n: usize, account: &mut Account) -> Section {
     }
 }
 
-/// The server, the date, the length.
+/// Returns a line with the server, the date and the length of the session.
 fn line(account: &Account) -> String {
     let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
@@ -165,7 +165,7 @@ fn stage(account: &Account) -> Stage {
     }
 }
 
-/// The main figures.
+/// Returns the main figures.
 fn tiles(account: &Account) -> Vec<(&'static str, String)> {
     let summary = account.timeline.summary();
     let row = Row::of_summary(&summary);

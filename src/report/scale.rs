@@ -1,4 +1,4 @@
-//! Maps values to places in a picture, and chooses the labelled values; pure arithmetic.
+//! Maps values to places in a picture, and chooses the values with labels; pure arithmetic.
 
 use super::chart::{Chart, Quantity};
 
@@ -10,11 +10,11 @@ pub(super) struct Scale {
     pub(super) high: f64,
 }
 
-/// The most labels of an axis.
+/// The largest number of labels on an axis.
 const MOST_TICKS: usize = 9;
 
 impl Scale {
-    /// The axis for a chart's values; `None` if there are none.
+    /// Returns the axis for a chart's values; `None` if there are none.
     pub(super) fn y(chart: &Chart) -> Option<Self> {
         let heat = chart.heat.as_ref().map(super::heat_map::HeatMap::range);
         let values = chart.values().chain(heat.into_iter().flat_map(|(low, high)| [low, high]));
@@ -27,7 +27,7 @@ impl Scale {
         Some(Self { quantity, low, high })
     }
 
-    /// The axis for the values of x; for time, from this beginning to this end of the session.
+    /// Returns the axis for the values of x; for a time axis, from the beginning to the end of the session.
     pub(super) fn x(chart: &Chart, (from_s, until_s): (f64, f64)) -> Option<Self> {
         let quantity = chart.x;
         let (low, high) = ends(chart.xs.iter().copied())?;
@@ -43,7 +43,7 @@ impl Scale {
         Some(Self { quantity, low, high })
     }
 
-    /// The place of a value: 0 is the low end, 1 the high one.
+    /// Returns the place of a value: 0 is the low end, 1 the high one.
     pub(super) fn share(&self, value: f64) -> f64 {
         if self.quantity.is_log() {
             return (value / self.low).ln() / (self.high / self.low).ln();
@@ -51,7 +51,7 @@ impl Scale {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// The labelled values, ascending: round ones.
+    /// Returns the round values that get a label, ascending.
     pub(super) fn ticks(&self) -> Vec<f64> {
         match self.quantity {
             Quantity::Nines => (0..=self.high.round() as u32).map(f64::from).collect(),
@@ -61,11 +61,11 @@ impl Scale {
         }
     }
 
-    /// Multiples of the first step that gives at most [`MOST_TICKS`].
+    /// Returns the multiples of the first step that yields at most [`MOST_TICKS`] values.
     fn steps(&self, steps: &[f64], power: f64) -> Vec<f64> {
         let length = self.high - self.low;
         let least = length / MOST_TICKS as f64;
-        // A very short axis needs no smaller step than its own length.
+        // The step is not smaller than the axis, even if the axis is very short.
         let mut scale = power.powf((least.max(f64::MIN_POSITIVE).ln() / power.ln()).floor());
         if power > 10.0 {
             scale = scale.max(1.0);
@@ -76,7 +76,7 @@ impl Scale {
         (first..).map(|n| n as f64 * step).take_while(|value| *value <= self.high + step * 1e-9).collect()
     }
 
-    /// 1, 2 and 5 of each power of ten, or only the powers, or some of them.
+    /// Returns 1, 2 and 5 of each power of ten, or only the powers, or some of them.
     fn factors(&self) -> Vec<f64> {
         let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let within = |digits: &[f64], each: usize| -> Vec<f64> {

@@ -6,7 +6,7 @@
 //!      ┤   ¦   ▴          a person's mark, an event
 //!      └┬────┬────┬─ x
 //! ```
-//! It is always [`WIDTH`] units wide; a narrow window scrolls it.
+//! The picture is always [`WIDTH`] units wide; a narrow window scrolls it.
 
 use std::fmt::Write as _;
 
@@ -20,15 +20,15 @@ use super::{
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
-/// The margins of the plot: for `1.20 ms`, half a label, numbers of segments, and the axis labels and name.
+/// The margins of the plot: room for `1.20 ms`, half a label, numbers of segments, and the axis labels and name.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
-/// The width of a number.
+/// The width of a segment's number.
 const LEAST_BAND: f64 = 22.0;
 
-/// A segment on the axis of time.
+/// A segment on the time axis.
 #[derive(Debug, Clone)]
 pub(super) struct Band {
     pub(super) number: u32,
@@ -36,7 +36,7 @@ pub(super) struct Band {
     pub(super) to_s: f64,
 }
 
-/// An event or a mark on the axis of time.
+/// An event or a mark on the time axis.
 #[derive(Debug, Clone)]
 pub(super) struct Moment {
     pub(super) t_s: f64,
@@ -44,13 +44,13 @@ pub(super) struct Moment {
     pub(super) words: String,
 }
 
-/// The approximate width of a letter.
+/// The approximate width of a letter, in units.
 const LETTER: f64 = 7.0;
-/// The most characters of a mark in a picture.
+/// The largest number of characters of a mark's text.
 const SHORT: usize = 24;
 
 impl Moment {
-    /// Its text, as far as there is room.
+    /// Returns the text of the moment, cut if it is too long.
     fn short(&self) -> String {
         let mut words = self.words.chars();
         let short: String = words.by_ref().take(SHORT).collect();
@@ -67,7 +67,7 @@ pub(super) struct Stage {
     pub(super) moments: Vec<Moment>,
 }
 
-/// Maps values to places.
+/// The mapping of values to places in the picture.
 struct Plot {
     x: Scale,
     y: Scale,
@@ -83,7 +83,7 @@ impl Plot {
     }
 }
 
-/// The picture; empty if there is nothing to draw.
+/// Returns the picture; empty without values.
 pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
     let Some((x, y)) = Scale::x(chart, stage.ends_s).zip(Scale::y(chart)) else { return html! {} };
     let plot = Plot { x, y };
@@ -98,7 +98,7 @@ pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
     }
 }
 
-/// The lines' inks with their names.
+/// Returns the lines' inks with their names.
 pub(super) fn legend(chart: &Chart) -> Markup {
     html! {
         ul.legend {
@@ -140,7 +140,7 @@ fn axes(plot: &Plot, chart: &Chart) -> Markup {
 
 fn moments(plot: &Plot, stage: &Stage) -> Markup {
     let bottom = HEIGHT - BOTTOM;
-    // A mark whose text would overlap previous ones has none; the table has it.
+    // A mark has no text if its text would overlap the previous ones; the table contains it.
     let mut free = 0.0;
     let mut has_room = |x: f64, words: &str| {
         let is_free = x >= free;
@@ -163,7 +163,7 @@ fn moments(plot: &Plot, stage: &Stage) -> Markup {
     }
 }
 
-/// A path for each tone: runs of cells with one tone in a column are one box.
+/// Returns a path for each tone. Neighbouring cells of a column with the same tone are one box.
 fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
     let mut paths = vec![String::new(); TONES];
     for column in &heat.columns {
@@ -213,7 +213,7 @@ fn drawn(plot: &Plot, xs: &[f64], line: &Line) -> Markup {
     }
 }
 
-/// A place, rounded to a tenth of a unit.
+/// Returns a place, rounded to a tenth of a unit, to keep the file small.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

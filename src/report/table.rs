@@ -2,11 +2,11 @@
 
 use crate::export::markdown_text;
 
-/// A row of it.
+/// A row of the table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TableRow {
     pub(super) cells: Vec<String>,
-    /// The segment to which it belongs, if there is one.
+    /// The segment of the row, if it belongs to one.
     pub(super) segment: Option<u32>,
 }
 
@@ -16,7 +16,7 @@ impl TableRow {
     }
 }
 
-/// Rows below headings. The first `words` columns are text, the others numbers.
+/// A table with headings. The first `words` columns contain text, the others numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     pub(super) title: String,
@@ -28,7 +28,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table in Markdown; empty without rows.
+    /// Returns the table in Markdown; empty without rows.
     pub(super) fn markdown(&self) -> String {
         if self.rows.is_empty() {
             return String::new();

@@ -32,17 +32,17 @@ const COLUMNS: [Figure; 13] = [
     figures::ERRORS,
     figures::SERVER_CPU,
 ];
-/// The most events and marks in a table.
+/// The largest number of events and marks in a table.
 const MOST_EVENTS: usize = 500;
 
-/// All tables, and the environment.
+/// Returns all tables, and the environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
     let more =
         [findings(account), operations(account), errors(account), events(account)].into_iter().flatten();
     std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
 }
 
-/// Columns of figures, after one column of text.
+/// Returns a table with columns of figures, after one column of text.
 fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
     let is_known = |figure: &&Figure| {
         let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
@@ -67,7 +67,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
     }
 }
 
-/// A row for each segment, and the sum of those that count.
+/// Returns a row for each segment, and the sum of those that the summary counts.
 fn segments(account: &Account) -> Table {
     let timeline = &account.timeline;
     let summary = timeline.summary();
@@ -87,7 +87,7 @@ fn segments(account: &Account) -> Table {
     of_figures("Segments", "settings", &rows)
 }
 
-/// The findings, with the segments in which they were.
+/// Returns the findings, with the numbers of their segments.
 fn findings(account: &Account) -> Option<Table> {
     let row = |(finding, segments): (Finding, String)| {
         let words = finding.line();
@@ -99,7 +99,7 @@ fn findings(account: &Account) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// A row for each operation, if there are several.
+/// Returns a row for each operation, if there are several.
 fn operations(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let mut sums: BTreeMap<&str, OperationInterval> = BTreeMap::new();
@@ -117,7 +117,7 @@ fn operations(account: &Account) -> Option<Table> {
     (rows.len() > 1).then_some(table)
 }
 
-/// The failures, by kind.
+/// Returns the failures, by kind.
 fn errors(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let parts = [
@@ -136,7 +136,7 @@ fn errors(account: &Account) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// The events and marks.
+/// Returns the events and marks.
 fn events(account: &Account) -> Option<Table> {
     let timeline = &account.timeline;
     let events =

@@ -1,4 +1,4 @@
-//! A report's figures equal those of the records; no text becomes markup; and it stays small.
+//! Tests: a report's figures equal those of the records; no text becomes markup; and the report stays small.
 
 use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
@@ -19,7 +19,7 @@ use crate::{
 const HOSTILE: [&str; 3] =
     ["</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "<!--<script>'`|"];
 
-/// Several distributions, which a session has in turn.
+/// Returns one of several distributions, which a session has in turn.
 fn times(seed: u64, n: u64) -> Latency {
     static MADE: Mutex<BTreeMap<(u64, u64), Latency>> = Mutex::new(BTreeMap::new());
     let seed = seed % 8;
@@ -56,7 +56,7 @@ fn clients(load: bool, clients: u32, rate: Option<u32>) -> Knobs {
     Knobs { load, clients, rate, ..Knobs::default() }
 }
 
-/// A session of this many seconds: a warm-up, then segments of a tenth of it.
+/// Returns a session of this many seconds: a warm-up, then segments; each lasts a tenth of it.
 fn session(seconds: u32, ops: u64) -> Vec<Record> {
     let text = HOSTILE.join(" ");
     let server = ServerIdentity { address: text.clone(), server: text.clone(), ..ServerIdentity::default() };
@@ -96,7 +96,7 @@ fn made<'a>(form: Form, names: &[&str], records: impl IntoIterator<Item = &'a Re
     report.finish().concat()
 }
 
-/// The data for the page's script.
+/// Returns the data for the page's script.
 fn data(page: &str) -> Value {
     let (_, after) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
     serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
