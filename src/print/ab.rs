@@ -21,7 +21,7 @@ use crate::{
     units, untrusted,
 };
 
-/// Writes the lines of an A/B comparison.
+/// A writer of the lines of an A/B comparison.
 pub(crate) struct Lines {
     form: Form,
     /// The names of both sides.
@@ -55,7 +55,7 @@ impl Lines {
         Self { form, sides: Default::default(), printed: 0 }
     }
 
-    /// The head: where the session runs, and which side is which.
+    /// Returns the head of the output: the server of the session, and the settings of both sides.
     pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
         let nodes = [Some(&session.target), session.nodes.first()];
         self.sides = match ab.is_of_targets() {
@@ -73,7 +73,7 @@ impl Lines {
         }
     }
 
-    /// The pairs that were not printed yet.
+    /// Returns the pairs that are not printed yet.
     pub(crate) fn new_pairs(&mut self, ab: &Ab) -> String {
         let new = &ab.pairs()[self.printed..];
         self.printed = ab.pairs().len();
@@ -85,7 +85,7 @@ impl Lines {
         new.iter().map(line).collect()
     }
 
-    /// The end of the output.
+    /// Returns the end of the output: the verdict.
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
         let [from, to] = self.sides.clone();
         match self.form {
@@ -95,7 +95,7 @@ impl Lines {
     }
 }
 
-/// Three columns: A, B, and the change.
+/// Returns three columns for each figure: A, B, and the change.
 fn columns(texts: [[String; 3]; 3]) -> String {
     let of = |(n, [a, b, change]): (usize, [String; 3])| {
         let width = if n == 0 { 10 } else { 8 };

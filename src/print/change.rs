@@ -8,8 +8,9 @@ use crate::{
     session::Segment,
 };
 
-/// The difference of `now` from the segment `before`: `clients 200`, `load off`. For the first segment under load, its clients and
-/// pipeline, `50×1`, and all else that differs from the start. At least one word, the most important first.
+/// Returns the difference of `now` from the segment `before`: `clients 200`, `load off`. For the first segment under
+/// load, returns its clients and pipeline, `50×1`, and all other knobs that differ from the start. There is at least
+/// one word; the most important comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -27,11 +28,12 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// The knobs of those that `is_shown` selects in which `now` differs from `base`. Weights of another workload are not compared.
+/// Returns the knobs in which `now` differs from `base`, of those that `is_shown` selects. Weights of different
+/// workloads are not compared.
 fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
     let differs = |knob: &Knob| match knob {
-        // That the loop is open follows from the rate.
+        // The rate already shows that the loop is open.
         Knob::Arrivals => base.arrivals != now.arrivals && now.rate.is_some(),
         Knob::Reads | Knob::Weight(_) if is_other => false,
         knob => knob.value(base) != knob.value(now),
@@ -49,8 +51,8 @@ fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<Str
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// The title of `segment`, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill and
-/// warm-up come first.
+/// Returns the title of `segment`, after the segment `before`: the parameter of the server that was set, or else the
+/// words of [`change`]; prefill and warm-up come first.
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
@@ -60,19 +62,19 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
     words
 }
 
-/// The server's parameters that were set: the first value of each, and the latest.
+/// The parameters of the server that were set: the first value of each, and the latest.
 #[derive(Debug, Clone, Default)]
 pub struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 
 impl<'a> Tuned<'a> {
-    /// Takes the beginning of a segment.
+    /// Adds the parameters that were set at the beginning of a segment.
     pub fn take(&mut self, segment: &'a Segment) {
         if let Some(set) = &segment.config {
             self.0.entry(&set.name).or_insert((&set.from, "")).1 = &set.to;
         }
     }
 
-    /// The difference from `before`, an earlier state of this.
+    /// Returns the difference from `before`, an earlier state of the parameters.
     pub fn since(&self, before: &Self) -> Vec<String> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));

@@ -1,4 +1,4 @@
-//! A comparison as text: for a terminal, in Markdown, as JSON.
+//! A comparison in three forms: text for a terminal, Markdown, JSON.
 
 use serde::Serialize;
 
@@ -29,14 +29,14 @@ struct Json<'a> {
 }
 
 impl Comparison<'_> {
-    /// As aligned text, for people.
+    /// Returns the comparison as aligned text, for people.
     pub(crate) fn text(&self) -> String {
         let notes: String = self.compared.notes().iter().map(|note| format!("\n{note}\n")).collect();
         let table = self.compared.table.text();
         format!("{}{}\n{table}{notes}", side("base", self.base), side("new", self.new))
     }
 
-    /// As a Markdown table, with its notes.
+    /// Returns the comparison as a Markdown table, with its notes.
     pub(crate) fn markdown(&self) -> String {
         let crossed = self.crossed.iter().map(|crossed| format!("**{crossed}**"));
         let notes = crossed.chain(self.compared.notes());
@@ -44,7 +44,7 @@ impl Comparison<'_> {
         self.compared.table.markdown() + &notes
     }
 
-    /// One JSON object.
+    /// Returns the comparison as one JSON object.
     pub(crate) fn json(&self) -> String {
         let json = Json {
             kind: "comparison",
@@ -60,7 +60,7 @@ impl Comparison<'_> {
     }
 }
 
-/// `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`
+/// Returns `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`.
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
         let length = clock(run.segment.total.length_s);

@@ -1,12 +1,11 @@
-//! The readable lines of a headless session: one a second, and one a segment.
+//! The readable lines of a headless session: a line per second, and one per segment.
 //!
 //! ```text
 //! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! In open loop these are service times, with further columns for response times; if connections are not kept, there are columns for
-//! opening them.
-//! A fold over records; it measures nothing.
+//! In an open loop, these figures are service times, with further columns for response times. If connections are not
+//! kept, there are columns for opening them. The lines are folded from records; this module measures nothing.
 
 mod columns;
 
@@ -21,31 +20,31 @@ use crate::{
     session::{Interval, Progress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline, figures::Row},
 };
 
-/// Lines between two headings.
+/// The number of lines between two headings.
 const HEADING_EVERY: usize = 20;
 
-/// Writes lines for records of a second each, and a summary at the end.
+/// A writer of lines for records of a second each, and of a summary at the end.
 #[derive(Debug, Default)]
 pub struct Lines {
     timeline: Timeline,
     /// The files of the recording.
     files: Vec<String>,
-    /// An interval whose ping record is still to come.
+    /// An interval that waits for the ping record of the same second.
     held: Option<Box<Interval>>,
     server: Option<Status>,
     /// The knobs of the current segment.
     knobs: Knobs,
     since_heading: Option<usize>,
-    /// The last message about the kernel's timestamps.
+    /// The last reported state of the kernel's timestamps.
     timing: Option<Timing>,
     findings: Findings,
-    /// Findings that began or ended, printed below the second of their record.
+    /// Findings that began or ended; they are printed below the second of their record.
     found: Vec<String>,
 }
 
 impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The figures are those of one server, the first.
+        // The figures are those of the first server only.
         if !record.is_of(0) {
             return Vec::new();
         }
@@ -65,12 +64,12 @@ impl Sink for Lines {
     }
 }
 
-/// `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`
+/// Returns `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`.
 pub fn session_line(session: &SessionStart) -> String {
     format!("{}  {}", session.tool, server_line(&session.target))
 }
 
-/// `127.0.0.1:6379  redis 7.0.15 master`
+/// Returns `127.0.0.1:6379  redis 7.0.15 master`.
 pub fn server_line(target: &ServerIdentity) -> String {
     let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
     format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
@@ -91,12 +90,12 @@ fn event_line(t_s: f64, what: &EventKind) -> String {
 }
 
 impl Lines {
-    /// The lines of a session that is recorded to, or read from, these files.
+    /// Creates the writer for a session that is recorded to, or read from, these files.
     pub fn of(files: Vec<String>) -> Self {
         Self { files, ..Self::default() }
     }
 
-    /// The lines that a record completes.
+    /// Returns the lines that this record completes.
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         let mut found = self.findings.push(record);
@@ -104,7 +103,7 @@ impl Lines {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
-                // This belongs to the previous setting, which is over.
+                // These findings belong to the previous setting, which is over.
                 found.clear();
                 let aside = match &segment.prefill {
                     Some(prefill) => format!("{prefill}, "),
@@ -143,7 +142,7 @@ impl Lines {
         lines
     }
 
-    /// Says why there is no kernel time, when that begins.
+    /// Adds a line with the reason why there is no kernel time, when that begins.
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {
@@ -152,7 +151,7 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
-    /// The progress of the prefill, if there is one.
+    /// Returns the progress of the prefill, if there is one.
     fn progress(&self) -> Option<Progress> {
         let current = self.timeline.segments().current()?;
         Progress::of(&current.start, &current.total)

@@ -1,5 +1,5 @@
-//! Prints a session, as the screen's peer: lines or JSON lines while it runs, a summary at its end; through outlets to standard
-//! output and standard error that never block the session.
+//! Prints a session that runs without the screen: lines or JSON lines while it runs, a summary at its end. The output
+//! goes through outlets to standard output and standard error, which never block the session.
 //!
 //! ```text
 //! records ─► Lines, JsonLines, an exporter ─► Printer ─► Outlet ─► pipe, file or terminal

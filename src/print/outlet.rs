@@ -1,14 +1,15 @@
-//! Standard output and standard error, written without ever blocking the writer.
+//! Standard output and standard error, written without blocking the caller.
 //!
 //! ```text
-//!  anybody ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
-//!                └── no room: it is lost, which is reported when there is room again
+//!  callers ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
+//!                └── no room: the piece is lost, which is reported when there is room again
 //! ```
-//! A pipe whose reader has stopped (`| less`) blocks a write as long as it likes, and so does a terminal behind a hung line. Only the
-//! thread blocks then: the session continues and signals work. If both streams are the same file, they share a thread, so that
-//! their order is kept.
+//! A pipe with a reader that has stopped (`| less`) blocks a write for any time, and so does a terminal behind a hung
+//! line. In that case only the thread blocks: the session continues and signals work. If both streams are the same file,
+//! they share a thread, so that their order is kept.
 //!
-//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)): a frame that was not taken is drawn again, not queued.
+//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)): a frame that was not sent is drawn
+//! again, not queued.
 
 use std::{
     collections::VecDeque,
@@ -25,25 +26,25 @@ use rustix::{
     stdio::{stderr, stdout},
 };
 
-/// How long to wait for a reader at the end of the program.
+/// The time limit for a reader at the end of the program.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The sequence that clears a line of the terminal, to write another in its place.
+/// The escape sequence that clears a line of the terminal, so that another can replace it.
 pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 
 /// The limits of the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The number of pieces.
+    /// The largest number of pieces.
     pub pieces: usize,
-    /// The number of bytes; the last piece may exceed it.
+    /// The largest number of bytes; the last piece may exceed it.
     pub bytes: usize,
 }
 
-/// Some minutes of JSON, some days of lines.
+/// Room for some minutes of JSON, or some days of lines.
 const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
 
-/// An output stream. Clones share it.
+/// An output stream. Clones write to the same stream.
 #[derive(Debug, Clone)]
 pub struct Outlet(Arc<Shared>);
 
@@ -57,20 +58,20 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     queue: VecDeque<Vec<u8>>,
-    /// The bytes of the queue and of the piece that is being written.
+    /// The number of bytes in the queue and in the piece that is being written.
     bytes: usize,
     is_writing: bool,
-    /// Whether the queue was full, and has not become half empty since.
+    /// Whether the queue was full, and has not been half empty since.
     is_full: bool,
     /// Whether the following pieces are the last, and are accepted without a limit.
     is_last: bool,
     /// Whether writing has been given up.
     is_over: bool,
-    /// The number of lost lines, and how many of these were not reported yet.
+    /// The number of lost lines, and the number of those not reported yet.
     lost: u64,
     unreported: u64,
     failure: Option<(io::ErrorKind, Option<i32>)>,
-    /// Whether the failure was returned to a caller.
+    /// Whether a caller has received the error.
     is_reported: bool,
 }
 
@@ -88,7 +89,7 @@ impl Queue {
     }
 
     fn push(&mut self, piece: Vec<u8>) {
-        // A line that is redrawn replaces the previous one, if that still waits.
+        // A redrawn line replaces the previous one, if that still waits.
         let is_redrawn = |piece: &[u8]| piece.starts_with(b"\r") || piece.starts_with(CLEAR.as_bytes());
         if is_redrawn(&piece)
             && let Some(before) = self.queue.pop_back_if(|b| is_redrawn(b) && !b.ends_with(b"\n"))
@@ -117,20 +118,20 @@ impl Queue {
 }
 
 impl Outlet {
-    /// Standard output.
+    /// Returns standard output.
     pub fn stdout() -> Self {
         static STDOUT: OnceLock<Outlet> = OnceLock::new();
         STDOUT.get_or_init(|| Self::start("stdout", Plain::Stdout, LIMITS)).clone()
     }
 
-    /// Standard error.
+    /// Returns standard error.
     pub fn stderr() -> Self {
         static STDERR: OnceLock<Outlet> = OnceLock::new();
         let own = || Self::start("stderr", Plain::Stderr, LIMITS);
         STDERR.get_or_init(|| if leads_to_stdout() { Self::stdout() } else { own() }).clone()
     }
 
-    /// A stream to `out`, written by a thread of this name. Without a thread, every offer fails.
+    /// Starts a stream to `out`, written by a thread with this name. Without a thread, every offer fails.
     pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
@@ -141,8 +142,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If there is no room, it is lost; `report`'s text about lost lines then precedes the next
-    /// piece that is accepted.
+    /// Queues `piece`, one or more whole lines. Without room, the piece is lost; the text of `report` about lost lines
+    /// then precedes the next accepted piece.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
@@ -163,7 +164,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// The following pieces are the last, and are accepted without a limit.
+    /// Makes the outlet accept the following pieces without a limit, because they are the last.
     pub fn make_room_for_last(&self) {
         self.0.lock().is_last = true;
     }
@@ -171,7 +172,7 @@ impl Outlet {
     /// Waits until the queue is at least half empty, for at most `limit`. Returns whether it is.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer).
+    /// The errors of [`offer`](Self::offer).
     pub fn has_room_within(&self, limit: Duration) -> io::Result<bool> {
         let half = Limits { pieces: self.0.limits.pieces / 2, bytes: self.0.limits.bytes / 2 };
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
@@ -180,7 +181,7 @@ impl Outlet {
     /// Waits until everything is written, for at most `limit`. Returns whether it is.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer).
+    /// The errors of [`offer`](Self::offer).
     pub fn is_written_within(&self, limit: Duration) -> io::Result<bool> {
         self.wait(limit, Queue::is_empty)
     }
@@ -193,7 +194,7 @@ impl Outlet {
         Ok(is_there(&state))
     }
 
-    /// Gives up writing: the queue is dropped, and nobody waits for the reader again.
+    /// Gives up writing: drops the queue, so that no caller waits for the reader again.
     pub fn give_up(&self) {
         let mut state = self.0.lock();
         state.is_over = true;
@@ -201,10 +202,10 @@ impl Outlet {
         self.0.changed.notify_all();
     }
 
-    /// Gives the reader `limit` to take the rest, then gives up. Returns how many lines were lost, now and before.
+    /// Gives the reader `limit` to take the rest, then gives up. Returns the number of lost lines, now and before.
     ///
     /// # Errors
-    /// Why a piece could not be written, unless that was returned before.
+    /// When a piece could not be written, unless a caller has received that error before.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
         let was_reported = self.0.lock().is_reported;
         match self.is_written_within(limit) {
@@ -213,7 +214,7 @@ impl Outlet {
             Ok(true) => {}
             Ok(false) => {
                 let mut state = self.0.lock();
-                // The piece that is being written counts as one line, since its reader sees it cut.
+                // The piece that is being written counts as one lost line, since its reader sees it cut.
                 state.lost += u64::from(state.is_writing && !state.is_over);
                 while let Some(piece) = state.queue.pop_front() {
                     state.lose(&piece);
@@ -227,7 +228,7 @@ impl Outlet {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // After a panic of another thread the state is valid: no step of ours can fail halfway.
+        // After a panic of another thread, the state is valid: no change to it can fail halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -252,7 +253,7 @@ impl Shared {
     }
 }
 
-/// Whether both streams are the same file, pipe or terminal.
+/// Returns whether both streams are the same file, pipe or terminal.
 fn leads_to_stdout() -> bool {
     matches!((fstat(stdout()), fstat(stderr())), (Ok(out), Ok(err))
         if (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev))
@@ -273,7 +274,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Another process that shares the stream has made it non-blocking.
+                // Another process that uses the same stream has made it non-blocking.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }
@@ -285,7 +286,7 @@ impl Write for Plain {
     }
 }
 
-/// Whether the reader has closed the pipe, as `head` does.
+/// Returns whether the reader has closed the pipe, as `head` does.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

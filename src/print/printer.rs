@@ -1,28 +1,28 @@
-//! A session without a screen: prints the output of a sink for its records.
+//! Prints the output of a sink for the records of a session without a screen.
 
 use std::{io, sync::Arc};
 
 use super::{lines::Lines, outlet::Outlet, words::plain};
 use crate::session::{Coalesce, JsonLines, Record, Sink};
 
-/// The form of a headless session's output.
+/// The form of the output of a session without a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A readable line a second, and a summary at the end.
+    /// A readable line per second, and a summary at the end.
     Lines,
     /// JSON lines; the last one is the `end` record.
     Json,
 }
 
 impl Form {
-    /// JSON if requested, else lines.
+    /// Returns JSON if requested, otherwise lines.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::Lines }
     }
 }
 
-/// Feeds a sink with a session's records, and writes its output as it comes. It never waits for the reader: output without room is
-/// lost, and reported when there is room again.
+/// A printer passes a session's records to a sink, and writes the sink's output immediately. It never waits for the
+/// reader: output without room is lost, and the loss is reported when there is room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.
@@ -34,7 +34,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer of `form` on `out`; `files` are those of the recording.
+    /// Creates a printer of `form` on `out`; `files` are those of the recording.
     pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
         match form {
             Form::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
@@ -42,15 +42,15 @@ impl Printer {
         }
     }
 
-    /// A printer of the output of `sink` on `out`.
+    /// Creates a printer of the output of `sink` on `out`.
     pub fn of(sink: Box<dyn Sink>, out: Outlet) -> Self {
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0, is_for_people: false }
     }
 
-    /// Takes a record, and writes what can be written.
+    /// Adds a record, and writes the output that it completes.
     ///
     /// # Errors
-    /// When `out` accepts no more.
+    /// When `out` can no longer be written.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();
@@ -59,10 +59,10 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    /// Takes a record of a file, which covers a second already.
+    /// Adds a record of a file, which covers a second already.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub fn feed(&mut self, record: &Record) -> io::Result<()> {
         self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         let pieces = self.sink.push(record);
@@ -75,10 +75,10 @@ impl Printer {
         self.out.offer(piece, |n| self.sink.lost(self.now_s, n).into_bytes())
     }
 
-    /// Writes the rest at the end.
+    /// Writes the rest of the output.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub fn finish(&mut self) -> io::Result<()> {
         self.out.make_room_for_last();
         let seconds = self.coalesce.rest();
@@ -134,7 +134,7 @@ mod tests {
         assert!(matches!(last, Record::End(_)));
     }
 
-    /// The output for a reader that stops after the first record and continues before the last two.
+    /// Returns the output for a reader that stops after the first record and continues before the last two.
     fn interrupted(form: Form) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), Limits { pieces: 2, bytes: 1_000_000 });
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_reported_where_the_output_goes_on() {
-        // One is being written, three wait: with two there would still be room.
+        // One line is being written, and three wait: with two, there would still be room.
         let lines = interrupted(Form::Lines);
         let marks = |text: &str| -> Vec<String> {
             text.lines().map(|line| line.get(..8).unwrap_or_default().to_owned()).collect()

@@ -1,11 +1,11 @@
-//! The messages on stderr beside the output of sessions: notices, and what was undone at the end.
+//! The messages on stderr while a session prints its output: notices, and the changes that were undone at the end.
 
 use std::io::Write;
 
 use super::words::StreamText;
 use crate::{server::Progress, session::Notice};
 
-/// Prints notices.
+/// A printer of notices.
 #[derive(Default)]
 pub struct Said {
     /// The names of the nodes, for their messages; empty if there is only one node.
@@ -15,30 +15,30 @@ pub struct Said {
     has_progress: bool,
 }
 
-/// Which notices are printed.
+/// The notices that are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// All that are not also records.
+    /// All notices that are not also records.
     #[default]
     All,
-    /// The same, except why the load stays off.
+    /// The same as `All`, except the reason why the load stays off.
     ButWhyItEnds,
-    /// Only what was undone.
+    /// Only notices about undone changes.
     Undone,
 }
 
 impl Said {
-    /// Prints the notices of nodes with these names.
+    /// Creates a printer for the notices of nodes with these names.
     pub fn of(nodes: Vec<String>) -> Self {
         Self { of: nodes, ..Self::default() }
     }
 
-    /// The same, except the reason why the load stays off, which is printed elsewhere.
+    /// Leaves out the reason why the load stays off, which is printed elsewhere.
     pub fn but_why_it_ends(self) -> Self {
         Self { which: Which::ButWhyItEnds, ..self }
     }
 
-    /// Only what was undone.
+    /// Prints only notices about undone changes.
     pub fn of_what_is_undone(self) -> Self {
         Self { which: Which::Undone, ..self }
     }
@@ -64,7 +64,7 @@ impl Said {
                 }
                 let _ = writeln!(out, "{of}{text}");
             }
-            // The others are records as well, or are for the screen.
+            // The other notices are records as well, or are for the screen.
             _ => {}
         }
     }

@@ -18,19 +18,19 @@ use crate::{
     untrusted,
 };
 
-/// Writes the lines of a series.
+/// A writer of the lines of a series.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines {
-    /// The factor by which everything is scaled.
+    /// The factor that scales all sizes of the series.
     pub scale: Option<Scale>,
     /// Whether the published figures are printed below the measured ones.
     pub is_published: bool,
-    /// Whether to print JSON, one object a cell.
+    /// Whether to print JSON, one object per cell.
     pub is_json: bool,
 }
 
 impl Lines {
-    /// The head of the table of these cells; `server` is the server's version, if it is known.
+    /// Returns the head of the table of these cells; `server` is the server's version, if it is known.
     pub fn head(&self, series: &Series, cells: &[&Cell], server: Option<&str>) -> String {
         let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
         let scaled = self.scale.map(|scale| {
@@ -41,7 +41,7 @@ impl Lines {
         untrusted::lines(text.as_bytes())
     }
 
-    /// The table, and the source of the published figures.
+    /// Returns the table, and the source of the published figures.
     pub fn table(&self, table: &Table, series: &Series) -> String {
         let source = self.is_published.then(|| {
             format!(
@@ -52,7 +52,7 @@ impl Lines {
         untrusted::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
     }
 
-    /// The line of a cell as JSON.
+    /// Returns the line of a cell as JSON.
     pub fn json(&self, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
         let measured = outcome.as_ref().ok();
         let figures = measured.map(|measured| measured.figures(cell, &series.layout));

@@ -1,4 +1,4 @@
-//! The summary, which stays in the scrollback after the screen is closed.
+//! The summary, which remains in the terminal's scrollback after the screen is closed.
 
 mod failures;
 mod table;
@@ -13,8 +13,8 @@ use crate::{
     units,
 };
 
-/// The results of the session in a few lines that end with a newline. `files` are those of its recording. Sums are printed only for
-/// a single setting; with several they would have no meaning.
+/// Returns the results of the session in a few lines that end with a newline. `files` are those of its recording. Sums
+/// are printed only for a single setting, since they have no meaning for several.
 pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
@@ -54,7 +54,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     text
 }
 
-/// The server, and how long it was measured.
+/// Returns the server, and the length of the measurement.
 fn head(timeline: &Timeline) -> String {
     let mut text = String::new();
     if let Some(session) = timeline.session() {
@@ -66,14 +66,14 @@ fn head(timeline: &Timeline) -> String {
     text + &format!("{} measured\n", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64))
 }
 
-/// The keys that were made outside of the measurement, and whether all were made.
+/// Adds the number of keys that were written before the measurement, and whether all were.
 fn prefills(text: &mut String, timeline: &Timeline) {
     let mut segments = timeline.segments().iter().peekable();
     while let Some(segment) = segments.next() {
         let Some(prefill) = segment.start.prefill else { continue };
         let mut answered = segment.total.ops;
         let mut length_s = segment.total.length_s;
-        // Each change of a knob began another segment of it.
+        // Each change of a knob began another segment of the prefill.
         while let Some(next) =
             segments.next_if(|next| next.start.prefill.is_some_and(|p| p.requests == prefill.requests))
         {
@@ -86,7 +86,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// When the longest request was, if its cause is known.
+/// Adds the time of the longest request, if its cause is known.
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
     if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
@@ -94,7 +94,7 @@ fn worst(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// The amount of load, and its knobs.
+/// Adds the amount of load, and its knobs.
 fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
@@ -110,7 +110,7 @@ fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_set
     }
 }
 
-/// The figures of all segments together, for a single setting.
+/// Adds the figures of all segments together, for a single setting.
 fn totals(text: &mut String, sum: &Summary) {
     let row = Row::of_summary(sum);
     line(text, "service", &levels(&row, &figures::SERVICE));
@@ -119,7 +119,7 @@ fn totals(text: &mut String, sum: &Summary) {
     }
 }
 
-/// The share of reads that found their key, for a single setting.
+/// Adds the share of reads that found their key, for a single setting.
 fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {
@@ -135,7 +135,8 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// How many records were sent and how fast, as search benchers report it, where every request is of one.
+/// Adds the number of records sent and their rate, in the way of benchmarks of search engines, if every request sends
+/// one.
 fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let mut workloads = rows.iter().map(|row| &row.segment.start.knobs.workload);
     if !is_one_setting || !workloads.next().is_some_and(|workload| workload.is_of_records()) {
@@ -149,7 +150,7 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     line(text, "dataset", &text_of_records);
 }
 
-/// How many connections were made, and how long each stage of that took where one setting ran.
+/// Adds the number of opened connections and, for a single setting, the time of each stage.
 fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);
     let pace = figures::OPENED_PER_S.value(&row).filter(|_| is_one_setting);
@@ -162,7 +163,7 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// How far the load was behind its schedule at most, what it gave up, and what it left unsent.
+/// Returns the largest send lag of the load, and the numbers of requests that it shed and that it left unsent.
 fn send_lag(sum: &Summary) -> String {
     let mut text = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
@@ -175,7 +176,7 @@ fn send_lag(sum: &Summary) -> String {
     text
 }
 
-/// What was wrong, and where several segments are listed in which of them.
+/// Adds the findings, with their segments if several are listed.
 fn findings(text: &mut String, timeline: &Timeline, are_several: bool) {
     for (finding, segments) in of_session(timeline) {
         let place = if are_several { format!("seg {segments}: ") } else { String::new() };
@@ -187,7 +188,7 @@ fn line(text: &mut String, name: &str, what: &str) {
     *text += &format!("  {name:<9} {what}\n");
 }
 
-/// `p50 312 µs  p90 …  max 7.70 ms`, without the levels that have too few samples.
+/// Returns `p50 312 µs  p90 …  max 7.70 ms`, without the percentiles that have too few samples.
 fn levels(row: &Row, of: &[Figure]) -> String {
     let name = |figure: &Figure| figure.heading.trim_start_matches("resp ");
     let figures = of.iter().filter_map(|figure| Some(format!("{} {}", name(figure), figure.written(row)?)));
@@ -297,7 +298,7 @@ mod tests {
         assert!(!summary(&kept, &[]).contains("opened"));
     }
 
-    /// Ten seconds of a segment with these knobs.
+    /// Adds ten seconds of a segment with these knobs.
     fn ten_seconds(timeline: &mut Timeline, segment: u32, knobs: Knobs, ops: u64) {
         let response = knobs.rate.map(|_| repeated(800_000, 2000));
         begin(timeline, segment, knobs);

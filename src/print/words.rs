@@ -1,4 +1,4 @@
-//! Output of a command for people, a line at a time: on standard output or on standard error.
+//! The output of a command for people, line by line: on standard output or on standard error.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use super::outlet::Outlet;
 use crate::units::were;
 
-/// Letters and signs of texts that have an ASCII replacement of the same width.
+/// Letters and signs in texts that have an ASCII replacement of the same width.
 const STAND_INS: [(&str, &str); 11] = [
     ("µ", "u"),
     ("×", "x"),
@@ -34,13 +34,13 @@ pub fn choose_characters(is_ascii: bool) {
     ASCII.store(is_ascii, Ordering::Relaxed);
 }
 
-/// The ASCII replacement of `symbol`; `?` if there is none.
+/// Returns the ASCII replacement of `symbol`; `?` if there is none.
 pub fn in_ascii(symbol: &str) -> &'static str {
     let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
     known.map_or("?", |(_, ascii)| ascii)
 }
 
-/// A text for people, in ASCII if that is set. A JSON object is for programs, and is not changed.
+/// Returns a text for people, in ASCII if that is set. A JSON object is for programs, and is not changed.
 pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
@@ -59,7 +59,7 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
     plain
 }
 
-/// The result of writing to standard output, at the end of a command.
+/// Returns the result of writing to standard output, at the end of a command.
 ///
 /// # Errors
 /// When it failed. A reader that closes the pipe early, as `head` does, is no error.
@@ -70,7 +70,7 @@ pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Text for people on one of the streams, a line at a time. Writing never blocks.
+/// A stream of text for people, written line by line. Writing never blocks.
 #[derive(Debug)]
 pub struct StreamText {
     outlet: Outlet,
@@ -82,25 +82,25 @@ pub struct StreamText {
 }
 
 impl StreamText {
-    /// On standard output. Losses are not reported there, since it may be a table for a program.
+    /// Returns a stream to standard output. It reports no losses there, since the output may be a table for a program.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }
     }
 
-    /// On standard error.
+    /// Returns a stream to standard error.
     pub fn stderr() -> Self {
         let is_terminal = io::stderr().is_terminal();
         let report = |lines| format!("redyno: {} lost here, since nobody read them\n", were(lines));
         Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 
-    /// The following text is the last, and is accepted without a limit.
+    /// Makes the stream accept the following text without a limit, because it is the last.
     pub fn make_room_for_last(&self) {
         self.outlet.make_room_for_last();
     }
 
-    /// Whether the stream is a terminal.
+    /// Returns whether the stream is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -118,7 +118,7 @@ impl Write for StreamText {
     fn flush(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            // No text: what happened to the lines before?
+            // A call without text only checks whether earlier lines could be written.
             return self.outlet.is_written_within(Duration::ZERO).map(drop);
         }
         self.outlet.offer(plain(line), |lines| (self.report)(lines).into_bytes())
@@ -127,7 +127,7 @@ impl Write for StreamText {
 
 impl Drop for StreamText {
     fn drop(&mut self) {
-        // A stream that is gone has no reader.
+        // A stream that is gone has no reader, so the error does not matter.
         let _ = self.flush();
     }
 }

@@ -7,11 +7,11 @@ use crate::{
     stats::Latency,
 };
 
-/// YCSB's text for what was measured: all operations together, then each by its name.
+/// Returns YCSB's text about the measurements: all operations together, then each by its name.
 ///
-/// Times of operations are service times, YCSB's default interval. Under a rate, the response times of all operations together
-/// follow as `Intended`, or those of the operation if it is the only one. Percentiles are computed from any number of samples, as
-/// YCSB does.
+/// Times of operations are service times, YCSB's default interval. Under a rate, the response times of all operations
+/// together follow as `Intended`, or those of the operation if it is the only one. As in YCSB, percentiles are computed
+/// from any number of samples.
 pub fn ycsb_summary(timeline: &Timeline) -> String {
     let sum = timeline.summary();
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
         times(&mut text, name, &operation.service);
-        // An operation with several replies may miss more than once, and end in an error.
+        // An operation with several replies may miss more than once, and also end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
         let errors = operation.errors.values().sum::<u64>();
@@ -40,7 +40,7 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     text
 }
 
-/// The measurements of each operation, in the segments that are still listed.
+/// Returns the measurements of each operation, in the segments that are still listed.
 fn operations(timeline: &Timeline) -> BTreeMap<String, OperationInterval> {
     let mut all = BTreeMap::<String, OperationInterval>::new();
     let counted = timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
@@ -64,13 +64,13 @@ fn times(text: &mut String, name: &str, latency: &Latency) {
     }
 }
 
-/// `1070.1`: at most three decimals, and at least one.
+/// Returns `1070.1`: at most three decimals, and at least one.
 fn number(value: f64) -> String {
     format!("{:?}", (value * 1000.0).round() / 1000.0)
 }
 
 fn line(text: &mut String, section: &str, figure: &str, value: &str) {
-    // A string takes whatever is written to it.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "[{section}], {figure}, {value}");
 }
 

@@ -1,4 +1,4 @@
-//! The columns of the readable lines: the figures, their widths and formats.
+//! The columns of the readable lines: their figures, widths and formats.
 
 use crate::{
     gauge::Gauge,
@@ -23,7 +23,7 @@ pub(super) const LOAD: [(Figure, usize); 7] = [
     (figures::SERVICE_MAX, 8),
     (figures::ERRORS, 8),
 ];
-/// Further columns of an open loop.
+/// The further columns in an open loop.
 const OPEN: [(Figure, usize); 5] = [
     (figures::RESPONSE_P50, 8),
     (figures::RESPONSE_P99, 8),
@@ -31,7 +31,7 @@ const OPEN: [(Figure, usize); 5] = [
     (figures::SEND_LAG, 8),
     (figures::SHED, 8),
 ];
-/// Further columns if connections are not kept.
+/// The further columns if connections are not kept.
 const OPENED: [(Figure, usize); 7] = [
     (figures::OPENED_PER_S, 8),
     (figures::CONNECT_P50, 8),
@@ -43,7 +43,7 @@ const OPENED: [(Figure, usize); 7] = [
 ];
 const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
-/// The figures of the load under these knobs, in addition to those of every line.
+/// Returns the figures of the load under these knobs, in addition to those of every line.
 pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
     let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
     let opened = (knobs.load && knobs.reconnect.is_some()).then_some(&OPENED[..]);
@@ -56,13 +56,13 @@ pub(super) fn heading(knobs: &Knobs) -> String {
     format!("   time {} {more}{REST}", of(&LOAD))
 }
 
-/// The texts of these figures, right-aligned.
+/// Returns the texts of these figures, right-aligned.
 pub(super) fn columns(figures: &[(Figure, usize)], text: impl Fn(&Figure) -> String) -> String {
     let texts: Vec<_> = figures.iter().map(|(figure, width)| format!("{:>width$}", text(figure))).collect();
     texts.join(" ")
 }
 
-/// A figure of a row; blank if there is none.
+/// Returns a figure of a row; blank without the figure.
 pub(super) fn cell(figure: &Figure, row: Option<&Row>) -> String {
     row.map_or_else(String::new, |row| figure.written(row).unwrap_or_else(|| "-".to_owned()))
 }
@@ -89,7 +89,7 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     }
 }
 
-/// The longest round trip, or a longer wait that has not ended: `>1.98 s`.
+/// Returns the longest round trip, or a longer wait that has not ended: `>1.98 s`.
 fn longest_so_far(ping: &Ping) -> String {
     let waiting_ns = ping.waiting_us.saturating_mul(1000);
     if waiting_ns > ping.rtt.max_ns() {

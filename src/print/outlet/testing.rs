@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-/// Longer than any successful step takes.
+/// A time limit longer than any successful step takes.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// What it has read, and whether it reads.
+/// The text that the reader has read, and whether it reads.
 #[derive(Debug, Clone, Default)]
 pub struct Reader(Arc<(Mutex<Reading>, Condvar)>);
 
@@ -26,7 +26,7 @@ impl Reader {
         self.0.0.lock().unwrap().has_stopped = true;
     }
 
-    /// Waits until somebody writes to a reader that has stopped.
+    /// Waits until a writer blocks because the reader has stopped.
     pub fn wait_until_it_stalls(&self) {
         let (reading, changed) = &*self.0;
         let awaited =
@@ -40,7 +40,7 @@ impl Reader {
         self.0.1.notify_all();
     }
 
-    /// What it has read.
+    /// Returns the text that the reader has read.
     pub fn text(&self) -> String {
         String::from_utf8(self.0.0.lock().unwrap().bytes.clone()).unwrap()
     }

@@ -7,7 +7,7 @@ fn offer(outlet: &Outlet, piece: &str) {
     outlet.offer(piece.into(), |n| format!("{n} lost\n").into_bytes()).unwrap();
 }
 
-/// An outlet whose reader has stopped while it takes `first`.
+/// Returns an outlet and its reader, which has stopped while it takes `first`.
 fn stalled(limits: Limits, first: &str) -> (Outlet, Reader) {
     let reader = Reader::default();
     reader.stall();

@@ -5,15 +5,15 @@
 //!   errors    OOM 194 in the warm-up
 //!   errors    timeout 25 of PING
 //! ```
-//! The number for a kind is that of the measured load, as in the `end` record. Failures in the prefill, the warm-up and of PINGs have
-//! lines of their own.
+//! The number of errors of a kind is that of the measured load, as in the `end` record. Failures in the prefill, in the
+//! warm-up and of PINGs have lines of their own.
 
 use std::cmp::Reverse;
 
 use super::line;
 use crate::session::{Summary, Timeline};
 
-/// All kinds of errors, with the first message where a kind is named first.
+/// Adds all kinds of errors; the first message of a kind follows its first mention.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = timeline.errors();
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();

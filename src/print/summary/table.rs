@@ -1,4 +1,4 @@
-//! The table of the segments under load: what changed, and the results.
+//! The table of the segments under load: their changes and their results.
 //!
 //! ```text
 //!   seg   change           ops/s     p50      p99    p99.9      max  errors
@@ -8,7 +8,7 @@
 //!         response times          212 µs   410 µs  1.10 ms  6.20 ms
 //!   * redyno itself was the limit
 //! ```
-//! It fits into 80 columns, unless a parameter of the server has a long name.
+//! The table fits into 80 columns, unless a parameter of the server has a long name.
 
 use crate::{
     diagnose::of_segment,
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// The most columns for the change, if its words allow that.
+/// The largest width of the change, if its words allow that.
 const TURNED_WIDTH: usize = 18;
 const SERVICE: [Figure; 6] = [
     figures::OPS_PER_S,
@@ -31,7 +31,7 @@ const SERVICE: [Figure; 6] = [
     figures::SERVICE_MAX,
     figures::ERRORS,
 ];
-/// The further row of response times; it is blank where it has no column.
+/// The additional row of response times; a column without a response time is blank.
 const RESPONSE: [Option<Figure>; 6] = [
     None,
     Some(figures::RESPONSE_P50),
@@ -44,13 +44,13 @@ const RESPONSE: [Option<Figure>; 6] = [
 /// A segment under load.
 pub(super) struct SegmentRow<'a> {
     pub(super) segment: &'a SegmentTotal,
-    /// What changed since the row before.
+    /// The changes since the row before.
     turned: Vec<String>,
-    /// Whether nothing changed.
+    /// Whether the segment has the same setting as the row before.
     pub(super) is_as_before: bool,
 }
 
-/// The segments under load, oldest first.
+/// Returns the segments under load, oldest first.
 pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     let mut rows: Vec<SegmentRow> = Vec::new();
     let mut set = Tuned::default();
@@ -75,7 +75,7 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     rows
 }
 
-/// The table. `forgotten` segments are older than the first row.
+/// Returns the table. `forgotten` segments are older than the first row.
 pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     let mut lines = vec![heading()];
     if forgotten > 0 {
@@ -121,7 +121,7 @@ fn lines_of(row: &SegmentRow, is_limited: bool) -> Vec<Vec<String>> {
     lines
 }
 
-/// Words broken into lines of a column.
+/// Returns words broken into lines of a column.
 fn packed(words: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -148,7 +148,7 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Ten seconds under load with these knobs, after `config` was set.
+    /// Adds ten seconds under load with these knobs, after `config` was set.
     fn segment(timeline: &mut Timeline, knobs: Knobs, config: Option<(&str, &str)>, cpu: f64) {
         let segment = timeline.segments().current().map_or(1, |current| current.start.segment + 1);
         let config = config.map(|(from, to)| ConfigChange {
