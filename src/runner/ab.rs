@@ -1,4 +1,4 @@
-//! Two sides in alternation, settings or nodes of a session, as an experiment and its output.
+//! An alternation between two settings or nodes of a session, as an experiment, and its output.
 
 use std::io::{self, Write as _};
 
@@ -15,7 +15,7 @@ use crate::{
     session::{Delivery, Order, Record},
 };
 
-/// Two settings, or two targets, in alternation.
+/// An alternation between two settings, or two targets.
 pub struct AbRun {
     /// The session.
     pub plan: SessionPlan,
@@ -39,19 +39,19 @@ impl Plan for AbRun {
             written: Ok(()),
             was_ended: false,
         };
-        // The end of the experiment is printed when the session ends.
+        // The reason for the end of the experiment is printed when the session ends.
         session.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
     }
 }
 
-/// How stderr shows the progress.
+/// The form of the progress on stderr.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// As a line that the next one replaces, on a terminal.
+    /// One line on a terminal, which is redrawn.
     Drawn,
-    /// As separate lines.
+    /// Separate lines.
     Lines,
-    /// Not at all: every pair is printed on stdout, or it is over.
+    /// No progress: every pair is printed on stdout, or the experiment is over.
     None,
 }
 
@@ -66,12 +66,12 @@ impl Progress {
     }
 }
 
-/// The experiment, and its output.
+/// The experiment and its output.
 struct Alternation {
     ab: Ab,
     lines: Lines,
     progress: Progress,
-    /// The progress that was shown last.
+    /// The last progress on stderr.
     shown: String,
     out: StreamText,
     written: io::Result<()>,
@@ -115,10 +115,10 @@ impl Listener for Alternation {
 }
 
 impl Alternation {
-    /// Shows the progress on stderr; here it is never erased.
+    /// Shows the progress on stderr, and never clears it.
     fn show(&mut self, progress: &str) {
         let mut out = StreamText::stderr();
-        // If stderr is gone, nobody can read this.
+        // If stderr is gone, the progress has no reader.
         match self.progress {
             Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
             Progress::Lines if !progress.is_empty() && progress != self.shown => {

@@ -8,24 +8,25 @@ use crate::{
     endpoint::{Address, ReachError, Target, reach},
 };
 
-/// How long a server may take to answer before a headless session gives up.
+/// The time limit for a server's answer before a headless session gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// The least time that a server gets, however short the run is.
+/// The shortest time limit, however short the run is.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
-/// How long the screen waits for the server before it opens without it.
+/// The time limit for a server's answer before the screen opens without it.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The destination of a session.
 pub(super) struct Destination {
     /// The server.
     pub(super) target: Target,
-    /// The built-in server, if that is used; it stops when this is dropped.
+    /// The built-in server, if it is used; the server stops when this is dropped.
     pub(super) built_in: Option<demo::Handle>,
-    /// Why the server cannot be reached at present, though it may be later.
+    /// The reason why the server cannot be reached at present, if it may be later.
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, within its length if it has one. The screen can wait for a server that starts later.
+/// Finds the destination of a session, within the session's length if it has one. The screen can wait for a server that
+/// starts later.
 ///
 /// # Errors
 /// When a server cannot be reached now (without a screen) or ever, or when the built-in server does not start.

@@ -13,10 +13,10 @@ use crate::{
 /// An experiment that changes the knobs of a session.
 pub(super) struct Driver {
     pub(super) experiment: Box<dyn Experiment>,
-    /// Whether the session ends with it.
+    /// Whether the session ends with the experiment.
     pub(super) ends: bool,
     pub(super) form: Form,
-    /// Whether the session was informed that it is over.
+    /// Whether the session was informed of the end of the experiment.
     pub(super) has_ended: bool,
 }
 
@@ -29,7 +29,7 @@ impl Listener for Driver {
         if self.experiment.is_over() {
             self.has_ended = true;
             if self.ends {
-                // Orders that the session's end carries out anyway, or that need a screen.
+                // These orders are unnecessary, because the session's end has the same effect, or need a screen.
                 orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
             }
             let stopped = self.experiment.stopped();
@@ -43,17 +43,17 @@ impl Listener for Driver {
     fn verdict(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
         if self.form == Form::Lines && !report.is_empty() {
-            // The result is checked at the end of the program.
+            // The end of the program reports whether the result could be written.
             let _ = write!(StreamText::stdout(), "\n{report}");
         }
         outcome(self.experiment.ending())
     }
 }
 
-/// The meaning of an experiment's end for a script.
+/// Returns the meaning of an experiment's end for a script.
 ///
 /// # Errors
-/// When the result is not as required, is not clear, or could not be found.
+/// When the result is not the required one, is not clear, or could not be found.
 pub(super) fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
     match ending {
         None | Some(Ending::Done) => Ok(()),

@@ -1,4 +1,4 @@
-//! How a command fails, with which message and exit code.
+//! The failures of a command, with their messages and exit codes.
 
 use std::{fmt, io};
 
@@ -9,21 +9,21 @@ use crate::knobs::KnobError;
 /// Bad usage: exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UsageError {
-    /// What is wrong and what to give instead, in one line.
+    /// The error and its remedy, in one line.
     #[error("{0}")]
     Line(String),
-    /// The danger as text, and how to allow it, since without a screen nobody can be asked.
+    /// The danger as text, and the option that allows it: without a screen, the program cannot ask the user.
     #[error("{0}")]
     NeedsYes(String),
 }
 
 impl UsageError {
-    /// An argument is wrong, for this reason.
+    /// Returns the error that an argument is wrong, for this reason.
     pub fn of(reason: impl fmt::Display) -> Self {
         Self::Line(reason.to_string())
     }
 
-    /// A person would have to be asked this question.
+    /// Returns the error that the program would have to ask the user this question.
     pub fn asks(question: impl fmt::Display) -> Self {
         Self::NeedsYes(format!("{question}\nGive --yes to go on."))
     }
@@ -35,7 +35,7 @@ impl From<KnobError> for UsageError {
     }
 }
 
-/// Why a command did not do what was requested.
+/// The reason why a command failed.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// Bad usage.
@@ -44,19 +44,19 @@ pub enum Failure {
     /// An error.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
-    /// The result is not as required: a condition of --fail-if is met, or a limit is not kept.
+    /// The result is not the required one: a condition of --fail-if is met, or a limit is not kept.
     #[error("{0}")]
     Crossed(String),
     /// The result is not clear.
     #[error("{0}")]
     Undecided(String),
-    /// A signal ended it.
+    /// A signal ended the command.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Failure {
-    /// The exit code of the program.
+    /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -67,7 +67,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a node, with its name if there are several.
+    /// Returns the failure of a node, with the node's name if there are several.
     pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
         let Some(name) = names.get(usize::from(node)) else { return self };
         match self {
@@ -87,7 +87,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Any bad usage.
+/// Converts any bad usage.
 impl<E> From<E> for Failure
 where
     UsageError: From<E>,

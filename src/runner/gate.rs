@@ -1,4 +1,4 @@
-//! Conditions after a measurement: those that are met are reported, for people and for a CI runner.
+//! Conditions that are checked after a measurement: those that are met are reported, for people and for a CI runner.
 
 use std::{env, fs::OpenOptions, io::Write, path::Path};
 
@@ -15,16 +15,16 @@ use crate::{
 /// The conditions that are checked when a session is over.
 pub struct Gate {
     conditions: Vec<Condition>,
-    /// The recording with which changes are compared.
+    /// The name of the recording that changes are compared with.
     base: Option<String>,
     timeline: Timeline,
 }
 
 impl Gate {
-    /// The conditions, if there are any.
+    /// Returns the conditions, if there are any.
     ///
     /// # Errors
-    /// When a condition is about a change, and there is nothing to compare with.
+    /// When a condition is about a change, and there is no recording to compare with.
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
@@ -45,7 +45,7 @@ impl Listener for Gate {
         self.timeline.take(delivery)
     }
 
-    /// Checks the conditions; the base may be a recording with which the session cannot be compared.
+    /// Checks the conditions. The base may turn out to be a recording with which the session cannot be compared.
     fn verdict(&mut self) -> Result<(), Failure> {
         let crossed: Vec<_> = match self.base.as_deref() {
             None => {
@@ -72,7 +72,8 @@ impl Listener for Gate {
 pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
-            // The last output of a program that fails: if it cannot be written, the exit code still shows the failure.
+            // This is the last output of a program that fails: if it cannot be written, the exit code still shows the
+            // failure.
             let _ = writeln!(
                 StreamText::stdout(),
                 "::error title=redyno::{}",
@@ -90,15 +91,15 @@ pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
     }
 }
 
-/// Whether this runs as a step of GitHub Actions.
+/// Returns whether the program runs as a step of GitHub Actions.
 fn is_github() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// Adds `markdown` to the job summary of GitHub Actions, if this runs in a job.
+/// Adds `markdown` to the job summary of GitHub Actions, if the program runs in a job.
 ///
 /// # Errors
-/// When its file cannot be written.
+/// When the file of the summary cannot be written.
 pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| is_github() && !path.is_empty()) else {
         return Ok(());
@@ -111,7 +112,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
 /// Refuses recordings that cannot be compared.
 ///
 /// # Errors
-/// With the reasons, if there are any.
+/// When they cannot be compared; the error contains the reasons.
 pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
     if misfits.is_empty() {
         return Ok(());
@@ -121,10 +122,10 @@ pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
         .into())
 }
 
-/// The run in a recording; `FILE#N` is its segment N, unless there is a file with that name.
+/// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.
 ///
 /// # Errors
-/// When it cannot be read, or has several settings.
+/// When the recording cannot be read, or has several settings.
 pub fn read(name: &str) -> Result<Run, Failure> {
     let (file, segment) = named(name);
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;
@@ -137,7 +138,7 @@ pub fn read(name: &str) -> Result<Run, Failure> {
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
 }
 
-/// The file, and the number of the segment if one is named.
+/// Returns the name of the file, and the number of the segment if the name contains one.
 pub fn named(name: &str) -> (&str, Option<u32>) {
     let numbered = || {
         let (file, number) = name.rsplit_once('#')?;

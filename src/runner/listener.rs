@@ -1,4 +1,4 @@
-//! The one loop over a session's deliveries, and its listeners.
+//! The loop that passes a session's deliveries to its listeners.
 //!
 //! ```text
 //!                      ┌─► printed lines ─┐
@@ -17,24 +17,24 @@ pub trait Listener {
     /// Handles a delivery; returns the orders for the session.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Finishes the output, after everything was delivered.
+    /// Finishes the output, after the last delivery.
     ///
     /// # Errors
-    /// When output fails, or failed before.
+    /// When output fails now, or has failed before.
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// The result for a script, after the session has ended well.
+    /// Returns the result for a script, after the session has ended well.
     ///
     /// # Errors
-    /// When it is not as required.
+    /// When the result is not the required one.
     fn verdict(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// A listener that keeps everything measured until the end.
+/// A timeline keeps all measurements until the end.
 impl Listener for Timeline {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery {
@@ -44,7 +44,7 @@ impl Listener for Timeline {
     }
 }
 
-/// Notices for a person are printed.
+/// `Said` prints the notices for a person.
 impl Listener for Said {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
@@ -54,7 +54,7 @@ impl Listener for Said {
     }
 }
 
-/// The record of a delivery, if it is one.
+/// Returns the record of a delivery, if it is one.
 pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     match delivery {
         Delivery::Record(record) => Some(record),
@@ -62,7 +62,7 @@ pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     }
 }
 
-/// Passes on what the session behind `peer` delivers, until it is over.
+/// Passes the deliveries of the session behind `peer` to the listeners, until the session is over.
 pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
     for delivery in peer.rest() {
         let orders = listeners.iter_mut().flat_map(|listener| listener.take(&delivery));

@@ -1,4 +1,4 @@
-//! Plans, made from commands: everything that does not need a server is already checked.
+//! Plans, made from commands. All checks that need no server are already done.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
@@ -17,12 +17,12 @@ use crate::{
     },
 };
 
-/// A command to carry out; whatever can be refused in advance was not refused.
+/// A command to carry out; it has passed all checks that are possible in advance.
 pub trait Plan {
-    /// Carries it out.
+    /// Carries out the plan.
     ///
     /// # Errors
-    /// When it fails, when the result is not as required, or when a signal ends it.
+    /// When the plan fails, when the result is not the required one, or when a signal ends it.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -43,39 +43,41 @@ impl Plan for Text {
 
 /// A planned session.
 pub struct SessionPlan {
-    /// What the session does. Its outputs are opened when it begins, and changes for the built-in server are made then.
+    /// The work of the session. When it begins, its outputs are opened, and the changes for the built-in server are
+    /// made.
     pub commission: Commission,
-    /// Whether the target was named; if not, and nothing listens there, the built-in server is started.
+    /// Whether the user named the target; if not, and no server listens at the default address, the built-in server is
+    /// started.
     pub is_named: bool,
-    /// Whether a server of our own is started whatever listens there.
+    /// Whether the built-in server is started even if another server listens at the default address.
     pub wants_own: bool,
-    /// Whether the built-in server gets load without an option for it.
+    /// Whether the built-in server gets load even without an option for it.
     pub loads_own: bool,
     /// The settings of an experiment, as far as they are known.
     pub settings: Vec<Setting>,
-    /// The beginning of the command lines of its segments.
+    /// The options at the beginning of the command lines of its segments.
     pub words: ProgramWords,
-    /// What it is written to.
+    /// The outputs of the session.
     pub outputs: Outputs,
-    /// The names of its nodes, if it has several.
+    /// The names of the nodes, if there are several.
     pub names: Vec<String>,
 }
 
 impl SessionPlan {
-    /// Checks that the system allows this process that many clients.
+    /// Checks that the operating system allows this process so many clients.
     ///
     /// # Errors
-    /// The number that it allows.
+    /// When it allows fewer; the error contains the number.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         self.knobs()
             .try_for_each(|knobs| check_clients(knobs, self.commission.most_clients))
             .map_err(UsageError::Line)
     }
 
-    /// Checks that the dialects of its nodes support the workload.
+    /// Checks that the dialects of the nodes support the workload.
     ///
     /// # Errors
-    /// Names what is not supported.
+    /// When they do not; the error names the unsupported commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().enumerate() {
@@ -89,7 +91,7 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// All settings that the session will have, as far as they are known.
+    /// Returns all settings that the session will have, as far as they are known.
     fn knobs(&self) -> impl Iterator<Item = &Knobs> {
         self.settings.iter().map(|setting| &setting.knobs).chain([&self.commission.knobs])
     }
@@ -107,7 +109,7 @@ pub struct ProgramWords {
 }
 
 impl ProgramWords {
-    /// The program name; the built-in server needs no option.
+    /// Returns the program with its options; the built-in server needs none.
     pub fn program(&self, is_own: bool) -> Program {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
@@ -118,13 +120,13 @@ impl ProgramWords {
 /// The outputs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// Its recording, if there is one; it gets a name if it has none.
+    /// The recording, if there is one; without a name, it gets one.
     pub record: Option<Option<PathBuf>>,
-    /// After which time the recording continues in a new file.
+    /// The time after which the recording continues in a new file.
     pub rotate: Option<Duration>,
-    /// Its exports.
+    /// The exports of the session.
     pub exports: Vec<Export>,
-    /// The address at which its figures are served.
+    /// The address at which the figures are served.
     pub metrics: Option<Address>,
 }
 
@@ -153,7 +155,7 @@ impl std::str::FromStr for Export {
 }
 
 impl Export {
-    /// The new file.
+    /// Creates the new file.
     pub(super) fn create(&self) -> Result<Writer, anyhow::Error> {
         Ok(Writer::create_as(&self.file, self.format.sink(Rows::default(), None))?)
     }

@@ -1,4 +1,4 @@
-//! Printed lines, JSON lines and YCSB's text as listeners of a session.
+//! Printed lines, JSON lines and YCSB's text, as listeners of a session.
 
 use std::io::{self, Write as _};
 
@@ -13,7 +13,7 @@ use crate::{
     session::{Delivery, Order, Timeline},
 };
 
-/// Prints a session while it runs, and its end.
+/// A printer of a session while it runs, and of its end.
 pub(super) struct Printed {
     printer: Printer,
     /// The data for YCSB's text.
@@ -22,7 +22,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Prints in this form; `files` are those of the recording.
+    /// Creates a printer with this form; `files` are those of the recording.
     pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()) }

@@ -26,10 +26,10 @@ use crate::{
 /// The error at the end of a session that could not undo everything.
 const STAYS_BEHIND: &str = "the server is not as it was before; see above";
 
-/// The signals that end a program without a screen, from now on.
+/// Returns a receiver of the signals that end a program without a screen, from now on.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system does not allow it.
 pub fn ends() -> Result<Receiver<Signal>, Failure> {
     Ok(signals(&Signal::ENDS).context("cannot take signals")?)
 }
@@ -38,31 +38,31 @@ pub fn ends() -> Result<Receiver<Signal>, Failure> {
 pub(super) struct Running {
     /// The session's channel to its listeners.
     pub(super) peer: Peer,
-    /// The knobs at its start.
+    /// The knobs at the start of the session.
     pub(super) knobs: Knobs,
-    /// The command line that began it.
+    /// The command line that began the session.
     pub(super) program: Program,
-    /// The files of its recording.
+    /// The files of the recording.
     pub(super) files: Vec<String>,
     /// The records kept for exports from a screen.
     pub(super) kept: Option<Kept>,
-    /// The names of its nodes, if it has several.
+    /// The names of the nodes, if there are several.
     names: Vec<String>,
     session: Session,
     destination: Destination,
-    /// The server of its figures, until its end.
+    /// The server of the session's figures, until the end.
     metrics: Option<Serving>,
 }
 
 impl Running {
-    /// Starts the session of `plan`. No node gets a command before all are reached.
+    /// Starts the session of `plan`. Sends no command to a node before all nodes are reached.
     ///
     /// # Errors
     /// When outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
         // The session receives the signals that end it, whatever a screen does.
         let ends = ends()?;
-        // First of all, so that a file that cannot be created is reported immediately.
+        // The recording is created first, so that an error is reported immediately.
         let named = plan.outputs.record.iter().flatten().next();
         let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
@@ -86,16 +86,16 @@ impl Running {
         Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics })
     }
 
-    /// Whether it goes to the built-in server.
+    /// Returns whether the session measures the built-in server.
     pub(super) fn is_built_in(&self) -> bool {
         self.destination.built_in.is_some()
     }
 
-    /// Passes its deliveries to `listeners` until it is over, and waits for its end.
+    /// Passes the session's deliveries to `listeners` until the session is over, and waits for its end.
     ///
     /// # Errors
-    /// When a listener fails, when a signal ended the session or a server refused the load, when recording failed, when something
-    /// could not be undone on a server; then when the result is not as required.
+    /// When a listener fails, when a signal ended the session or a server refused the load, when recording failed, when
+    /// a change could not be undone on a server; and finally, when the result is not the required one.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);
         let mut said = Ok(());
@@ -106,16 +106,16 @@ impl Running {
         listeners.iter_mut().try_for_each(|listener| listener.verdict())
     }
 
-    /// Waits for its end; `shown` is the listeners' own result.
+    /// Waits for the end of the session; `shown` is the listeners' own result.
     ///
     /// # Errors
-    /// As [`run`](Self::run), except for the result.
+    /// The errors of [`run`](Self::run), except that about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let Self { session, destination, metrics, names, .. } = self;
         let ended = session.end();
         drop((destination, metrics));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
-            // If the terminal goes, the screen fails as well: the signal is the better explanation.
+            // If the terminal disappears, the screen fails as well: the signal is the better explanation.
             (EndedBy::Signal, ..) => return Err(Failure::Interrupted),
             (EndedBy::Refusal(node, cause), ..) => {
                 Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names))
@@ -130,7 +130,7 @@ impl Running {
 }
 
 impl SessionPlan {
-    /// Sets up its recording, to this file or to a new one named after the destination; returns the file's description.
+    /// Sets up the recording, to this file or to a new one named after the destination; returns the file's description.
     fn record_to(
         &mut self,
         mut recording: Option<Writer>,
@@ -151,7 +151,7 @@ impl SessionPlan {
         Ok(files)
     }
 
-    /// Adapts the plan to its destination, and checks it.
+    /// Adapts the plan to its destination, and checks the plan.
     fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
         let commission = &mut self.commission;
         commission.plan.target = destination.target.clone();
@@ -180,7 +180,7 @@ impl SessionPlan {
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
-        // On the built-in server, this is shown when it matters.
+        // On the built-in server, the prefix of the keys is shown only when it matters.
         let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
             Notice::Info(format!("the limit of open files (ulimit -Hn) allows at most {most} clients"))

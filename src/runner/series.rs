@@ -31,7 +31,7 @@ use crate::{
     untrusted,
 };
 
-/// How long a server may take to report which commands it has.
+/// The time limit for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
 /// A series to run.
@@ -44,7 +44,7 @@ pub struct SeriesRun {
     pub target: Target,
     /// The form of the output.
     pub lines: Lines,
-    /// The directory of its recordings.
+    /// The directory of the recordings.
     pub record: Option<PathBuf>,
 }
 
@@ -84,8 +84,8 @@ impl Plan for SeriesRun {
     }
 }
 
-/// The error for a server that lacks the modules' commands that every cell needs. If the server does not answer, the first cell
-/// reports it.
+/// Returns the error for a server that lacks commands of modules which every cell needs. If the server does not answer,
+/// the first cell reports that.
 fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
@@ -98,7 +98,7 @@ fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
         .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }
 
-/// The cells, and the results of those that ran.
+/// The cells, and the results of those that have run.
 struct Cells<'a> {
     series: &'a Series,
     lines: Lines,
@@ -106,7 +106,7 @@ struct Cells<'a> {
     /// The signals that end the series; the session of a cell receives them, too.
     stop: Receiver<Signal>,
     count: usize,
-    /// The server, once it is known.
+    /// The name and version of the server, once they are known.
     server: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl Cells<'_> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
             let cell = &self.series.cells[place];
             let title = untrusted::text(&cell.title());
-            // If stderr is gone, nobody can read this.
+            // If stderr is gone, the progress has no reader.
             let _ = writeln!(StreamText::stderr(), "{} of {}: {title}", n + 1, self.count);
             let outcome = match self.one(plan, title) {
                 // A refusal of the first cell is valid for all cells.
@@ -139,10 +139,10 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// Runs a cell; returns its measurements, or why it has none.
+    /// Runs a cell; returns its measurements, or the reason why it has none.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
         let session = Running::begin(plan)?;
-        // A signal may have come before the session listened.
+        // A signal may have arrived before the session listened for signals.
         let is_stopped = self.stop.try_recv().is_ok();
         if is_stopped {
             session.peer.order(Order::End);
@@ -156,7 +156,7 @@ impl Cells<'_> {
     }
 }
 
-/// The measurements of a cell.
+/// A listener that collects the measurements of a cell.
 struct Gathering<'a> {
     gathered: Gathered,
     server: &'a mut Option<String>,

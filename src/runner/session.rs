@@ -19,25 +19,25 @@ use crate::{
 
 /// A session with its listeners.
 pub struct SessionRun {
-    /// What it does.
+    /// The plan of the session.
     pub plan: SessionPlan,
-    /// Where it is shown.
+    /// The output of the session.
     pub shows: Shows,
     /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
     /// Whether a session without a screen ends with the experiment.
     pub ends_with_experiment: bool,
-    /// The conditions that are checked at its end.
+    /// The conditions that are checked at the end of the session.
     pub gate: Option<Gate>,
     /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
 }
 
-/// Where a session is shown.
+/// The output of a session: the screen or lines.
 pub enum Shows {
-    /// On the screen.
+    /// The screen.
     Screen(Screen),
-    /// As printed lines.
+    /// Printed lines.
     Lines(Form),
 }
 
@@ -45,11 +45,11 @@ pub enum Shows {
 pub struct Screen {
     /// Colours and characters.
     pub theme: Theme,
-    /// Whether the mouse is used.
+    /// Whether the screen uses the mouse.
     pub mouse: bool,
-    /// The options of its timeline.
+    /// The options of the timeline.
     pub timeline: TimelineOptions,
-    /// Whether the tour plays by itself.
+    /// Whether the tour presses its keys by itself.
     pub plays_tour: bool,
 }
 
@@ -104,7 +104,8 @@ fn on_screen(
     };
     let stops = signals(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(&mut session.peer, options, &stops);
-    // The session ends with the screen, however that ended, because its keys must be removed.
+    // The session ends with the screen, for whatever reason the screen ended, because the keys of the session must be
+    // removed.
     session.peer.order(Order::End);
     let (mut timeline, files, failure) = match shown {
         Ok(finished) => {
@@ -113,7 +114,7 @@ fn on_screen(
         }
         Err(error) => (Timeline::default(), Vec::new(), Some(error)),
     };
-    // The last records, and the cleaning up at the end.
+    // The remaining deliveries are the last records, and the notices of cleaning up.
     listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
     if let Some(error) = failure {
         return Err(error.into());

@@ -1,4 +1,4 @@
-//! Where metrics are served.
+//! The address at which metrics are served.
 
 use std::{
     fmt, io,
@@ -13,7 +13,7 @@ use crate::untrusted;
 /// An address to listen on: a port of this machine only, an address that others can reach, or a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// IP and port.
+    /// An IP address and a port.
     Tcp(SocketAddr),
     /// The path of a unix socket.
     Unix(PathBuf),
@@ -49,17 +49,17 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// With its file.
+    /// A unix socket with its file.
     Unix(UnixListener, SocketFile),
 }
 
-/// The file of a socket; it is removed when this is dropped.
+/// The file of a socket; dropping this removes the file.
 #[derive(Debug)]
 pub(super) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody else may have removed it.
+        // Another program may have removed the file.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -86,13 +86,14 @@ impl Address {
     }
 }
 
-/// Removes the socket of a killed process, on which nobody listens. Connections to files of other kinds are refused as well.
+/// Removes the socket of a killed process, on which no process listens. Connections to files of other kinds are refused
+/// as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if is_socket && refused {
-        // Obstacles are reported by `bind`.
+        // If removing fails, `bind` reports the reason.
         let _ = std::fs::remove_file(path);
     }
 }

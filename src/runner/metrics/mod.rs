@@ -5,7 +5,7 @@
 //!                                              ├─ sums, under a lock
 //!            scraper ─► thread "scrape": HTTP ─┘
 //! ```
-//! Responses are written from a copy of the sums, so a slow scraper delays nobody.
+//! Responses are written from a copy of the sums, so a slow scraper delays neither the session nor other scrapers.
 
 mod address;
 mod serve;
@@ -29,13 +29,13 @@ use crate::{
     session::{Delivery, Order, Sink, running::Peer},
 };
 
-/// The sums, written by one thread and read by the other.
+/// The sums of the metrics. One thread writes them, and the other reads them.
 #[derive(Debug, Clone, Default)]
 struct Shared(Arc<Mutex<Metrics>>);
 
 impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
-        // After a panic of the other thread the sums are valid, and lack at most one record.
+        // After a panic of the other thread, the sums are valid, and lack at most one record.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -49,16 +49,16 @@ impl Listener for Shared {
     }
 }
 
-/// Figures that are served until this is dropped.
+/// A server of figures; dropping this stops it.
 pub struct Serving {
-    /// Dropping it ends the server.
+    /// Dropping this sender stops the server.
     until: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
     sums: Shared,
 }
 
 impl Serving {
-    /// Listens on `address` before anything is measured, so that a taken address is reported early.
+    /// Listens on `address` before the measurement begins, so that a taken address is reported early.
     ///
     /// # Errors
     /// When listening is impossible, or the system cannot start a thread.
@@ -76,7 +76,7 @@ impl Serving {
         Ok(Self { until: Some(until), thread: Some(thread), sums })
     }
 
-    /// Counts what `peer` receives, until its session is over.
+    /// Adds the records that `peer` receives to the sums, until its session is over.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -92,7 +92,7 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         drop(self.until.take());
-        // A thread that panicked has reported why.
+        // A thread that panicked has reported the reason.
         let _ = self.thread.take().map(std::thread::JoinHandle::join);
     }
 }

@@ -20,19 +20,19 @@ use tokio::{
 
 use super::{Shared, address::Listener};
 
-/// The content type.
+/// The content type of a response.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The most connections at a time: scrapers are few, and a port scanner must not exhaust the process's open files. A further
-/// connection closes the oldest, so that silent and slow clients cannot block others.
+/// The largest number of connections at a time: scrapers are few, and a port scanner must not exhaust the process's
+/// open files. A further connection closes the oldest, so that silent and slow clients cannot block others.
 const MOST_CONNECTIONS: usize = 16;
-/// How long a client may take to send its request and to take the response.
+/// The time that a client has to send its request and to receive the response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a connection is safe from being closed for a new one.
+/// The time for which a new connection is not closed in favour of another one.
 const GRACE: Duration = Duration::from_millis(20);
-/// How long to wait when the system cannot accept a connection.
+/// The pause after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves all clients, until `stop` ends.
+/// Serves all clients, until `stop` fires.
 pub(super) async fn serve(listener: Listener, sums: Shared, stop: oneshot::Receiver<()>) {
     let answering = async {
         match listener {
@@ -66,7 +66,7 @@ where
         if open.len() == MOST_CONNECTIONS
             && let Some((since, mut oldest)) = open.pop_front()
         {
-            // Its request may have just arrived.
+            // The oldest connection's request may have just arrived.
             let _ = timeout_at(since + GRACE, &mut oldest).await;
             oldest.abort();
         }
@@ -78,7 +78,7 @@ where
             });
             let mut http = http1::Builder::new();
             let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), answer);
-            // A client that disconnects may do so, and a slow one had its time.
+            // A client may disconnect, and a slow one had enough time.
             let _ = timeout(PATIENCE, connection).await;
         });
         open.push_back((Instant::now(), connection));
