@@ -23,7 +23,7 @@ use rustix::{
 
 use crate::app::{Gesture, Key, KeyCode};
 
-/// How often the reader checks whether the screen is closed.
+/// The interval at which the reader checks whether the screen is closed.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The longest time that the start waits until the reader listens to the terminal.
@@ -42,7 +42,7 @@ pub enum Event {
     Resize,
 }
 
-/// Where events come from: the terminal, or a script in a test.
+/// The source of events: the terminal, or a script in a test.
 pub trait Events {
     /// Waits at most `wait` for the next event and returns it, or `None` if there was none.
     ///
@@ -95,7 +95,7 @@ impl Drop for TerminalEvents {
     }
 }
 
-/// Sends the terminal's events. Its first message, `None`, says that it listens.
+/// Sends the terminal's events. The first message, `None`, means that this thread listens.
 fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {

@@ -86,7 +86,7 @@ impl MadeUp {
         Record::Segment(Segment::new(self.now_s(), self.segment, knobs))
     }
 
-    /// When the last tick ended.
+    /// Returns the end of the last tick, in seconds of the session.
     pub fn now_s(&self) -> f64 {
         self.tick as f64 / 4.0
     }
@@ -271,7 +271,7 @@ pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> EventKind {
 
 fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     let stat = |(name, calls, usec, rejected): (&str, u64, u64, u64)| {
-        // One in twenty takes a little longer, and one in five hundred much.
+        // One request in twenty takes a little longer, and one in five hundred much longer.
         let times = vec![(1, calls - calls / 20), (4, calls / 20 - calls / 500), (132, calls / 500)].into();
         let stat = CommandStat {
             calls,

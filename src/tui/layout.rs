@@ -230,7 +230,7 @@ fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// From this height on, there is a row for the latest event.
+/// From this many rows on, the latest event has a row.
 const ROOM_FOR_NEWS: u16 = 30;
 
 fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {

@@ -62,7 +62,7 @@ impl Wire {
     /// make room: that output belongs to the screen, which is closed.
     ///
     /// # Errors
-    /// As [`send_within`](Self::send_within).
+    /// The errors of [`send_within`](Self::send_within).
     pub fn send_last(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.send_within(bytes, PATIENCE) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {

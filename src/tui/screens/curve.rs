@@ -68,7 +68,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// The most important results in a few lines.
+/// Draws the most important results in a few lines.
 pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
     if area.height >= LEAST_CHARTS + 2 || scene.model.pairs_shown().is_some() {
         return draw(paint, area, scene);
@@ -146,7 +146,7 @@ fn point_line(paint: &mut Paint, place: Rect, cells: impl Iterator<Item = (Strin
     }
 }
 
-/// This many rows are reserved for the text, so that the charts do not move when it grows.
+/// The number of rows that are reserved for the text, so that the charts do not move when it grows.
 const LEAST_WORDS: usize = 3;
 
 /// Returns the conclusions from a curve, the most important first.

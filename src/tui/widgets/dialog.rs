@@ -122,7 +122,7 @@ fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
     )
 }
 
-/// Some entries are drawn on the screen itself, not in a box.
+/// Draws the box of an entry, unless the screen itself shows the entry.
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
         Purpose::Knob | Purpose::Parameter | Purpose::Search => return,

@@ -153,7 +153,7 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
     lines
 }
 
-/// How to read the screen, in a few sentences.
+/// Instructions for reading the screen, in a few sentences.
 const READING: [&str; 9] = [
     "All charts share one time axis. At first a column is a quarter of a second, and the axis shows the whole session. Columns \
      grow up to two seconds; then the axis shows the last minutes (zoom out for the whole session). A vertical border is a \

@@ -8,7 +8,7 @@
 //!  │ …
 //! ```
 //!
-//! How long the connections of the current segment took to open.
+//! The times that the connections of the current segment took to open.
 //!
 //! ```text
 //!  1.21 k/s      p50     p99     max

@@ -186,7 +186,7 @@ fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }
 }
 
-/// Returns how many operations the current segment has sent.
+/// Returns the number of operations that the current segment has sent.
 pub fn count(reading: &Reading) -> usize {
     reading.segment().map_or(0, |segment| segment.total.commands.len())
 }

@@ -114,7 +114,7 @@ impl Cell {
     }
 }
 
-/// Returns how many of `widths`, the most important first, fit into `room`.
+/// Returns the number of `widths`, the most important first, that fit into `room`.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {

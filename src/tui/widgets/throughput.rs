@@ -187,7 +187,7 @@ fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: 
 pub struct LevelLine<'a> {
     /// The value.
     pub value: f64,
-    /// Its name.
+    /// The name of the reference value.
     pub name: &'a str,
     /// The columns of the chart to which it applies.
     pub columns: Range<u16>,
