@@ -53,7 +53,7 @@ pub enum Tone {
 pub struct Message {
     /// The text.
     pub text: String,
-    /// Its tone.
+    /// The tone of the message.
     pub tone: Tone,
     /// The time at which the message was first shown, in seconds of the session.
     pub since_s: f64,

@@ -155,7 +155,7 @@ impl Panel {
 pub struct Setting {
     /// The parameter.
     pub parameter: &'static Parameter,
-    /// Its last value reported by the server.
+    /// The parameter's last value reported by the server.
     pub from: String,
     /// The wanted value.
     pub to: String,

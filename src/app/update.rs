@@ -42,7 +42,7 @@ pub enum Msg {
     Script {
         /// The file.
         name: String,
-        /// Its text, or the error.
+        /// The text of the file, or the error.
         text: Result<String, String>,
     },
     /// The workload of a file that was requested, or the error in it.

@@ -55,7 +55,7 @@ impl Model {
         Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
-    /// Returns why a file of this segment alone cannot be made.
+    /// Returns the reason why a file of this segment alone cannot be made, if there is one.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
         let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
