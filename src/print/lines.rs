@@ -75,7 +75,7 @@ pub fn server_line(target: &ServerIdentity) -> String {
     format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
 }
 
-/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`
+/// Returns `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`.
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
     let errors: u64 = drain.errors.values().sum();
@@ -84,7 +84,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
     (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last {length_s:.2} s later"))
 }
 
-/// `   3.0 s  output lost: 3 lines were lost here, since nobody read them`
+/// Returns `   3.0 s  output lost: 3 lines were lost here, since nobody read them`.
 fn event_line(t_s: f64, what: &EventKind) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
 }
