@@ -1,30 +1,31 @@
-//! A connection's batch: what is asked, and how far the replies have come, to operations of one reply and of several.
+//! A connection's batch: the operations requested, and how many replies have arrived, for operations with one or
+//! several replies.
 
 use super::replies::{Found, Replies};
 use crate::workload::OpId;
 
 /// A batch that is being put together.
 pub(super) struct Batch<'a> {
-    /// What is asked.
+    /// The operations of the batch.
     pub(super) operations: &'a mut Vec<OpId>,
-    /// When each was due, in open loop.
+    /// When each operation was due, in open loop.
     pub(super) dues: &'a mut Vec<u64>,
 }
 
 /// How much of a batch is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// Operations that are answered whole.
+    /// Operations that have all their replies.
     pub(super) whole: u32,
-    /// Replies to the next one, which has several.
+    /// Replies received for the next operation, if it has several.
     pub(super) replies: u16,
-    /// Whether one of those was an error.
+    /// Whether one of those replies was an error.
     pub(super) has_failed: bool,
 }
 
 impl Answered {
-    /// Takes a reply into account that is an error, which found nothing that counts, or is looked at by itself. Whether it is
-    /// the last of a good operation.
+    /// Counts a reply that is an error, found nothing that counts, or is examined on its own. Returns whether it is
+    /// the last reply of an operation without an error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<Found>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);
@@ -42,7 +43,7 @@ impl Answered {
         !has_failed
     }
 
-    /// The place of the operation that the next reply belongs to.
+    /// Returns the index of the operation that the next reply belongs to.
     #[inline]
     pub(super) fn place(self) -> usize {
         self.whole as usize

@@ -27,12 +27,12 @@ pub(super) enum Broken {
     Timeout(u128),
     #[error("the session ended before the reply came")]
     Unanswered,
-    /// Its worker did, for this reason.
+    /// The worker died, for this reason.
     #[error("its worker died: {0}")]
     Died(String),
 }
 
-/// What the system said, and where that is not enough what it means.
+/// Returns the system's error message, with an explanation where the message is not enough.
 fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable => format!("{error}: {NO_PORT}"),
@@ -40,12 +40,13 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// A closed connection keeps its port for a minute, since it was we who closed it.
+/// A connection that this side closed keeps its port for a minute.
 const NO_PORT: &str = "no local port is free, for closed connections keep theirs for a minute (TIME_WAIT); reconnect after \
     more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse to 1";
 
 impl Broken {
-    /// What a reply means that no request had asked for: an error is why the server is about to hang up.
+    /// Explains a reply that no request had asked for: an error says why the server is about to close the
+    /// connection.
     #[cold]
     pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
         match reply {
@@ -54,7 +55,7 @@ impl Broken {
         }
     }
 
-    /// The kind that requests in flight count as.
+    /// Returns the kind of error that requests in flight count as.
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             Self::Socket(error) => error.into(),

@@ -1,27 +1,29 @@
-//! What a worker counts about itself in a stretch: whether the load generator is the limit is read from this.
+//! What a worker measures about itself during a stretch: these counts show whether the load generator is the
+//! bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
 
 /// One worker's own cost over one stretch of time.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// How long its thread was watched, in ns: what it used is a part of that. At the end of the load that is longer than the
-    /// stretch, which has no time in which the last replies are waited for.
+    /// How long the worker's thread was watched, in ns; CPU time is a share of it. At the end of the load it is
+    /// longer than the stretch, which excludes the wait for the last replies.
     pub watched_ns: u64,
     /// Time on a core, in ns.
     pub cpu_ns: u64,
-    /// Time in which it waited for a core, in ns; `None` where the system does not report it.
+    /// Time in which the thread waited for a core, in ns; `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
-    /// Time in which clients were free to write and no record of the dataset was read for them, in ns; `None` where records
-    /// were always there.
+    /// Time in which clients were free to write but the next dataset record was not read yet, in ns; `None` if
+    /// records were always available.
     pub record_wait_ns: Option<u64>,
-    /// For each connection that a wake-up found readable: from the poll's return until it was read and its replies were
-    /// taken, behind those that were handled before it.
+    /// For each connection that a wake-up found readable: the time from the poll's return until its replies were
+    /// processed, including the wait for connections handled before it.
     pub read_wait: Recorder,
-    /// For each batch that had a due time: how late we wrote it, counted from when it was due and a client was free.
+    /// For each batch that had a due time: how late the worker wrote it, counted from when it was due and a client
+    /// was free.
     pub late: Recorder,
-    /// For each good reply whose request waited for a core of ours for at least half of its time: that time, from when it
-    /// was due, or in closed loop was written.
+    /// For each good reply that waited for a core of the load generator for at least half of its latency: that
+    /// latency, from the due time, or in closed loop from the write.
     pub held: Recorder,
 }
 
@@ -37,14 +39,14 @@ impl ClientCounts {
         self.held.reset();
     }
 
-    /// Counts a connection that was read so long after the poll reported it.
+    /// Counts a connection that was read `ns` after the poll reported it.
     #[inline]
     pub fn read_after(&mut self, ns: u64) {
         self.read_wait.record(ns);
     }
 
-    /// Counts all connections that a wake-up found readable: read one after the other, the last of them `took_ns` after the
-    /// poll returned. No clock is asked for each: they lie evenly in that time.
+    /// Counts all connections that a wake-up found readable; the last was read `took_ns` after the poll returned.
+    /// The others are assumed to be spread evenly over that time, which saves clock readings.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {
@@ -58,12 +60,12 @@ impl ClientCounts {
         self.late.record(ns);
     }
 
-    /// Adds time in which no record was there that clients were free for.
+    /// Adds time in which clients were free but no record was available.
     pub(super) fn waited_for_record(&mut self, ns: u64) {
         *self.record_wait_ns.get_or_insert_default() += ns;
     }
 
-    /// Adds what the worker's thread used.
+    /// Adds the CPU time and core wait of the worker's thread.
     pub fn add_lap(&mut self, lap: Lap) {
         self.watched_ns += lap.length_ns;
         self.cpu_ns += lap.cpu_ns;

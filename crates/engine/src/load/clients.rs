@@ -1,4 +1,4 @@
-//! The clients of one worker: connections that are wanted, and what becomes of them.
+//! The clients of one worker: the connections that are wanted, and their states.
 //!
 //! ```text
 //!         ┌──────────── knob asks for fewer ───────────┐
@@ -24,38 +24,38 @@ use super::connection::{Connection, ConnectionPhase};
 use crate::workload::Draws;
 pub(super) use client::{Client, ClientConnection};
 
-/// Connections that all workers together have in the making at a time. As many wait in the server's queue of
-/// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls
-/// out of it comes back a second later.
+/// Connections that all workers together may be opening at a time. The server's accept queue then never holds more,
+/// so a queue of 128 (a common system limit) does not overflow; a connection dropped from a full queue is retried
+/// only a second later.
 const MAX_OPENING: usize = 128;
 
-/// Room for clients that is kept for the next turn of the knob.
+/// Spare room for clients, kept for the next change of the knob.
 const SPARE: usize = 256;
 
 /// All clients of a worker.
 pub(super) struct Clients {
     all: Vec<Client>,
-    /// How many are wanted: those with a lower index.
+    /// How many clients are wanted: those with a lower index.
     wanted: usize,
     /// How many connections there are.
     open: usize,
-    /// How many of them are not greeted yet, and how many may be.
+    /// How many connections have not finished their greeting, and the limit for these.
     opening: usize,
     max_opening: usize,
-    /// How many wanted clients lost their connection and have none since.
+    /// How many wanted clients lost their connection and have no new one yet.
     lost: usize,
-    /// How many are between two connections on purpose.
+    /// How many clients are between two connections on purpose.
     between: usize,
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
-    /// Those whose sockets hold more than one turn of reading took.
+    /// Clients that have more data in the socket than one turn of reading took.
     unread: VecDeque<usize>,
     jitter: Pcg64Mcg,
 }
 
 impl Clients {
-    /// None yet, of one worker among so many.
+    /// Creates a worker's empty set of clients; `workers` is the number of all workers.
     pub(super) fn new(seed: u64, workers: usize) -> Self {
         Self {
             all: Vec::new(),
@@ -73,13 +73,13 @@ impl Clients {
         }
     }
 
-    /// Client `i`, if there ever was one.
+    /// Returns client `i`, if it was ever created.
     #[inline]
     pub(super) fn get_mut(&mut self, i: usize) -> Option<&mut Client> {
         self.all.get_mut(i)
     }
 
-    /// The connection of client `i`, if it has one.
+    /// Returns the connection of client `i`, if it has one.
     #[inline]
     pub(super) fn connection(&mut self, i: usize) -> Option<&mut Connection> {
         match self.all.get_mut(i) {
@@ -88,7 +88,7 @@ impl Clients {
         }
     }
 
-    /// All connections, with the index of their client.
+    /// Returns all connections, with the index of their client.
     pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut Connection)> {
         self.all.iter_mut().enumerate().filter_map(|(i, client)| match &mut client.link {
             ClientConnection::Open(connection) => Some((i, connection)),
@@ -96,20 +96,20 @@ impl Clients {
         })
     }
 
-    /// How long the oldest request without a reply has been waiting since it was written, 0 when there is none.
+    /// Returns how long the oldest request without a reply has waited since it was written; 0 if there is none.
     pub(super) fn longest_wait_ns(&mut self, now_ns: u64) -> u64 {
         let waits = self.connections().filter_map(|(_, connection)| connection.wait_ns(now_ns));
         waits.max().unwrap_or(0)
     }
 
-    /// How many clients have a connection that is greeted, or are between two of them on purpose.
+    /// Returns how many clients have finished their greeting, or are between two connections on purpose.
     #[inline]
     pub(super) fn connected(&self) -> usize {
         self.open - self.opening + self.between
     }
 
-    /// Wants the first `n` clients and no others; `draws_of` gives what a new client draws from. Surplus
-    /// connections with nothing in flight are closed, the others when their batch is answered.
+    /// Makes the first `n` clients wanted and no others; `draws_of` returns the random source of a new client.
+    /// Surplus connections with nothing in flight are closed at once, the others when their batch is answered.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -128,7 +128,7 @@ impl Clients {
         }
     }
 
-    /// Gives the memory of surplus clients back when they are gone.
+    /// Frees the memory of surplus clients when they are gone.
     fn shrink(&mut self) {
         let is_gone = |client: &Client| matches!(client.link, ClientConnection::Down);
         while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
@@ -148,28 +148,28 @@ impl Clients {
         }
     }
 
-    /// Whether any client is wanted.
+    /// Returns whether any client is wanted.
     pub(super) fn any_wanted(&self) -> bool {
         self.wanted > 0
     }
 
-    /// Whether client `i` is one too many.
+    /// Returns whether client `i` is surplus.
     #[inline]
     pub(super) fn is_surplus(&self, i: usize) -> bool {
         i >= self.wanted
     }
 
-    /// Whether a client is to be connected.
+    /// Returns whether a client waits to be connected.
     #[inline]
     pub(super) fn any_to_open(&self) -> bool {
         !self.to_open.is_empty()
     }
 
-    /// The next client to connect, if another may be in the making.
+    /// Returns the next client to connect, if another connection may be opened now.
     pub(super) fn next_to_open(&mut self) -> Option<usize> {
         while self.opening < self.max_opening {
             let i = self.to_open.pop_front()?;
-            // One that was not wanted for a while may stand in the queue twice.
+            // A client that was not wanted for a while may be in the queue twice.
             if !self.is_surplus(i) && matches!(self.all[i].link, ClientConnection::Scheduled) {
                 return Some(i);
             }
@@ -177,7 +177,7 @@ impl Clients {
         None
     }
 
-    /// Client `i` has a new connection in the making.
+    /// Notes that client `i` has begun to open a connection.
     pub(super) fn opened(&mut self, i: usize, connection: Connection) {
         self.open += 1;
         self.opening += 1;
@@ -185,14 +185,14 @@ impl Clients {
         self.all[i].link = ClientConnection::Open(connection);
     }
 
-    /// The connection of client `i` is greeted. Whether it had lost the one before.
+    /// Notes that client `i` has finished its greeting. Returns whether it had lost its previous connection.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.opening -= 1;
         self.arrive(i);
         self.forget_loss(i)
     }
 
-    /// Closes the connection of client `i` on purpose, and has the next made: that is no loss.
+    /// Closes the connection of client `i` on purpose and schedules a new one; this is not a loss.
     pub(super) fn renew(&mut self, i: usize) {
         self.take_connection(i);
         let client = &mut self.all[i];
@@ -201,7 +201,7 @@ impl Clients {
         self.to_open.push_back(i);
     }
 
-    /// Client `i` is between no two connections any more.
+    /// Notes that client `i` is no longer between two connections.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
@@ -216,7 +216,7 @@ impl Clients {
         self.shrink();
     }
 
-    /// Takes the connection of client `i` away.
+    /// Removes and returns the connection of client `i`.
     fn take_connection(&mut self, i: usize) -> Option<Connection> {
         match std::mem::replace(&mut self.all[i].link, ClientConnection::Down) {
             ClientConnection::Open(connection) => {
@@ -231,8 +231,8 @@ impl Clients {
         }
     }
 
-    /// Client `i` lost its connection, or could not get one. It is tried again later, if it is wanted. Whether
-    /// it had one, or was to have its first.
+    /// Notes that client `i` lost its connection, or failed to get one. A wanted client tries again later. Returns
+    /// whether it had a connection, or was opening its first.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         self.take_connection(i);
         self.arrive(i);
@@ -249,17 +249,17 @@ impl Clients {
         newly_lost
     }
 
-    /// Wanted clients that lost their connection and have none since.
+    /// Returns how many wanted clients lost their connection and have no new one yet.
     pub(super) fn how_many_lost(&self) -> usize {
         self.lost
     }
 
-    /// Whether no client that is wanted has a connection, because they were lost.
+    /// Returns whether no wanted client has a connection, because all were lost.
     pub(super) fn are_all_lost(&self) -> bool {
         self.wanted > 0 && self.lost >= self.wanted
     }
 
-    /// When the next back-off ends.
+    /// Returns when the next back-off ends.
     pub(super) fn next_retry_ns(&self) -> Option<u64> {
         self.retries.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
@@ -274,7 +274,7 @@ impl Clients {
         }
     }
 
-    /// A batch of client `i` was answered, so many requests: its connection has proved good.
+    /// Notes that client `i` received all replies to a batch of `batch` requests: its connection works.
     #[inline]
     pub(super) fn answered(&mut self, i: usize, batch: u32) {
         let client = &mut self.all[i];
@@ -284,7 +284,7 @@ impl Clients {
         }
     }
 
-    /// How many requests were answered on the connection of client `i`.
+    /// Returns how many requests were answered on the connection of client `i`.
     pub(super) fn served(&self, i: usize) -> u32 {
         self.all[i].served
     }
@@ -296,7 +296,7 @@ impl Clients {
     }
 }
 
-/// Whether a connection is not greeted yet.
+/// Returns whether a connection has not finished its greeting.
 pub(super) fn is_opening(connection: &Connection) -> bool {
     matches!(connection.phase, ConnectionPhase::Connecting | ConnectionPhase::Greeting(_))
 }
@@ -305,7 +305,7 @@ pub(super) fn is_opening(connection: &Connection) -> bool {
 mod tests {
     use super::*;
 
-    /// Has every client wait for its back-off.
+    /// Makes every client wait for its back-off.
     fn lose_all(clients: &mut Clients, n: usize) {
         while let Some(i) = clients.next_to_open() {
             clients.lost(i, 0);
@@ -336,7 +336,7 @@ mod tests {
         let mut opened = Vec::new();
         while let Some(i) = clients.next_to_open() {
             opened.push(i);
-            // As if it were open: neither scheduled nor lost.
+            // Puts the client in the state of an open one: neither scheduled nor lost.
             clients.all[i].link = ClientConnection::Down;
         }
         opened.sort_unstable();

@@ -3,8 +3,8 @@
 //! ```text
 //! Connecting ──► Greeting ──► Idle ◄──► Busy
 //! ```
-//! It writes batches, follows the replies, and keeps the times. When it is allowed to write, and what happens
-//! when it breaks, is the worker's business.
+//! A connection writes batches, follows the replies, and records the times. The worker decides when it may write,
+//! and what happens when it breaks.
 
 mod replies;
 mod writing;
@@ -24,35 +24,35 @@ use crate::{
     workload::{Insertions, OpId},
 };
 
-/// The lines of error replies that are each the first of its kind in this interval.
+/// Error replies that are each the first of their kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// What reading needs from the worker.
 pub(super) struct Reading<'a> {
-    /// When the bytes had come: at first when the poll returned that reported them.
+    /// When the bytes arrived: for the first read, when the poll that reported them returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
     pub(super) segments: &'a mut Segments,
     pub(super) greeting: &'a Greeting,
-    /// When this thread waited for a core.
+    /// The periods in which this thread waited for a core.
     pub(super) waits: &'a CoreWaits,
-    /// Filled when new kinds of errors come.
+    /// Receives the first error of each new kind.
     pub(super) first_errors: FirstErrors,
 }
 
-/// Where a connection is in its life.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionPhase {
-    /// Waits for the other side to accept, and to shake hands where there is TLS.
+    /// The connection waits for the server to accept it, and for the handshake if TLS is on.
     Connecting,
-    /// Waits for the replies to its greeting.
+    /// The connection waits for the replies to its greeting.
     Greeting(Greeter),
-    /// May write.
+    /// The connection may write.
     Idle,
-    /// Waits for the replies to its batch.
+    /// The connection waits for the replies to its batch.
     Busy,
-    /// Those to a step of its batch have come, and the next is to be written.
+    /// The replies to one step of the batch have arrived, and the next step is to be written.
     Between,
 }
 
@@ -63,34 +63,35 @@ pub(super) struct Connection {
     token: Token,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,
-    /// The batch in flight: what was asked, and how much of it is answered.
+    /// The operations of the batch in flight, and how many of them are answered.
     operations: Vec<OpId>,
-    /// When each was due; empty in closed loop.
+    /// When each operation was due; empty in closed loop.
     dues: Vec<u64>,
     answered: Answered,
-    /// Where steps of the batch wait for one another; those that were written last are all of the above.
+    /// The steps of the batch, if a step waits for the replies to the one before; `operations` then holds those of
+    /// the last written step.
     sequence: Option<Box<Sequence>>,
-    /// New keys of the batch whose inserts are not answered.
+    /// New keys of the batch that wait for the reply to their insert.
     inserted: Insertions,
     generation: u32,
-    /// When the batch was written, or the connection begun.
+    /// When the batch was written, or the connection attempt began.
     since_ns: u64,
-    /// When the last reply to a request came; while it opens, when this stage of it began.
+    /// When the last reply to a request arrived; while the connection opens, when the current stage began.
     heard_ns: u64,
-    /// When the first byte came of the replies to the batch, where latencies go up to that; 0 before.
+    /// When the first byte of the replies to the batch arrived, if latencies end there; 0 before.
     first_ns: u64,
     /// Whether reading ended before the socket was empty.
     has_more: bool,
-    /// Whether the other side has closed.
+    /// Whether the server has closed the connection.
     is_closing: bool,
     /// Whether the socket is connected.
     is_connected: bool,
-    /// What the socket did not take yet.
+    /// Bytes that the socket did not accept yet.
     unsent: Option<Box<Unsent>>,
 }
 
 impl Connection {
-    /// Over a transport that begins to connect.
+    /// Creates a connection over a transport that begins to connect.
     pub(super) fn open(
         transport: Transport,
         dialect: Dialect,
@@ -100,7 +101,7 @@ impl Connection {
     ) -> io::Result<Self> {
         let interest = match transport {
             Transport::Plain(_) => Interest::WRITABLE,
-            // A handshake goes both ways.
+            // A handshake both reads and writes.
             Transport::Tls(_) => Interest::READABLE | Interest::WRITABLE,
         };
         registry.register(&mut SourceFd(&transport.as_raw_fd()), token, interest)?;
@@ -125,8 +126,8 @@ impl Connection {
         })
     }
 
-    /// Until when the next whole reply has to be there, if it waits for one: `timeout_ns` after the write or the reply
-    /// before. Greeted it has to be within that time.
+    /// Returns the deadline for the next whole reply, if the connection waits for one: `timeout_ns` after the write
+    /// or the previous reply. The greeting has to finish within the same time.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -136,30 +137,30 @@ impl Connection {
         Some(since_ns.saturating_add(timeout_ns))
     }
 
-    /// How long the batch in flight has been waiting since it was written.
+    /// Returns how long the batch in flight has waited since it was written.
     pub(super) fn wait_ns(&self, now_ns: u64) -> Option<u64> {
         (self.phase == ConnectionPhase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
     }
 
-    /// How many requests its last batch has.
+    /// Returns how many requests the last batch has.
     #[inline]
     pub(super) fn batch(&self) -> u32 {
         self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch())
     }
 
-    /// Whether the socket may hold more than was read, for which no event will come.
+    /// Returns whether the socket may hold unread data that no event will report.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// The other side has closed: what it said before is still to be read.
+    /// Notes that the server has closed the connection; data sent before is still to be read.
     pub(super) fn closes(&mut self) {
         self.is_closing = true;
     }
 
-    /// Counts the operations of the batch in flight that are not answered as lost, at `now_ns`.
+    /// Counts the unanswered operations of the batch in flight as lost, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
-        // Of a batch that was not written nothing is in flight.
+        // A batch that was not written has nothing in flight.
         if !matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between) {
             return;
         }
@@ -177,7 +178,7 @@ impl Connection {
         }
     }
 
-    /// How many requests of its last batch are answered.
+    /// Returns how many requests of the last batch are answered.
     pub(super) fn answered(&self) -> usize {
         self.answered.place()
     }
@@ -186,8 +187,8 @@ impl Connection {
         &self.operations[self.answered.place()..]
     }
 
-    /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
-    /// is left to send.
+    /// Handles a writable socket, or any event while connecting: continues to connect, sends the greeting, or sends
+    /// the remaining bytes.
     pub(super) fn writable(&mut self, registry: &Registry, read: &mut Reading) -> Result<(), Broken> {
         if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
@@ -205,7 +206,7 @@ impl Connection {
         if !self.is_all_sent() {
             match self.unsent.take() {
                 Some(unsent) => self.write_on(registry, unsent)?,
-                // What a TLS session holds back goes with nothing.
+                // Writing nothing flushes the bytes that the TLS session holds back.
                 None => self.write(registry, &[])?,
             }
             if self.is_all_sent() {
@@ -215,7 +216,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Goes on connecting, and shaking hands where there is TLS. Whether bytes may follow.
+    /// Continues to connect, and the handshake if TLS is on. Returns whether bytes may be sent now.
     fn finish_connect(&mut self, read: &mut Reading) -> Result<bool, Broken> {
         let openings = &mut read.segments.counts().openings;
         if !self.is_connected {
@@ -232,12 +233,12 @@ impl Connection {
         Ok(is_open)
     }
 
-    /// A stage of its opening is over, and the next begins; how long it took.
+    /// Ends a stage of the opening and begins the next. Returns how long the stage took.
     fn stage_over(&mut self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }
 
-    /// Asks for other events.
+    /// Registers for other events.
     fn listen(&self, registry: &Registry, interest: Interest) -> io::Result<()> {
         registry.reregister(&mut SourceFd(&self.transport.as_raw_fd()), self.token, interest)
     }

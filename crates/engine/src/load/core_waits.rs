@@ -1,36 +1,37 @@
-//! Which requests waited for a core of ours: the time that a worker stood in the run queue, laid beside their times.
+//! Which requests waited for a core of the load generator: compares a worker's time in the run queue with their
+//! latencies.
 //!
 //! ```text
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides it: a tenth of the time may be all of the time of the slowest hundredth. The system's
-//! account is read at a wake-up, at most once in half a millisecond, so a longer wait is always seen by the wake-up that it
-//! delayed. Pure: the readings are given.
+//! An average over a second hides such waits: a tenth of the time may be all of the time of the slowest hundredth.
+//! The system's counter is read at a wake-up, at most once in half a millisecond, so a longer wait is always seen
+//! by the wake-up that it delayed. Pure: the caller passes the readings in.
 
 use std::collections::VecDeque;
 
-/// The account is read no more often than this: a reading costs a microsecond.
+/// The counter is read no more often than this: a reading costs a microsecond.
 const READ_EVERY_NS: u64 = 500_000;
-/// A wait below this is no cause of anything.
+/// A shorter wait is ignored.
 const WORTH_NS: u64 = 100_000;
-/// So many readings are kept; a request that began before the oldest may have waited longer than is known.
+/// How many readings are kept; a request that began before the oldest may have waited longer than is known.
 const KEPT: usize = 512;
 
-/// A reading of the account.
+/// A reading of the counter.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at_ns: u64,
-    /// How long the worker has waited for a core since it began.
+    /// How long the worker has waited for a core since it started.
     waited_ns: u64,
 }
 
-/// What a worker knows of its waits.
+/// A worker's record of its waits for a core.
 #[derive(Debug)]
 pub(super) struct CoreWaits {
     readings: VecDeque<Reading>,
     next_ns: u64,
-    /// The last wake-up that a wait worth mentioning had delayed.
+    /// The last wake-up that a significant wait had delayed.
     delayed_ns: u64,
 }
 
@@ -39,13 +40,13 @@ impl CoreWaits {
         Self { readings: VecDeque::with_capacity(KEPT), next_ns: 0, delayed_ns: 0 }
     }
 
-    /// Whether the account is to be read at a wake-up at `now_ns`.
+    /// Returns whether a wake-up at `now_ns` is to read the counter.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns
     }
 
-    /// Takes a reading: by `at_ns` the worker has waited for `waited_ns` in all.
+    /// Adds a reading: up to `at_ns` the worker has waited for `waited_ns` in total.
     pub(super) fn read(&mut self, at_ns: u64, waited_ns: u64) {
         self.next_ns = at_ns + READ_EVERY_NS;
         if self.readings.back().is_some_and(|last| waited_ns.saturating_sub(last.waited_ns) >= WORTH_NS) {
@@ -57,7 +58,7 @@ impl CoreWaits {
         self.readings.push_back(Reading { at_ns, waited_ns });
     }
 
-    /// Whether at least half of the time from `since_ns` to `now_ns` was waiting for a core.
+    /// Returns whether the worker waited for a core for at least half of the time from `since_ns` to `now_ns`.
     #[inline]
     pub(super) fn held(&self, since_ns: u64, now_ns: u64) -> bool {
         since_ns < self.delayed_ns
@@ -79,7 +80,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Readings at these milliseconds, with so many milliseconds waited by then.
+    /// Builds waits from pairs of reading time and total wait, both in milliseconds.
     fn waits(readings: &[(u64, u64)]) -> CoreWaits {
         let mut waits = CoreWaits::new();
         readings.iter().for_each(|(at, waited)| waits.read(at * MS, waited * MS));

@@ -22,31 +22,31 @@ use super::{
 };
 use crate::{clock::Clock, knobs::Knobs, workload::Values};
 
-/// A setting that is not older than this is published: to make one takes a microsecond or two.
+/// A setting younger than this is published: building one takes a microsecond or two.
 const AT_ONCE_NS: u64 = 10_000;
 
-/// A turn of the knobs that holds.
+/// A change of the knobs that is in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turned {
     /// The number of the new segment.
     pub segment: u32,
-    /// Since when it holds.
+    /// When the segment began.
     pub since_ns: u64,
     /// Whether it belongs to the warm-up.
     pub is_warmup: bool,
-    /// What it makes first, if it makes keys.
+    /// The keys that the segment makes first, if any.
     pub prefill: Option<Prefilling>,
 }
 
-/// What comes out of the engine.
+/// The output of the engine.
 pub struct Output {
     /// One ring of interval buffers for each worker.
     pub rings: Vec<RingEnd>,
-    /// What happens.
+    /// Events of the workers.
     pub events: Receiver<LoadEvent>,
 }
 
-/// A running engine. Dropped, it stops.
+/// A running engine. Dropping it stops the load.
 pub struct Load {
     clock: Clock,
     plan: Arc<Plan>,
@@ -57,7 +57,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1; it is a warm-up of that length, if one is given.
+    /// Starts the workers. The first segment has the number 1; it is a warm-up of the given length, if one is
+    /// given.
     ///
     /// # Errors
     /// When the target's host does not resolve, or a worker cannot be set up.
@@ -67,9 +68,9 @@ impl Load {
         warmup: Option<Duration>,
         clock: Clock,
     ) -> Result<(Self, Output), LoadError> {
-        // For its raising of the limit: what does not fit all the same says so, one by one.
+        // Called because it raises the limit: a connection that exceeds the limit anyway reports its own error.
         most_clients(plan.threads, 1);
-        // Before the first segment begins: a name may take its time, and values theirs.
+        // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
         let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::of) };
@@ -108,7 +109,7 @@ impl Load {
             let body = move || {
                 if let Err(error) = worker.run() {
                     let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
-                    // Nobody listens any more only while the session ends.
+                    // The receiver is gone only while the session ends.
                     drop(events.send(died));
                 }
             };
@@ -117,14 +118,13 @@ impl Load {
         Ok((load, Output { rings, events }))
     }
 
-    /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that, and so does a
-    /// prefill that [is done](Self::is_filled) or whose keys are no longer asked for; a workload whose keys were not made
-    /// begins with one.
+    /// Changes the knobs and wakes every worker. The change also ends a warm-up that is over, and a prefill that
+    /// [is done](Self::is_filled) or that is no longer needed; a workload with missing keys begins with a prefill.
     pub fn set(&self, knobs: &Knobs) -> Turned {
         self.turn(&self.settings.load(), knobs)
     }
 
-    /// The same, and the keys are made anew: at once, or when the load goes on.
+    /// Changes the knobs and makes the keys anew: at once, or when the load goes on.
     pub fn fill(&self, knobs: &Knobs) -> Turned {
         let now = Setting::clone(&self.settings.load());
         self.turn(&now.forgetting(&knobs.workload), knobs)
@@ -135,7 +135,7 @@ impl Load {
         let is_filled = self.is_filled();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
         let program = now.program_for(knobs, &self.plan, &phase);
-        // Only now: values take their time, in which the old knobs hold.
+        // Published only now: building the values takes time, in which the old knobs stay in effect.
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
@@ -144,7 +144,7 @@ impl Load {
         self.turned()
     }
 
-    /// Whether all requests of the prefill that goes on are answered, or given up.
+    /// Returns whether all requests of the current prefill are answered, or given up.
     pub fn is_filled(&self) -> bool {
         self.settings.load().phase.filling().is_some_and(|filling| self.is_done(&filling.quota))
     }
@@ -155,13 +155,13 @@ impl Load {
         self.threads.iter().enumerate().all(is_through)
     }
 
-    /// Whether the time of the warm-up is over, and what is measured may begin.
+    /// Returns whether the warm-up's time is over, and the measured phase may begin.
     pub fn is_warm(&self) -> bool {
         let phase = &self.settings.load().phase;
         phase.is_warmup() && !phase.at(self.clock.now_ns(), &self.stops).is_warmup()
     }
 
-    /// The last turn.
+    /// Returns the last change of the knobs.
     pub fn turned(&self) -> Turned {
         let now = self.settings.load();
         let prefill = now
@@ -172,15 +172,15 @@ impl Load {
         Turned { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Whether the time is over, or the quota is spent and all that was sent is answered or lost.
+    /// Returns whether the time is over, or the quota is spent and every request sent is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.filling().is_none());
         self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
-    /// Lets the load end now, unless it has ended already: every worker by itself sends nothing more, waits a second at the
-    /// most for the replies in flight, and hands up what it counted; then its ring ends.
+    /// Ends the load now, unless it has ended: each worker stops sending, waits for the replies in flight for at
+    /// most a second, and hands up its counts; then its ring ends.
     pub fn stop(&self) {
         let now = self.settings.load_full();
         self.publish(|now_ns| {
@@ -193,13 +193,14 @@ impl Load {
     pub fn end(&mut self) {
         self.stop();
         for thread in self.threads.drain(..) {
-            // A worker's panic was printed by the panic hook.
+            // The panic hook has printed a worker's panic.
             drop(thread.join());
         }
     }
 
-    /// Lets the setting hold that `make` makes for the present. A worker sees it a moment later, and what it sent meanwhile was
-    /// due after the old setting's end: when this thread was kept waiting in between, it makes another.
+    /// Publishes the setting that `make` builds for the current time. A worker sees it a moment later, and requests
+    /// sent meanwhile were due after the old setting's end; if this thread was delayed in between, it builds
+    /// another.
     fn publish(&self, make: impl Fn(u64) -> Setting) {
         let made = || {
             let now_ns = self.clock.now_ns();
@@ -209,7 +210,7 @@ impl Load {
         let (_, setting) = (0..20).map(|_| made()).find(is_new).unwrap_or_else(made);
         self.settings.store(setting);
         for waker in &self.wakers {
-            // A worker that cannot be woken is dead, and has said so.
+            // A worker that cannot be woken is dead, and has reported it.
             drop(waker.wake());
         }
     }

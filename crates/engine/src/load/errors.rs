@@ -1,4 +1,4 @@
-//! What can go wrong with a request, by kind, and how often it did.
+//! What can go wrong with a request, by kind, and how often each kind occurred.
 
 use std::{collections::BTreeMap, fmt, io};
 
@@ -24,13 +24,13 @@ pub enum ErrorKind {
     Unreachable,
     /// TLS failed: a certificate, the handshake, a broken record.
     Tls,
-    /// Bytes came that are no reply, or that nobody asked for.
+    /// Bytes arrived that are not a valid reply, or that no request asked for.
     Protocol,
-    /// What was to be a key is none of the server's, so the request was not sent.
+    /// The bytes drawn as a key are not a valid key, so the request was not sent.
     Key,
-    /// The session ended before the reply came, or a thread of the load.
+    /// The session, or a thread of the load, ended before the reply arrived.
     Unanswered,
-    /// A server's error of a kind beyond the [`MAX_KINDS`] that are counted apart.
+    /// A server error of a kind beyond the [`MAX_KINDS`] that are counted separately.
     Other,
 }
 
@@ -69,18 +69,18 @@ impl From<&io::Error> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind of a server's error line: its code.
+    /// Returns the kind of a server's error line: its code.
     pub fn of_line(line: &[u8]) -> Self {
         Self::Server(error_code(line).into())
     }
 }
 
-/// Errors by kind. There are few kinds, [`MAX_KINDS`] and what is not the server's at the most, so a list it is.
+/// Errors by kind. The list is short: at most [`MAX_KINDS`] server kinds and the client's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
 
 impl ErrorCounts {
-    /// Counts `n` errors of `kind`. Whether that kind is new here.
+    /// Counts `n` errors of `kind`. Returns whether the kind is new here.
     pub fn count(&mut self, kind: &ErrorKind, n: u64) -> bool {
         if n == 0 {
             return false;
@@ -99,8 +99,8 @@ impl ErrorCounts {
         }
     }
 
-    /// Counts one error that the server answered, without allocating for a kind that is known. Whether the
-    /// kind is new here.
+    /// Counts one error reply of the server; a known kind causes no allocation. Returns whether the kind is new
+    /// here.
     pub fn count_line(&mut self, line: &[u8]) -> bool {
         let code = error_code(line);
         for (kind, count) in &mut self.0 {
@@ -112,17 +112,17 @@ impl ErrorCounts {
         self.count(&ErrorKind::of_line(line), 1)
     }
 
-    /// Forgets everything.
+    /// Clears all counts.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Whether no error was counted.
+    /// Returns whether no error was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds these counts to counts by name.
+    /// Adds these counts to `counts`, by name.
     pub fn add_to(&self, counts: &mut BTreeMap<String, u64>) {
         for (kind, n) in &self.0 {
             *counts.entry(kind.to_string()).or_default() += n;

@@ -1,19 +1,19 @@
-//! How many connections the system lets this process hold.
+//! How many connections the system lets this process open.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::knobs::MAX_CLIENTS;
 
-/// Files beside the load. With one worker and one client, a headless session that records was seen with 20 in all, a screen
-/// on the built-in server with 30; what is opened for a moment (first contact, a name, the system's figures, a picture)
-/// comes on top.
+/// Files other than the load's. With one worker and one client, a headless session that records had 20 open in
+/// total, a screen on the built-in server 30; files that are open only briefly (first contact, name lookup, system
+/// figures, a picture) come on top.
 const BESIDE_THE_LOAD: u64 = 40;
-/// Files of each worker: its poll, its waker, its timer, what the system says of its thread.
+/// Files of each worker: its poll, waker and timer, and the system's statistics of its thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files as far as the load can need and the hard limit goes, and says how many clients
-/// fit then beside so many workers, [`MAX_CLIENTS`] at the most. `ends_here` is how many ends of each connection
-/// this process holds: 2 when the server is built in.
+/// Raises the soft limit of open files to the load's maximum need, up to the hard limit. Returns how many clients
+/// then fit with that many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of ends of each connection
+/// in this process: 2 if the server is built in.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     let wanted = u64::from(MAX_CLIENTS) * ends_here + beside;
@@ -30,7 +30,7 @@ pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     fitting(has, beside, ends_here)
 }
 
-/// How many workers leave the limit of open files as much to clients as they take; at least one.
+/// Returns the number of workers at which half of the open-file limit remains for clients; at least one.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);

@@ -1,4 +1,4 @@
-//! What a worker counts between two ticks, for one segment.
+//! A worker's counts between two ticks, for one segment.
 
 use std::sync::Arc;
 
@@ -9,47 +9,48 @@ use crate::{
     workload::{Operations, Outgoing},
 };
 
-/// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
+/// One worker's counts of one segment over one stretch of time. The buffer travels to the collector and comes back
+/// empty.
 #[derive(Debug)]
 pub struct IntervalBuffer {
     /// The segment: the generation of the knobs that its requests were written under.
     pub generation: u32,
-    /// When the stretch began.
+    /// When the stretch began, in ns.
     pub start_ns: u64,
-    /// When it ended.
+    /// When the stretch ended, in ns.
     pub end_ns: u64,
-    /// Whether it holds what came after the end of the segment, or of the load.
+    /// Whether the counts are from after the end of the segment, or of the load.
     pub drain: bool,
-    /// Operations of the segment that waited for a reply when it was handed up.
+    /// Operations of the segment that waited for a reply when the buffer was handed up.
     pub in_flight: u64,
-    /// The tick in which it was handed up: its end in multiples of [`TICK_NS`](crate::clock::TICK_NS).
+    /// The tick in which the buffer was handed up: its end in multiples of [`TICK_NS`](crate::clock::TICK_NS).
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
     pub closes_tick: bool,
-    /// Clients with a connection at the end of the stretch, or between two on purpose.
+    /// Clients with a connection at the end of the stretch, or between two connections on purpose.
     pub connected: u32,
     /// Bytes read.
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// What servers said unasked: pushes of RESP3, such as the invalidations of CLIENT TRACKING.
+    /// Messages that the server sent unasked: RESP3 pushes, such as the invalidations of CLIENT TRACKING.
     pub pushes: u64,
-    /// Requests that were due, by the schedule's count; in closed loop those that were sent.
+    /// Requests that were due by the schedule; in closed loop the requests that were sent.
     pub due: u64,
-    /// Requests that were due and given up on purpose: they would have been too late, or the pace changed.
+    /// Requests that were due and dropped on purpose: they would have been too late, or the pace changed.
     pub shed: u64,
     /// Requests that were due and not sent when the load ended.
     pub unsent: u64,
-    /// How late the oldest request that was due and not sent was at most.
+    /// The largest lateness of the oldest request that was due and not sent, in ns.
     pub behind_ns: u64,
-    /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written; known
-    /// where fewer replies came than there were connections.
+    /// How long the oldest request without a reply had waited since its write, at the end of the stretch, in ns;
+    /// set only if fewer replies arrived than there were connections.
     pub waiting_ns: u64,
-    /// From when a request was due to the last byte of its reply, over all commands; empty in closed loop.
+    /// Latencies from a request's due time to the last byte of its reply, over all commands; empty in closed loop.
     pub response: Recorder,
-    /// What the worker itself cost.
+    /// The worker's own cost.
     pub client: ClientCounts,
-    /// Requests that were due and could not be sent for want of a connection.
+    /// Requests that were due and could not be sent because there was no connection.
     pub errors: ErrorCounts,
     /// Connections that opened.
     pub openings: Openings,
@@ -57,40 +58,40 @@ pub struct IntervalBuffer {
     pub connections_lost: ErrorCounts,
     /// Attempts to connect that failed.
     pub connects_failed: ErrorCounts,
-    /// What the operations of the segment are called and answered with.
+    /// Names and expected replies of the segment's operations.
     pub operations: Arc<Operations>,
-    /// Counts by operation, in their order.
+    /// Counts by operation, in the order of `operations`.
     pub counts: Vec<OperationCounts>,
-    /// What the knobs of a segment that ended leave over, up to 300 MiB: freed by the collector, since a worker would
-    /// have to stop for it.
+    /// Remains of the knobs of an ended segment, up to 300 MiB: the collector frees them, since freeing would stall
+    /// a worker.
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
 }
 
 /// Counts of one operation.
 #[derive(Debug, Default)]
 pub struct OperationCounts {
-    /// Those that were answered, and without an error.
+    /// Operations that were answered without an error.
     pub ops: u64,
-    /// Replies that found what was asked for.
+    /// Replies that found the requested data.
     pub hits: u64,
-    /// Replies that did not.
+    /// Replies that did not find it.
     pub misses: u64,
-    /// Replies that found it changed by another.
+    /// Replies showing that another client had changed the data.
     pub conflicts: u64,
-    /// Those that were answered to the last reply, with or without an error.
+    /// Operations that received their last reply, with or without an error.
     pub answered: u64,
-    /// Errors; an operation has one at the most.
+    /// Errors; an operation has at most one.
     pub errors: ErrorCounts,
-    /// Bytes read as replies to them.
+    /// Bytes read as replies to these operations.
     pub bytes_in: u64,
-    /// Bytes written of them, with those of steps that are written later.
+    /// Bytes written for these operations, including steps that are written later.
     pub bytes_out: u64,
-    /// From the write of an operation to the last byte of its last reply.
+    /// Latencies from the write of an operation to the last byte of its last reply.
     pub service: Recorder,
 }
 
 impl IntervalBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub(super) fn new() -> Box<Self> {
         Box::new(Self {
             generation: 0,
@@ -121,7 +122,7 @@ impl IntervalBuffer {
         })
     }
 
-    /// Begins a stretch of `generation` at `start_ns`, in which these operations are asked for. The buffer is empty.
+    /// Begins a stretch of `generation` with these operations at `start_ns`. The buffer must be empty.
     pub(super) fn begin(&mut self, generation: u32, operations: &Arc<Operations>, start_ns: u64) {
         self.generation = generation;
         self.operations = Arc::clone(operations);
@@ -130,18 +131,18 @@ impl IntervalBuffer {
         self.end_ns = start_ns;
     }
 
-    /// The oldest request that was due and not sent was so late.
+    /// Notes the lateness of the oldest request that was due and not sent.
     #[inline]
     pub(super) fn late_by(&mut self, behind_ns: u64) {
         self.behind_ns = self.behind_ns.max(behind_ns);
     }
 
-    /// Has counts for so many operations.
+    /// Makes room for the counts of `operations` operations.
     pub(super) fn resize(&mut self, operations: usize) {
         self.counts.resize_with(operations, OperationCounts::default);
     }
 
-    /// Forgets everything, and keeps the memory. It goes over many cells, so it is not for the thread that measures.
+    /// Clears all counts and keeps the memory. It touches many cells, so the measuring thread must not call it.
     pub(super) fn clear(&mut self) {
         self.drain = false;
         self.in_flight = 0;
@@ -167,7 +168,7 @@ impl IntervalBuffer {
 }
 
 impl OperationCounts {
-    /// Counts `n` operations that were answered without an error, each `service_ns` after it was written.
+    /// Counts `n` operations without an error, each answered `service_ns` after its write.
     #[inline]
     pub(super) fn count_good(&mut self, n: u64, service_ns: u64) {
         self.ops += n;
@@ -188,25 +189,25 @@ impl OperationCounts {
     }
 }
 
-/// What the connections that opened took, in nanoseconds a stage each: no operations, and timed beside them.
+/// How long each stage of opening a connection took, in ns. Openings are not operations and are timed separately.
 ///
 /// ```text
 /// connect ──► TLS handshake ──► greeting ──► the first request may go
 /// ```
 #[derive(Debug, Default)]
 pub struct Openings {
-    /// From the first attempt to the socket's connection.
+    /// From the first attempt until the socket is connected.
     pub connects: Vec<u64>,
-    /// From there to the end of the TLS handshake; empty without TLS.
+    /// From the connection to the end of the TLS handshake; empty without TLS.
     pub handshakes: Vec<u64>,
-    /// From there to the last reply to the greeting.
+    /// From the end of the handshake to the last reply to the greeting.
     pub greetings: Vec<u64>,
-    /// The commands of greetings that were answered.
+    /// The greeting commands that were answered.
     pub answered: Vec<Step>,
 }
 
 impl Openings {
-    /// Forgets everything.
+    /// Clears all times.
     pub(super) fn clear(&mut self) {
         self.connects.clear();
         self.handshakes.clear();

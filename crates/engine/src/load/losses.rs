@@ -1,58 +1,58 @@
-//! What happens in the engine: above all a worker's lost connections, gathered over a tick: a thousand that are lost at once
-//! are one report and not a thousand.
+//! Events of the engine. A worker's lost connections are gathered over a tick: a thousand lost at once make one
+//! report.
 
-/// Something that happened in the engine.
+/// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost connections, or got lost ones back, since its last tick. Sent before the tick is closed.
+    /// A worker lost connections, or regained lost ones, since its last tick. Sent before the tick is closed.
     Losses {
-        /// Which, from 0.
+        /// The worker's number, from 0.
         worker: usize,
-        /// How many.
+        /// The losses.
         report: LossReport,
     },
     /// A worker lost its last connection.
     Down {
-        /// When.
+        /// When the connection was lost.
         at_ns: u64,
-        /// Which, from 0.
+        /// The worker's number, from 0.
         worker: usize,
     },
     /// A worker that had lost its last connection has one again.
     Up {
-        /// When.
+        /// When the connection came back.
         at_ns: u64,
-        /// Which, from 0.
+        /// The worker's number, from 0.
         worker: usize,
     },
     /// The first error of a kind on a worker.
     FirstError {
-        /// Its kind.
+        /// The error's kind.
         kind: String,
-        /// What exactly.
+        /// The error's message.
         message: String,
     },
     /// A worker died; its clients are gone.
     Died {
-        /// When.
+        /// When the worker died.
         at_ns: u64,
-        /// Why.
+        /// Why the worker died.
         cause: String,
     },
 }
 
-/// What happened to a worker's connections since its last report.
+/// What happened to a worker's connections since the last report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LossReport {
-    /// How often a connection was lost, or could not be had.
+    /// How often a connection was lost, or failed to open.
     pub lost: u64,
-    /// When the first of these was.
+    /// When the first loss occurred.
     pub first_ns: u64,
-    /// Why, for the first of these.
+    /// Why the first loss occurred.
     pub cause: String,
-    /// When the last lost connection came back; 0 when none did.
+    /// When the last lost connection came back; 0 if none did.
     pub back_ns: u64,
-    /// Clients that are without a connection now, because they lost it.
+    /// Clients that lost their connection and have no new one yet.
     pub still_lost: u64,
 }
 
@@ -60,12 +60,12 @@ pub struct LossReport {
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     report: LossReport,
-    /// Whether every connection is lost, as was last reported.
+    /// Whether the last report said that every connection is lost.
     is_down: bool,
 }
 
 impl Losses {
-    /// A client lost its connection.
+    /// Notes that a client lost its connection.
     pub(super) fn lost(&mut self, at_ns: u64, cause: impl FnOnce() -> String) {
         if self.report.lost == 0 {
             self.report.first_ns = at_ns;
@@ -74,17 +74,17 @@ impl Losses {
         self.report.lost += 1;
     }
 
-    /// A client has a connection again.
+    /// Notes that a client has a connection again.
     pub(super) fn back(&mut self, at_ns: u64) {
         self.report.back_ns = at_ns;
     }
 
-    /// Whether all are lost, if that has changed.
+    /// Returns whether all connections are lost, if that has changed.
     pub(super) fn turned(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }
 
-    /// The report at the end of a tick, if there is anything to report.
+    /// Returns the report at the end of a tick, if anything happened.
     pub(super) fn report(&mut self, still_lost: u64) -> Option<LossReport> {
         let changed = self.report.lost > 0 || self.report.back_ns > 0 || self.report.still_lost != still_lost;
         self.report.still_lost = still_lost;

@@ -4,7 +4,7 @@
 //!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
 //!                                               worker load-1 ──► …       (and back, emptied)
 //! ```
-//! It does not know what a record or a screen is.
+//! The engine knows nothing about recordings or screens.
 
 mod alarm;
 mod answered;

@@ -1,4 +1,4 @@
-//! A segment of which requests are written or in flight, with what is counted in it.
+//! A segment with requests being written or in flight, and its counts.
 
 use super::{IntervalBuffer, Ring, replies::Taken};
 use crate::workload::Operations;
@@ -9,7 +9,7 @@ pub(super) struct Open {
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// Good operations by their numbers, while the replies of one read are taken.
+    /// Good operations by number, collected while the replies of one read are processed.
     pub(super) taken: Vec<Taken>,
 }
 
@@ -19,7 +19,7 @@ impl Open {
         Self { generation, in_flight: 0, buffer, taken }
     }
 
-    /// An empty buffer for what comes next.
+    /// Returns an empty buffer for the next counts.
     pub(super) fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
         let mut next = ring.empty();
         next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
@@ -27,14 +27,14 @@ impl Open {
         next
     }
 
-    /// A drain goes on up to `now_ns` while requests are in flight, else it ended with the last reply.
+    /// Ends a drain at `now_ns` if requests are in flight, else at the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);
         }
     }
 
-    /// Sends what was counted up with the tick of this number, and goes on empty.
+    /// Hands up the counts with tick number `tick`, and continues with an empty buffer.
     pub(super) fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
         let next = self.next_buffer(ring);
         let mut full = std::mem::replace(&mut self.buffer, next);

@@ -19,19 +19,19 @@ use crate::knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS};
 /// The pace of one worker.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// What sets it; `None` is a closed loop, or no load.
+    /// What sets the pace; `None` means a closed loop, or no load.
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether its requests are due: the worker had a connection under this load, or failed to have one.
+    /// Whether requests have begun to be due: the worker had a connection under this load, or failed to get one.
     begun: bool,
-    /// How many requests were due that [`take_due`](Self::take_due) has not counted: of earlier schedules, and up to which
-    /// position of this one it has.
+    /// Requests that were due and that [`take_due`](Self::take_due) has not counted: those of earlier schedules,
+    /// and the position up to which the current one is counted.
     uncounted: u64,
     counted: u64,
 }
 
-/// What a schedule depends on. While it stays, so does the schedule.
+/// The inputs of a schedule. While they stay the same, so does the schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ScheduleKey {
     rate: u32,
@@ -40,13 +40,14 @@ struct ScheduleKey {
 }
 
 impl Pace {
-    /// A closed loop.
+    /// Creates the pace of a closed loop.
     pub(super) fn new() -> Self {
         Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
     }
 
-    /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. What was due before and
-    /// is not sent any more because the pace changes is returned. The requests of a new pace are due when it has [begun](Self::begin).
+    /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. Returns the requests
+    /// that were due before and are dropped because the pace changes. The requests of a new pace are due once it
+    /// has [begun](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
         let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| ScheduleKey {
@@ -67,20 +68,21 @@ impl Pace {
         unsent
     }
 
-    /// Whether clients write as soon as they are answered.
+    /// Returns whether clients write as soon as they are answered.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.schedule.is_none()
     }
 
-    /// When the next request is due, which may be long ago; `None` in closed loop.
+    /// Returns when the next request is due, which may be long ago; `None` in closed loop.
     #[inline]
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.schedule.as_ref().map(Schedule::due_ns)
     }
 
-    /// Within which time the worker is to be woken for the next request: when it is due; where one comes within `slack_ns`
-    /// after the other, up to `slack_ns` from now, for all that are due by then. `None` in closed loop.
+    /// Returns the time window in which the worker is to wake up for the next request: its due time, or, if
+    /// requests follow one another within `slack_ns`, up to `slack_ns` from now for all that are due by then.
+    /// `None` in closed loop.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
         let due_ns = schedule.due_ns();
@@ -88,8 +90,8 @@ impl Pace {
         Some(due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns })
     }
 
-    /// The worker has a connection, or knows that it can have none. Its requests are due from the first time on: the
-    /// time that it took to connect is ours and not the server's.
+    /// Notes that the worker has a connection, or cannot get one. Requests are due from the first such call on: the
+    /// time needed to connect is the client's, not the server's.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
@@ -100,8 +102,8 @@ impl Pace {
         }
     }
 
-    /// How many requests were due since this was last asked, by the schedule's own count: a request counts when it is
-    /// taken or passed over.
+    /// Returns how many requests were due since the last call, by the schedule's own count: a request counts when
+    /// it is taken or passed over.
     pub(super) fn take_due(&mut self) -> u64 {
         let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.counted, Schedule::position);
         let due = self.uncounted + (position - self.counted);
@@ -110,20 +112,21 @@ impl Pace {
         due
     }
 
-    /// Takes back `n` requests that were passed over and not counted yet: there is a limit, so they were not due.
+    /// Takes back `n` requests that were passed over and are not counted yet: the limit on requests means they were
+    /// not due.
     pub(super) fn were_not_due(&mut self, n: u64) {
         let of_earlier = n.min(self.uncounted);
         self.uncounted -= of_earlier;
         self.counted += n - of_earlier;
     }
 
-    /// Whether a request may be written at `now_ns`.
+    /// Returns whether a request may be written at `now_ns`.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns() <= now_ns)
     }
 
-    /// Takes the next request: when it is due; `None` in closed loop.
+    /// Takes the next request. Returns when it is due; `None` in closed loop.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
@@ -132,12 +135,12 @@ impl Pace {
         Some(due_ns)
     }
 
-    /// How late the oldest request is that is due and not sent; 0 when there is none.
+    /// Returns how late the oldest due and unsent request is; 0 if there is none.
     pub(super) fn behind_ns(&self, now_ns: u64) -> u64 {
         self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
     }
 
-    /// Passes over the requests that are too late to be sent, where they are shed. How many.
+    /// Passes over the requests that are too late to be sent, if they are to be shed. Returns how many.
     pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
         match (self.backlog, &mut self.schedule) {
             (Backlog::Shed, Some(schedule)) if self.begun => {
@@ -147,7 +150,7 @@ impl Pace {
         }
     }
 
-    /// Passes over everything that was due before `now_ns`. How much that was.
+    /// Passes over every request due before `now_ns`. Returns how many.
     pub(super) fn give_up(&mut self, now_ns: u64) -> u64 {
         match &mut self.schedule {
             Some(schedule) if self.begun => schedule.pass(now_ns),
@@ -156,7 +159,7 @@ impl Pace {
     }
 }
 
-/// The pacing of one worker in open loop, request after request: the door of the benches. Nothing else uses it.
+/// The pacing of one worker in open loop, request by request: the entry point of the benches. Nothing else uses it.
 #[derive(Debug)]
 pub struct PaceStage {
     pace: Pace,
@@ -164,7 +167,7 @@ pub struct PaceStage {
 }
 
 impl PaceStage {
-    /// So many requests a second.
+    /// Creates a pace of `per_second` requests a second.
     pub fn new(per_second: u32, arrivals: Arrivals) -> Self {
         let knobs = Knobs { load: true, rate: Some(per_second), arrivals, ..Knobs::default() };
         let mut pace = Pace::new();
@@ -173,8 +176,8 @@ impl PaceStage {
         Self { pace, now_ns: 0 }
     }
 
-    /// What a worker asks for each request: whether it is due, and since when. The time is the due time itself, so
-    /// none is early and none is late.
+    /// Returns when the next request is due, after the checks that a worker makes for each request. The current
+    /// time is set to the due time, so no request is early or late.
     #[inline]
     pub fn next_due_ns(&mut self) -> Option<u64> {
         self.now_ns = self.pace.due_ns()?;
@@ -219,8 +222,9 @@ mod tests {
 
     const SLACK_NS: u64 = 50_000;
 
-    /// A second at `knobs`, of a worker whose alarm goes off `late_ns` late and that replies wake every `replies_ns`: how
-    /// often the alarm was set, how often the worker was woken, and how late each request was sent.
+    /// Simulates a second at `knobs` of a worker whose alarm goes off `late_ns` late and which replies wake every
+    /// `replies_ns`. Returns how often the alarm was set, how often the worker woke up, and how late each request
+    /// was sent.
     fn second(knobs: &Knobs, late_ns: u64, replies_ns: Option<u64>) -> (usize, usize, Vec<u64>) {
         let (mut pace, mut set_for_ns, mut now_ns) = (pace(knobs), None, 0);
         let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());
@@ -256,7 +260,7 @@ mod tests {
             let (sets, wake_ups, late) = second(&Knobs { arrivals, ..at(100_000) }, 30_000, None);
             assert!((99_000..=101_000).contains(&late.len()), "{arrivals}: {}", late.len());
             assert_eq!(sets, wake_ups, "{arrivals}");
-            // The alarm is set for 50 µs ahead and goes off after 80.
+            // The alarm is set for 50 µs ahead and goes off after 80 µs.
             assert!((12_000..=12_501).contains(&wake_ups), "{arrivals}: {wake_ups}");
             assert!(late.iter().all(|late_ns| *late_ns < SLACK_NS + 30_000), "{arrivals}");
         }
@@ -282,7 +286,7 @@ mod tests {
         assert_eq!(window(2), Some(16_666..=16_666), "its next but one is due 67 µs later");
     }
 
-    /// wrk2's catching up was misread as speed: the gauge shows the backlog, and that it is gone.
+    /// A wrk2 backlog being caught up was misread as speed: the gauge shows the backlog, and when it is gone.
     #[test]
     fn after_a_stall_the_backlog_is_sent_at_once_and_behind_returns_to_0() {
         let mut pace = pace(&at(1000));
@@ -332,7 +336,7 @@ mod tests {
         assert_eq!((sent_by(&mut pace, 2 * SECOND_NS), pace.take_due()), (1000, 1000));
     }
 
-    /// A worker learns of a turn some ticks of the clock later, and dropped what came due until then.
+    /// A worker notices a knob change some clock ticks later, and used to drop the requests due until then.
     #[test]
     fn what_comes_due_between_a_turn_and_its_being_heard_of_is_sent() {
         let mut pace = pace(&at(1000));

@@ -1,11 +1,11 @@
-//! What the load is for at the moment, and what ends that: one value, which every worker goes by.
+//! The current purpose of the load, and what ends it: one value that every worker follows.
 //!
 //! ```text
 //!  prefill ── its quota ──► warm-up ── its time ──► measured ──┬── its time ────────────────────┐
 //!     │                        │                               ├── its quota: sent, answered ───┼──► the session ends it
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
-//! A workload that is chosen later has its prefill in the middle of what is measured, whose time stands still meanwhile.
+//! A workload that is chosen later has its prefill in the middle of the measured phase, which is paused meanwhile.
 //! Pure.
 
 use std::{sync::Arc, time::Duration};
@@ -18,36 +18,36 @@ pub(super) enum Phase {
     /// Makes the keys that a workload reads.
     Prefill {
         filling: Filling,
-        /// What goes on after it.
+        /// The phase that follows.
         then: Box<Phase>,
     },
-    /// Counts for nothing but itself; the measured phase follows when this is over.
+    /// Results of the warm-up are not part of the measurement; the measured phase follows.
     WarmUp {
-        /// When that is.
+        /// When the warm-up is over, in ns.
         until_ns: u64,
     },
-    /// What was asked for.
+    /// The load that is measured.
     Measured {
-        /// When the load ends; `None` is by its quota or by hand.
+        /// When the load ends; `None` if its quota or the user ends it.
         until_ns: Option<u64>,
-        /// How many operations may be sent; `None` is no limit.
+        /// How many operations may be sent; `None` means no limit.
         quota: Option<Arc<Quota>>,
     },
-    /// Ended by hand.
+    /// The load was ended by the user.
     Ended {
-        /// When.
+        /// When the load was ended, in ns.
         at_ns: u64,
     },
 }
 
-/// The making of keys.
+/// The prefill: making the keys.
 #[derive(Debug, Clone)]
 pub(super) struct Filling {
-    /// All its requests: each is sent until it is answered.
+    /// All requests of the prefill: each is sent until it is answered.
     pub(super) quota: Arc<Quota>,
-    /// Requests that a client writes before it waits.
+    /// Requests that a client writes before it waits for the replies.
     pub(super) pipeline: u32,
-    /// Since when.
+    /// When the prefill began, in ns.
     pub(super) since_ns: u64,
 }
 
@@ -56,12 +56,12 @@ pub(super) struct Filling {
 pub(super) struct Stops {
     /// How long the measured phase lasts.
     pub(super) length: Option<Duration>,
-    /// How many operations it sends.
+    /// How many operations the measured phase sends.
     pub(super) quota: Option<Arc<Quota>>,
 }
 
 impl Phase {
-    /// The first phase of a load that begins at `now_ns`.
+    /// Returns the first phase of a load that begins at `now_ns`.
     pub(super) fn first(warmup: Option<Duration>, stops: &Stops, now_ns: u64) -> Self {
         match warmup {
             Some(length) => Self::WarmUp { until_ns: after(length, now_ns) },
@@ -74,7 +74,7 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// The phase that goes on at `now_ns`, a prefill left out.
+    /// Returns the phase at `now_ns`, ignoring a prefill.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -92,12 +92,12 @@ impl Phase {
         }
     }
 
-    /// The prefill that this is.
+    /// Returns the prefill, if this phase is one.
     pub(super) fn filling(&self) -> Option<&Filling> {
         if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
     }
 
-    /// The phase that holds at `now_ns`: this one, or what follows it by time.
+    /// Returns the phase in effect at `now_ns`: this one, or the one that follows it by time.
     pub(super) fn at(&self, now_ns: u64, stops: &Stops) -> Self {
         match self {
             Self::WarmUp { until_ns } if now_ns >= *until_ns => Self::measured(stops, now_ns),
@@ -105,12 +105,12 @@ impl Phase {
         }
     }
 
-    /// Whether it is the warm-up, which counts for nothing but itself.
+    /// Returns whether this is the warm-up, whose results are kept apart.
     pub(super) fn is_warmup(&self) -> bool {
         matches!(self, Self::WarmUp { .. })
     }
 
-    /// When the load is over; far away where that is not known.
+    /// Returns when the load is over; a time far in the future if that is not known.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
@@ -118,7 +118,7 @@ impl Phase {
         }
     }
 
-    /// What may be sent of what is measured, now or after what comes before that; `None` is no limit.
+    /// Returns the quota of the measured phase, also before that phase begins; `None` means no limit.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
             Self::Prefill { then, .. } => then.quota(),
@@ -160,7 +160,7 @@ mod tests {
         let warmup = Phase::first(Some(Duration::from_nanos(50)), &stops, 10);
         assert!(warmup.is_warmup() && warmup.at(59, &stops).is_warmup());
         assert_eq!((warmup.load_ends_ns(), warmup.quota().is_some()), (u64::MAX, false));
-        // Whoever turns may be late: its time counts from when it holds.
+        // The thread that changes the phase may be late: the measured time counts from when the phase is in effect.
         let measured = warmup.at(75, &stops);
         assert_eq!((measured.load_ends_ns(), measured.quota().is_some()), (175, true));
         assert_eq!(measured.at(170, &stops).load_ends_ns(), 175, "another turn is no other phase");

@@ -1,4 +1,4 @@
-//! What stays the same for the whole run of the engine.
+//! Settings that stay the same for the whole run of the engine.
 
 use std::{fmt, time::Duration};
 
@@ -19,50 +19,51 @@ pub const CLIENT_NAME: &str = "redyno-load";
 /// How long the lookup of the host's name may take.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
-/// What the engine runs against, and with what.
+/// The target of the engine, and its fixed settings.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The server.
     pub target: Target,
-    /// What is said first on each connection.
+    /// The first commands on each connection.
     pub first_words: FirstWords,
-    /// Up to when the latency of a request goes.
+    /// The event that ends a request's latency.
     pub latency_to: LatencyTo,
     /// Worker threads, at least 1.
     pub threads: usize,
-    /// Where all random numbers come from: the same seed asks the same requests.
+    /// The seed of all random numbers: the same seed produces the same requests.
     pub seed: u64,
-    /// How the keys are called.
+    /// How the keys are named.
     pub names: KeyNames,
-    /// How long a connection may wait for its next whole reply, from its last write or the reply before, until it is
-    /// given up; and how long it may take to be made and greeted.
+    /// How long a connection may wait for its next whole reply, from its last write or the previous reply, before
+    /// it is closed; also the limit for opening and greeting.
     pub timeout: Duration,
-    /// How many requests are due in all, those of a warm-up not counted: in closed loop those that are sent, in open loop also
-    /// those that come to nothing. `None` is no limit.
+    /// How many requests are due in total, without those of a warm-up: in closed loop the requests sent, in open
+    /// loop also those that fail or are shed. `None` means no limit.
     pub requests: Option<Requests>,
-    /// How long the load lasts after its warm-up; `None` is until it is ended.
+    /// How long the load lasts after its warm-up; `None` means until it is ended.
     pub length: Option<Duration>,
 }
 
-/// Up to when a latency goes that begins with the write of a request.
+/// The end of a latency that begins with the write of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LatencyTo {
-    /// The last byte of its own reply.
+    /// The last byte of the request's own reply.
     #[default]
     LastByte,
-    /// The first byte of the first reply to its batch, as redis-benchmark measures: all requests of a batch have one.
+    /// The first byte of the first reply to its batch, as in redis-benchmark: all requests of a batch have one
+    /// latency.
     FirstByte,
 }
 
-/// What is said first on a connection.
+/// The first commands on a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FirstWords {
-    /// Who we are, and that we are called [`CLIENT_NAME`].
+    /// The client's library name, and the connection name [`CLIENT_NAME`].
     #[default]
     Named,
-    /// Only what was asked for, as redis-benchmark does.
+    /// Only the commands that the options ask for, as redis-benchmark does.
     Bare {
-        /// Whether `CLIENT TRACKING on` was.
+        /// Whether `CLIENT TRACKING on` was asked for.
         tracks: bool,
     },
 }
@@ -75,7 +76,7 @@ pub enum LoadError {
     Resolve {
         /// The target.
         address: Address,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The poll loop of a worker cannot be set up.
@@ -84,7 +85,7 @@ pub enum LoadError {
 }
 
 impl Plan {
-    /// What is said first on each connection.
+    /// Returns the first commands of each connection.
     pub(super) fn greeting(&self) -> Greeting {
         match self.first_words {
             FirstWords::Named => Greeting::new(&self.target, CLIENT_NAME),
@@ -92,14 +93,14 @@ impl Plan {
         }
     }
 
-    /// What is asked under `knobs` in this phase, with these values.
+    /// Returns the requests to send under `knobs` in this phase, with these values.
     pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
         let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
         let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
         program.for_clients(knobs.clients)
     }
 
-    /// One worker, for nobody in particular.
+    /// Creates a plan with one worker, for tests.
     #[cfg(test)]
     pub(super) fn fixture() -> Self {
         let timeout = Duration::from_secs(5);
@@ -118,24 +119,24 @@ impl Plan {
         }
     }
 
-    /// Where connections are made to: all addresses that the host's name has.
+    /// Resolves the target: all addresses of its host name.
     pub(super) fn endpoints(&self, now_ns: u64) -> Result<Endpoints, LoadError> {
         let failed = |cause| LoadError::Resolve { address: self.target.address.clone(), cause };
         Endpoints::find(&self.target, RESOLVE_LIMIT, now_ns).map_err(failed)
     }
 }
 
-/// The making of the keys that a workload reads.
+/// The prefill of the keys that a workload reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prefilling {
-    /// How many requests that takes.
+    /// How many requests the prefill takes.
     pub requests: u64,
-    /// How many of them a client writes before it waits for the replies.
+    /// How many requests a client writes before it waits for the replies.
     pub pipeline: u32,
 }
 
 impl fmt::Display for Prefilling {
-    /// `prefill of 1 M requests, 16 in flight each`.
+    /// Writes `prefill of 1 M requests, 16 in flight each`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "prefill of {} requests, {} in flight each", units::setting(self.requests), self.pipeline)
     }

@@ -1,44 +1,44 @@
-//! Poisson arrivals that can be walked one by one, and jumped over in a few steps however many they are.
+//! Poisson arrivals that can be generated one by one, or skipped in a few steps whatever their number.
 //!
 //! ```text
-//!  block                                 how many requests it has is drawn
-//!  ├───────────────┬───────────────┤     halves: how many of them are in the first is drawn
+//!  block                                 the number of its requests is drawn
+//!  ├───────────────┬───────────────┤     halves: the number of them in the first half is drawn
 //!  ├───────┬───────┤                     and so on, until few are left:
-//!  ● ●●  ●   ●                           each of them anywhere in its stretch
+//!  ● ●●  ●   ●                           each of them lies anywhere in its stretch
 //! ```
 //! The requests of a Poisson process that fall into a stretch are spread over it evenly and independently of each
-//! other, so a stretch is described by their number alone until somebody goes there. Each stretch has random numbers of
-//! its own: who jumps moves no request that comes later, and all depends on the seed alone. Pure.
+//! other, so a stretch is described by their number alone until it is reached. Each stretch has random numbers of
+//! its own: skipping changes no later request, and everything depends on the seed alone. Pure.
 
 use std::f64::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Requests of a block on average: a quarter of a second of the highest rate, so that there are never many blocks.
+/// Mean number of requests in a block: a quarter of a second at the highest rate, so there are never many blocks.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// Requests that are placed one by one.
+/// At most this many requests are placed one by one.
 const FEW: u64 = 64;
 
-/// From here on a count is drawn from the normal distribution: it differs from the exact one by less than a part in
-/// ten thousand.
+/// From this count on, counts are drawn from the normal distribution, which differs from the exact one by less than
+/// one part in ten thousand.
 const MANY: u64 = 4096;
 
-/// The moments of one Poisson process, in ns after its start.
+/// The times of one Poisson process, in ns after its start.
 #[derive(Debug, Clone)]
 pub(super) struct Poisson {
     block_ns: f64,
     seed: u64,
     /// How many blocks were begun.
     blocks: u64,
-    /// What is still to come of the last of them, the earliest stretch at the end.
+    /// The remaining stretches of the last block, the earliest at the end.
     ahead: Vec<Scatter>,
-    /// The moments of the stretch at hand, the earliest at the end.
+    /// The times in the current stretch, the earliest at the end, in ns.
     near_ns: Vec<f64>,
 }
 
-/// So many requests, anywhere in a stretch of time.
+/// A number of requests, spread anywhere in a stretch of time.
 #[derive(Debug, Clone)]
 struct Scatter {
     from_ns: f64,
@@ -48,12 +48,12 @@ struct Scatter {
 }
 
 impl Poisson {
-    /// A process with gaps of `mean_ns` on average.
+    /// Creates a process with gaps of `mean_ns` on average.
     pub(super) fn new(mean_ns: f64, seed: u64) -> Self {
         Self { block_ns: BLOCK * mean_ns, seed, blocks: 0, ahead: Vec::new(), near_ns: Vec::new() }
     }
 
-    /// The next moment.
+    /// Returns the next time, in ns.
     #[inline]
     pub(super) fn next_ns(&mut self) -> f64 {
         loop {
@@ -64,7 +64,7 @@ impl Poisson {
         }
     }
 
-    /// Passes over all moments before `until_ns`. How many.
+    /// Skips all times before `until_ns`. Returns how many.
     pub(super) fn pass(&mut self, until_ns: f64) -> u64 {
         let mut passed = 0;
         loop {
@@ -104,8 +104,8 @@ impl Scatter {
             .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
     }
 
-    /// Appends its moments to `near_ns`, the latest first. Sums of exponential gaps, scaled to the length, are in order
-    /// and spread evenly (Devroye, Non-Uniform Random Variate Generation, V.2).
+    /// Appends the times of the stretch to `near_ns`, the latest first. Sums of exponential gaps, scaled to the
+    /// length, are in order and evenly spread (Devroye, Non-Uniform Random Variate Generation, V.2).
     fn place(&self, near_ns: &mut Vec<f64>) {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         // The inverse of the exponential distribution function; 1 - u is never 0.
@@ -122,7 +122,7 @@ impl Scatter {
     }
 }
 
-/// How many of `n` coins show heads.
+/// Draws how many of `n` coins show heads.
 fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     if n >= MANY {
         return normal(n as f64 / 2.0, (n as f64).sqrt() / 2.0, random).min(n);
@@ -132,7 +132,7 @@ fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     whole + u64::from(rest.count_ones())
 }
 
-/// A whole number near `mean`, by the method of Box and Muller.
+/// Draws a whole number near `mean`, by the Box-Muller method.
 fn normal(mean: f64, deviation: f64, random: &mut Pcg64Mcg) -> u64 {
     // 1 - u is never 0.
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
@@ -173,7 +173,7 @@ mod tests {
         assert!(sigmas.abs() < 4.0, "{passed}: {sigmas}");
     }
 
-    /// The numbers in equal stretches have a variance like their mean, whatever border of blocks and halves lies near.
+    /// The counts in equal stretches have a variance like their mean, also near the borders of blocks and halves.
     #[test]
     fn the_numbers_in_equal_stretches_are_poissons() {
         for (per_stretch, from_block) in [(3.0, 0.0), (50.0, 1.0), (1000.0, 1.0)] {

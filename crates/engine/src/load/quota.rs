@@ -1,12 +1,12 @@
-//! How many operations of a run are due: exactly so many over all workers, whatever the pipeline and whatever becomes of them.
-//! Where each client has its own part there is nothing to claim: what a worker's clients have is granted to it.
+//! How many operations a run sends: exactly this number over all workers, whatever the pipeline and whatever fails.
+//! If each client has its own part, nothing is claimed: a worker is granted the parts of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
 //!                                                        ▲ given back: lost, to be sent again
 //! ```
-//! The shared counter is touched once a claim, so that workers share no cache line per request. Each operation has a number
-//! of its own, from 0, by which one that was lost is asked for again where each has to be answered.
+//! The shared counter is changed once per claim, so workers share no cache line per request. Each operation has a
+//! number, from 0; if every operation has to be answered, a lost one is sent again by its number.
 
 use std::{
     collections::BTreeSet,
@@ -19,51 +19,51 @@ use std::{
 
 use crate::workload::part_of;
 
-/// How many requests are sent, and by which clients.
+/// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requests {
-    /// So many, each by whichever client is free.
+    /// This many in total, each sent by any free client.
     InAll(u64),
-    /// So many in parts as even as they come, each client a part of its own: that of the partitioned keys, where there are as
-    /// many. The clients stay as many as they are at first.
+    /// This many in nearly equal parts, one part for each client: that of the partitioned keys, if there are as
+    /// many. The number of clients is fixed at the start.
     Parted(u64),
 }
 
-/// The most that a worker claims at a time.
+/// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A claim leaves the others at least this many times as much, so that all end together.
+/// A claim leaves at least this many times its size for the others, so that all workers end together.
 const LEFT_FOR_OTHERS: u64 = 64;
 
-/// So often one operation is sent at the most.
+/// How often one operation is sent at most.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request of a quota in which each has to be answered.
+/// A request of a quota in which every request has to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numbered {
-    /// Which, from 0.
+    /// The request's number, from 0.
     pub(super) number: u64,
-    /// How often it was lost.
+    /// How often the request was lost.
     lost: u8,
 }
 
-/// What all workers may still send.
+/// The requests that all workers together may still send.
 #[derive(Debug)]
 pub(super) struct Quota {
     total: u64,
-    /// Whether each client has a part of its own, so that none is left for all.
+    /// Whether each client has its own part, so that none is left to claim.
     is_parted: bool,
     left: AtomicU64,
-    /// Workers that have nothing left to send, and wait for no reply.
+    /// Workers that have nothing left to send and wait for no reply.
     done: Mutex<BTreeSet<usize>>,
 }
 
 impl Quota {
-    /// So many operations.
+    /// Creates a quota of `operations` operations.
     pub(super) fn new(operations: u64) -> Arc<Self> {
         Self::of(Requests::InAll(operations))
     }
 
-    /// As many as are asked for.
+    /// Creates the quota for `requests`.
     pub(super) fn of(requests: Requests) -> Arc<Self> {
         let (total, is_parted) = match requests {
             Requests::InAll(operations) => (operations, false),
@@ -73,12 +73,13 @@ impl Quota {
         Arc::new(Self { total, is_parted, left, done: Mutex::default() })
     }
 
-    /// Whether each client has a part of its own.
+    /// Returns whether each client has its own part.
     pub(super) fn is_parted(&self) -> bool {
         self.is_parted
     }
 
-    /// How many the client with this number, of so many, may send of those that are parted; `None` is as many as come.
+    /// Returns how many requests client number `client` of `clients` may send if the quota is parted; `None` means
+    /// no limit per client.
     pub(super) fn part(&self, client: u64, clients: u64) -> Option<u64> {
         let parts = clients.min(self.total);
         let length = |part: Range<u64>| part.end - part.start;
@@ -86,22 +87,22 @@ impl Quota {
         self.is_parted.then(own)
     }
 
-    /// How many operations it was.
+    /// Returns the initial number of operations.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether the worker with this number is done with it.
+    /// Returns whether worker number `worker` has finished its share.
     pub(super) fn is_done_by(&self, worker: usize) -> bool {
         self.done().contains(&worker)
     }
 
     fn done(&self) -> MutexGuard<'_, BTreeSet<usize>> {
-        // Nothing in here can panic half-way.
+        // No code under this lock can panic half-way.
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The numbers of a part of them.
+    /// Claims a part of the remaining requests. Returns their numbers.
     fn claim(&self) -> Range<u64> {
         let part = |left: u64| (left / LEFT_FOR_OTHERS).clamp(1, CLAIM).min(left);
         let update =
@@ -110,35 +111,36 @@ impl Quota {
     }
 }
 
-/// What one worker may send.
+/// The requests that one worker may send.
 #[derive(Debug)]
 pub(super) struct Allowance {
-    /// `None` is no limit.
+    /// The shared quota; `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// Those that were lost, or taken and not sent.
+    /// Requests that were lost, or taken and not sent.
     again: Vec<Numbered>,
-    /// Whose it is.
+    /// The worker's number.
     worker: usize,
 }
 
 impl Allowance {
-    /// The part of the worker with this number in `quota`.
+    /// Creates the allowance of worker number `worker` in `quota`.
     pub(super) fn of(worker: usize, quota: Option<Arc<Quota>>) -> Self {
         Self { quota, claimed: 0..0, again: Vec::new(), worker }
     }
 
-    /// May send the parts of this worker's clients, so many in all.
+    /// Grants the parts of this worker's clients, `operations` in total.
     pub(super) fn grant(&mut self, operations: u64) {
         self.claimed = 0..operations;
     }
 
-    /// The quota that it is of.
+    /// Returns the quota of this allowance.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         self.quota.as_ref()
     }
 
-    /// Goes by `quota` from now on. What is claimed of the same one stays claimed. Whether it is another.
+    /// Switches to `quota`. Requests claimed from the same quota stay claimed. Returns whether the quota is a
+    /// different one.
     pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) -> bool {
         let is_another = quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr);
         if is_another {
@@ -147,20 +149,20 @@ impl Allowance {
         is_another
     }
 
-    /// Takes one request; whether it may be sent.
+    /// Takes one request. Returns whether it may be sent.
     #[inline]
     pub(super) fn take(&mut self) -> bool {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Gives back the one that was taken last, and is not sent yet.
+    /// Gives back the request taken last, which is not sent yet.
     pub(super) fn put_back_one(&mut self) {
         if self.quota.is_some() {
             self.claimed.start -= 1;
         }
     }
 
-    /// Takes the next request of the quota, one that was given back before others.
+    /// Takes the next request of the quota; requests that were given back come first.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Numbered> {
         if let Some(again) = self.again.pop() {
@@ -172,7 +174,7 @@ impl Allowance {
         self.claimed.next().map(|number| Numbered { number, lost: 0 })
     }
 
-    /// Gives back requests that were sent and lost. Those that were too often are given up.
+    /// Gives back requests that were sent and lost. A request lost too often is given up.
     pub(super) fn give_back(&mut self, lost: &[Numbered]) {
         let again = lost.iter().map(|request| Numbered { lost: request.lost + 1, ..*request });
         self.again.extend(again.filter(|request| request.lost < MOST_ATTEMPTS));
@@ -183,7 +185,7 @@ impl Allowance {
         self.again.push(request);
     }
 
-    /// Takes as many requests as there are of `wanted` that come to nothing: of a limit they are a part all the same.
+    /// Takes up to `wanted` requests that fail without being sent: they count against the limit too.
     pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
         if self.quota.is_none() {
             return wanted;
@@ -197,7 +199,7 @@ impl Allowance {
         wanted - left
     }
 
-    /// Takes as many requests as may be sent of `wanted`.
+    /// Takes up to `wanted` requests. Returns how many may be sent.
     #[inline]
     pub(super) fn take_of(&mut self, wanted: u32) -> u32 {
         if self.quota.is_none() {
@@ -206,13 +208,13 @@ impl Allowance {
         (0..wanted).take_while(|_| self.take()).count() as u32
     }
 
-    /// Whether this worker has nothing left to send.
+    /// Returns whether this worker has nothing left to send.
     pub(super) fn is_spent(&self) -> bool {
         let has_none = self.claimed.is_empty() && self.again.is_empty();
         has_none && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
     }
 
-    /// All that this worker sent is answered or lost, and it [is spent](Self::is_spent).
+    /// Notes that every request of this worker is answered or lost, and the allowance [is spent](Self::is_spent).
     pub(super) fn finish(&self) {
         if let Some(quota) = &self.quota {
             quota.done().insert(self.worker);

@@ -1,4 +1,4 @@
-//! Where the replies are counted that one read brought.
+//! Counting the replies that one read brought.
 
 use super::{ErrorKind, IntervalBuffer};
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
 /// Bits of [`Replies::touched`].
 const TOUCHED: usize = u64::BITS as usize;
 
-/// What a good reply found.
+/// The result of a good reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Anything.
+    /// Any data.
     Something,
-    /// A null, or a list of nothing.
+    /// A null, or an empty list.
     Nothing,
-    /// What was asked for, changed by another.
+    /// The requested data, changed by another client.
     Conflict,
 }
 
 impl Found {
-    /// What a reply found that is no error.
+    /// Returns what a reply found; `None` if it is an error.
     pub(super) fn of(reply: Reply) -> Option<Self> {
         match reply {
             Reply::Value => Some(Self::Something),
@@ -32,26 +32,26 @@ impl Found {
     }
 }
 
-/// The good operations of one number that a read completed.
+/// The good operations of one number that one read completed.
 #[derive(Debug)]
 pub(super) struct Taken {
     good: u32,
-    /// Bytes of their last replies.
+    /// Bytes of the operations' last replies.
     bytes: u32,
-    /// Those of them that were answered with a null.
+    /// Operations that were answered with a null.
     nulls: u32,
-    /// How many replies one has.
+    /// How many replies an operation has.
     replies: u16,
-    /// Whether its replies are looked at one by one.
+    /// Whether the replies are examined one by one.
     by_replies: bool,
-    /// Whether each reply is waited for before the next request.
+    /// Whether each reply is awaited before the next request is sent.
     is_sequence: bool,
     /// Whether a null is a miss, and anything else a hit.
     has_misses: bool,
 }
 
 impl Taken {
-    /// None yet of an operation.
+    /// Returns an empty count for an operation.
     pub(super) fn none(expected: &Expected) -> Self {
         Self {
             good: 0,
@@ -65,23 +65,23 @@ impl Taken {
     }
 }
 
-/// Where the replies that one read brought to one segment's requests are counted. All of them came at one moment and
-/// were asked for at one moment, so the good ones are counted together, by [`settle`](Self::settle).
+/// Counts the replies that one read brought for one segment's requests. All replies arrived at one time and their
+/// requests were written at one time, so good replies are counted together, by [`settle`](Self::settle).
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     taken: &'a mut [Taken],
-    /// Which of `taken` hold something: bit n for those whose number is n modulo 64.
+    /// The non-empty entries of `taken`: bit n for the operations with a number equal to n modulo 64.
     touched: u64,
     service_ns: u64,
-    /// Whether the requests waited for a core of ours for at least half of their time.
+    /// Whether the requests waited for a core of the load generator for at least half of their time.
     pub(super) held: bool,
-    /// Whether they had due times.
+    /// Whether the requests had due times.
     is_open: bool,
 }
 
 impl<'a> Replies<'a> {
-    /// To be counted in `buffer`; they came `service_ns` after their requests were written.
+    /// Counts into `buffer`; the replies arrived `service_ns` after their requests were written.
     #[inline]
     pub(super) fn new(
         in_flight: &'a mut u64,
@@ -104,31 +104,31 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].bytes_in += n as u64;
     }
 
-    /// Whether parts of replies are to be counted, or sent.
+    /// Returns whether parts of replies are to be counted, or sent.
     #[inline]
     pub(super) fn wants_parts(&self) -> bool {
         self.buffer.operations.wants_parts()
     }
 
-    /// Whether the replies of an operation are looked at one by one: it has several, or one that finds more than something
-    /// or nothing.
+    /// Returns whether the replies of an operation are examined one by one: it has several, or one with more
+    /// results than hit or miss.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
     }
 
-    /// How many replies an operation has.
+    /// Returns how many replies an operation has.
     pub(super) fn replies_of(&self, op: OpId) -> u16 {
         self.taken[op.index()].replies
     }
 
-    /// Whether each of its replies is waited for before the next request.
+    /// Returns whether each of its replies is awaited before the next request is sent.
     pub(super) fn is_sequence(&self, op: OpId) -> bool {
         self.taken[op.index()].is_sequence
     }
 
-    /// Takes an operation into account whose last good reply came, of so many bytes, which is null or not, and in open loop
-    /// came so long after it was due.
+    /// Counts an operation after its last good reply, of `bytes` bytes, null or not; in open loop `response_ns` is
+    /// the time since it was due.
     #[inline]
     pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];
@@ -145,7 +145,7 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts the good operations that were taken.
+    /// Adds the collected good operations to the counts.
     #[inline]
     pub(super) fn settle(mut self) {
         while self.touched != 0 {
@@ -175,13 +175,13 @@ impl<'a> Replies<'a> {
         counts.count_good(n, self.service_ns);
     }
 
-    /// Counts what a reply of an operation whose replies are looked at one by one, the one with this number, found.
+    /// Counts what reply number `reply` found, for an operation with replies that are examined one by one.
     pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: Found) {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
         self.count_found(op, misses, found);
     }
 
-    /// The same of an element, by its place, of its reply with this number.
+    /// Counts what one element, given by its index, of reply number `reply` found.
     pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) {
         let Expected { requests, elements, .. } = self.buffer.operations.of(op);
         let is_last = usize::from(reply) + 1 == requests.len();
@@ -202,18 +202,19 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts the error that an operation was answered with. Whether it was the first of its kind in this interval.
+    /// Counts an error reply to an operation. Returns whether it is the first of its kind in this interval.
     pub(super) fn count_error(&mut self, op: OpId, line: &[u8]) -> bool {
         self.buffer.counts[op.index()].errors.count_line(line)
     }
 
-    /// The last reply came of an operation that has an error.
+    /// Ends an operation that had an error, after its last reply.
     pub(super) fn end_failed(&mut self, op: OpId) {
         *self.in_flight -= 1;
         self.buffer.counts[op.index()].answered += 1;
     }
 
-    /// Counts operations that will get no reply, or not all. The first may have had an error, which is counted already.
+    /// Counts operations that will miss some or all replies. The first may have had an error, which is already
+    /// counted.
     pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {

@@ -1,17 +1,17 @@
-//! The way of interval buffers from a worker to the collector and back.
+//! How interval buffers travel from a worker to the collector and back.
 //!
-//! Two rings of single producer and single consumer: full buffers go up, and come back emptied by the collector, so
-//! the worker neither locks nor clears nor, as long as the collector comes, allocates.
+//! Two single-producer, single-consumer rings: full buffers go up, and the collector returns them empty. The worker
+//! neither locks nor clears, and allocates only if the collector falls behind.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// Buffers that fit on the way up: a minute of ticks that the collector may sleep through, or a tick in which more
-/// segments are open than a person can make.
+/// Buffers that fit on the way up: a minute of ticks while the collector sleeps, or a tick with more open segments
+/// than a user can create.
 const SLOTS: usize = 256;
 
-/// Buffers that are made beforehand: for two turns of the knobs within the time that the collector takes for a round.
+/// Buffers that are created in advance: enough for two knob changes within one round of the collector.
 const SPARE: usize = 4;
 
 /// The worker's end.
@@ -25,11 +25,11 @@ pub struct RingEnd {
     /// Full buffers, in the order in which they were closed.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
-    /// The newest segment of which a buffer came, and how many operations it has.
+    /// The newest segment that a buffer came from, and how many operations it has.
     newest: (u32, usize),
 }
 
-/// Both ends of a ring, for so many operations at first.
+/// Creates both ends of a ring, with buffers for `operations` operations.
 pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
@@ -39,36 +39,36 @@ pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
 }
 
 impl Ring {
-    /// A buffer to fill: a recycled one, or a new one where none came back yet.
+    /// Returns a buffer to fill: a recycled one, or a new one if none has come back.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| IntervalBuffer::new())
     }
 
-    /// How many buffers can be sent.
+    /// Returns how many buffers can be sent.
     pub(super) fn room(&self) -> usize {
         self.up.slots()
     }
 
-    /// Whether the collector's end is gone.
+    /// Returns whether the collector's end is gone.
     pub(super) fn is_abandoned(&self) -> bool {
         self.up.is_abandoned()
     }
 
-    /// Sends a buffer up. The caller has asked for [`room`](Self::room).
+    /// Sends a buffer up. The caller must have checked [`room`](Self::room).
     pub(super) fn send(&mut self, buffer: Box<IntervalBuffer>) {
         assert!(self.up.push(buffer).is_ok(), "a ring is asked for room before a buffer is sent");
     }
 }
 
 impl RingEnd {
-    /// Empties a buffer and gives it back to its worker, with room for the operations of the newest segment.
+    /// Empties a buffer and returns it to its worker, with room for the operations of the newest segment.
     pub fn recycle(&mut self, mut buffer: Box<IntervalBuffer>) {
         if buffer.generation > self.newest.0 {
             self.newest = (buffer.generation, buffer.counts.len());
         }
         buffer.clear();
         buffer.resize(self.newest.1);
-        // A full ring means that the worker has more than it needs: the buffer is freed.
+        // If the ring is full, the worker has more buffers than it needs, and this one is freed.
         drop(self.back.push(buffer));
     }
 }

@@ -4,14 +4,14 @@
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even ones,
 //!    ├───────────●───────○───────●───────○──►       worker 1 the odd ones; together one even grid
 //! ```
-//! The moment at which request k is due is a function of k (and, for Poisson arrivals, of the seed) alone. What
-//! the server does moves no request, so a backlog needs no memory: it is the distance between the next request that
-//! was not sent and the present, and passing over one costs the same however long it is. Pure.
+//! The time at which request k is due depends on k alone (and, for Poisson arrivals, on the seed). The server's
+//! behaviour moves no request, so a backlog needs no memory: it is the distance between the next unsent request and
+//! the present, and skipping a backlog costs the same whatever its length. Pure.
 
 use super::poisson::Poisson;
 use crate::{clock::SECOND_NS, knobs::Arrivals};
 
-/// Which part of the requests a worker has.
+/// The part of the requests that a worker sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     /// The worker's number among those that have clients.
@@ -20,20 +20,20 @@ pub(super) struct Share {
     pub(super) of: usize,
 }
 
-/// One worker's requests in the order in which they are due.
+/// One worker's requests in the order of their due times.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     start_ns: u64,
     mean_gap_ns: f64,
     gaps: Gaps,
     due_ns: u64,
-    /// How many requests it has gone past.
+    /// How many requests were sent or skipped.
     position: u64,
 }
 
 #[derive(Debug, Clone)]
 enum Gaps {
-    /// The next request of all workers is the `next`th; the first is due half an interval after the start.
+    /// The next request is number `next` of all workers; the first is due half an interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64 },
     /// The next request is due `after_ns` after the start. Poisson processes of n workers add up to one with the
     /// sum of their rates.
@@ -41,7 +41,7 @@ enum Gaps {
 }
 
 impl Schedule {
-    /// `per_second` requests over all workers from `start_ns` on, of which this one has its share.
+    /// Creates this worker's share of `per_second` requests a second over all workers, from `start_ns` on.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
@@ -59,23 +59,23 @@ impl Schedule {
         schedule
     }
 
-    /// When the next request is due.
+    /// Returns when the next request is due, in ns.
     #[inline]
     pub(super) fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// How long one request is due after the other on average.
+    /// Returns the mean gap between two due times, in ns.
     pub(super) fn mean_gap_ns(&self) -> f64 {
         self.mean_gap_ns
     }
 
-    /// How many requests came before the next: those that were sent, failed, shed or unsent.
+    /// Returns how many requests came before the next: those that were sent, failed, shed or unsent.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next request is sent, failed or shed: on to the one after it.
+    /// Moves on to the next request, after one was sent, failed or shed.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.position += 1;
@@ -86,7 +86,7 @@ impl Schedule {
         self.set_due();
     }
 
-    /// Passes over everything that is due before `until_ns`, in a few steps however much that is. How much it was.
+    /// Skips every request due before `until_ns`, in a few steps whatever their number. Returns how many.
     pub(super) fn pass(&mut self, until_ns: u64) -> u64 {
         if self.due_ns >= until_ns {
             return 0;
@@ -95,7 +95,7 @@ impl Schedule {
         let passed = match &mut self.gaps {
             Gaps::Constant { interval_ns, next, stride } => {
                 let steps = ((until_ns / *interval_ns - 0.5 - *next as f64) / *stride as f64).ceil() as u64;
-                // One less, for what rounding may have added; the steps that are missing follow.
+                // One less, since rounding may have added one; the loop below adds the missing steps.
                 let mut passed = steps.saturating_sub(1);
                 while moment_ns(*next + passed * *stride, *interval_ns) < until_ns {
                     passed += 1;
@@ -124,7 +124,7 @@ impl Schedule {
     }
 }
 
-/// When the `k`th request is due after the start.
+/// Returns when the `k`th request is due after the start, in ns.
 #[inline]
 fn moment_ns(k: u64, interval_ns: f64) -> f64 {
     (k as f64 + 0.5) * interval_ns
@@ -150,7 +150,7 @@ mod tests {
         dues
     }
 
-    /// Standard deviation over mean of the gaps.
+    /// Returns the standard deviation of the gaps divided by their mean.
     fn variation(dues: &[u64]) -> f64 {
         let gaps: Vec<_> = dues.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(odd.len(), 7 * 3600);
     }
 
-    /// memtier_benchmark sends a rate in bursts every 20 ms; other tools round to a grid of milliseconds.
+    /// memtier_benchmark sends a rate in bursts every 20 ms; other tools round to whole milliseconds.
     #[test]
     fn gaps_between_requests_are_even_and_know_no_milliseconds() {
         let constant = dues(Arrivals::Constant, 10_000.0, 1, SECOND_NS);
@@ -203,7 +203,7 @@ mod tests {
         assert!(of(3).is_sorted());
     }
 
-    /// One by one an hour of the highest rate takes half a day.
+    /// Skipping an hour at the highest rate one by one takes half a day.
     #[test]
     fn any_number_is_passed_over_at_once() {
         const HOUR_NS: u64 = 3600 * SECOND_NS;

@@ -6,11 +6,11 @@
 //!      request written ─ ─ ─ reply              counts for segment 1
 //! ```
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. A segment
-//! that was cut stays open until its last reply is in.
+//! that was cut stays open until its last reply arrives.
 //!
-//! The time of a stretch is time under load: from the first connection (or the first failure to have one) to the end of the
-//! load. What comes before has no length. What comes after the end of a segment or of the load is its drain: a stretch of
-//! its own, up to the last reply.
+//! The time of a stretch is time under load: from the first connection (or the first failure to open one) to the
+//! end of the load. Time before that has length 0. Replies after the end of a segment or of the load belong to its
+//! drain: a stretch of its own, up to the last reply.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ pub(super) struct Segments {
     current: Open,
     /// Segments that were cut, with their drains.
     earlier: Vec<Open>,
-    /// Stretches that ended since the last tick, which hands them up.
+    /// Stretches that ended since the last tick; the next tick hands them up.
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: Ring,
-    /// Whether the load has begun and whether it ended: the time between counts.
+    /// Whether the load has begun and whether it has ended: the time between counts.
     has_begun: bool,
     is_over: bool,
 }
 
 impl Segments {
-    /// Begins with the segment `generation`, in which these operations are asked for.
+    /// Begins with segment `generation`, which has these operations.
     pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut ring: Ring) -> Self {
         let mut buffer = ring.empty();
         buffer.begin(generation, operations, now_ns);
@@ -43,14 +43,14 @@ impl Segments {
         Self { current, earlier: Vec::new(), ended: Vec::new(), ring, has_begun: false, is_over: false }
     }
 
-    /// There is a connection, or there can be none: from now on the time counts.
+    /// Notes that a connection is open, or that none can be opened: from now on the time counts.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.current.buffer.start_ns = now_ns;
         }
     }
 
-    /// The load ended at `at_ns`: from then on the time does not count, and what still comes is the drain.
+    /// Ends the load at `at_ns`: from then on the time does not count, and replies belong to the drain.
     pub(super) fn end(&mut self, at_ns: u64, connected: u32) {
         if !std::mem::replace(&mut self.is_over, true) {
             self.end_stretch(at_ns, connected);
@@ -58,20 +58,20 @@ impl Segments {
         }
     }
 
-    /// The load goes on after all, as if it had not ended.
+    /// Continues the load as if it had not ended.
     pub(super) fn go_on(&mut self) {
         self.is_over = false;
         self.current.buffer.drain = false;
     }
 
-    /// The load goes on at `at_ns` after an end, with a segment that has just begun.
+    /// Continues the load at `at_ns` after an end, with a segment that has just begun.
     pub(super) fn begin_again(&mut self, at_ns: u64) {
         self.go_on();
         let buffer = &mut self.current.buffer;
         (buffer.start_ns, buffer.end_ns) = (at_ns, at_ns);
     }
 
-    /// Ends the stretch of the current segment, unless it is its drain.
+    /// Ends the stretch of the current segment, unless it is the drain.
     fn end_stretch(&mut self, now_ns: u64, connected: u32) {
         let (buffer, has_begun) = (&mut self.current.buffer, self.has_begun);
         buffer.connected = connected;
@@ -85,7 +85,7 @@ impl Segments {
         }
     }
 
-    /// The current segment counts in its drain from now on.
+    /// Makes the current segment count in its drain from now on.
     fn begin_drain(&mut self) {
         if !self.current.buffer.drain {
             let mut drain = self.current.next_buffer(&mut self.ring);
@@ -94,23 +94,24 @@ impl Segments {
         }
     }
 
-    /// The segment that requests are written under now.
+    /// Returns the segment that requests are written under now.
     pub(super) fn generation(&self) -> u32 {
         self.current.generation
     }
 
-    /// Operations of all segments that wait for a reply.
+    /// Returns how many operations of all segments wait for a reply.
     pub(super) fn in_flight(&self) -> u64 {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// What the current segment's knobs leave over goes up with its counts, to be freed where nothing waits for it.
+    /// Hands up the remains of the current segment's knobs with its counts, so that they are freed outside the
+    /// worker.
     pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Outgoing) {
         self.current.buffer.spent = Some((setting, batch));
     }
 
-    /// Ends the current segment at `at_ns`, with so many connections, and begins `generation`, in which these operations
-    /// are asked for.
+    /// Ends the current segment at `at_ns`, with `connected` connections, and begins `generation`, which has these
+    /// operations.
     pub(super) fn cut(&mut self, generation: u32, operations: &Arc<Operations>, at_ns: u64, connected: u32) {
         self.end_stretch(at_ns, connected);
         let mut buffer = self.ring.empty();
@@ -126,13 +127,14 @@ impl Segments {
         }
     }
 
-    /// A batch was written in the current segment.
+    /// Notes that a batch was written in the current segment.
     pub(super) fn wrote(&mut self, operations: usize, bytes: usize) {
         self.current.in_flight += operations as u64;
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// The counts that replies to a batch of `generation` go to; they came at `now_ns`, `service_ns` after it was written.
+    /// Returns the counts for replies to a batch of `generation`; they arrived at `now_ns`, `service_ns` after the
+    /// write.
     pub(super) fn replies(&mut self, generation: u32, now_ns: u64, service_ns: u64) -> Replies<'_> {
         let open = if self.current.generation == generation {
             &mut self.current
@@ -146,29 +148,30 @@ impl Segments {
         Replies::new(&mut open.in_flight, &mut open.buffer, &mut open.taken, service_ns)
     }
 
-    /// What is counted in the current segment.
+    /// Returns the counts of the current segment.
     #[inline]
     pub(super) fn counts(&mut self) -> &mut IntervalBuffer {
         &mut self.current.buffer
     }
 
-    /// How many requests were answered since the last tick.
+    /// Returns how many requests were answered since the last tick.
     pub(super) fn answered(&self) -> u64 {
         let open = self.earlier.iter().chain([&self.current]).map(|open| &open.buffer);
         open.chain(&self.ended).flat_map(|buffer| &buffer.counts).map(|counts| counts.answered).sum()
     }
 
-    /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.
+    /// Hands up the last counts, waiting until the ring has room or the collector is gone.
     pub(super) fn finish(&mut self, now_ns: u64, connected: u32) {
         while !self.has_room() && !self.ring.is_abandoned() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        // The tick that is under way.
+        // The current tick.
         self.close_tick(tick_of(next_tick_ns(now_ns)), now_ns, connected);
     }
 
-    /// Ends the interval with the tick of this number: hands the counts of every open segment up and goes on with empty
-    /// ones. When the collector has not yet taken the earlier ones, the interval goes on instead, and nothing is lost.
+    /// Ends the interval with tick number `tick`: hands up the counts of every open segment and continues with
+    /// empty ones. If the collector has not yet taken the earlier ones, the interval continues instead, and nothing
+    /// is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if !self.has_room() {
             return;
@@ -192,7 +195,7 @@ impl Segments {
         self.current.hand_up(tick, &mut self.ring);
     }
 
-    /// Whether all that a tick hands up can be sent.
+    /// Returns whether the ring has room for everything that a tick hands up.
     fn has_room(&self) -> bool {
         self.ring.room() > self.earlier.len() + self.ended.len()
     }
@@ -206,7 +209,7 @@ mod tests {
         workload::OpId,
     };
 
-    /// A segment of GETs and SETs.
+    /// Creates a segment of GETs and SETs.
     fn of_one() -> (Segments, RingEnd) {
         let (ring, collector) = ring::pair(2);
         (Segments::new(1, testing::program().operations(), 0, ring), collector)
@@ -296,7 +299,7 @@ mod tests {
         assert_eq!(segments.in_flight(), 0);
     }
 
-    /// With 50 clients on a server that takes a second, a load of 1.1 s was said to do 91.5/s for 45.5/s.
+    /// With 50 clients on a server that takes a second, a load of 1.1 s was reported as 91.5/s instead of 45.5/s.
     #[test]
     fn what_is_answered_after_the_end_is_in_no_stretch_of_the_load() {
         let (mut segments, mut collector) = begun();
@@ -313,7 +316,7 @@ mod tests {
         assert_eq!(intervals, [(0, 110, false, 1), (110, 250, true, 1), (250, 250, true, 1)]);
     }
 
-    /// A pool of values of 64 MiB takes milliseconds to free, in which a worker would read no reply.
+    /// Freeing a value pool of 64 MiB takes milliseconds, in which a worker would read no reply.
     #[test]
     fn what_a_turn_leaves_over_is_freed_by_the_collector() {
         let (mut segments, mut collector) = of_one();
@@ -345,7 +348,7 @@ mod tests {
         assert_eq!(taken, 1000);
     }
 
-    /// The first connection and the last replies take their time, and none of it is time under load.
+    /// The first connection and the last replies take time, and none of it is time under load.
     #[test]
     fn time_counts_from_the_first_connection_to_the_end_of_the_load() {
         let (mut segments, mut collector) = of_one();

@@ -3,10 +3,10 @@
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one
 //! ```
-//! The first steps of a batch are written at once, then the second steps at once when all of them are answered. An operation
-//! begins with its first step and is over with the reply to its last; each has its own end. An error does not end it: what
-//! is left of it is asked all the same, so that the server is asked what was counted. A step may send the number of the item
-//! that the reply to the one before brought; that of no item is 0, which none has.
+//! The first steps of a batch are written together, then the second steps together after all replies have arrived.
+//! An operation begins with its first step and ends with the reply to its last; each ends on its own. An error does
+//! not end it: the remaining steps are sent anyway, so that the server receives the counted requests. A step may
+//! send the item number (CAS) from the previous reply; without an item the number is 0, which no item has.
 
 use super::{
     answered::Answered,
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::workload::{OpId, Outgoing, Values};
 
-/// How far a batch is whose operations, some at least, have steps that wait for one another.
+/// The progress of a batch in which at least some operations have steps that wait for one another.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    /// What is to be written: the second steps, the third, ...
+    /// The steps still to be written: the second steps, the third, ...
     later: std::vec::IntoIter<Outgoing>,
-    /// Where the values lie that are left out in these; let go with the last of them.
+    /// The values that the steps' bytes leave out; freed with the last step.
     values: Option<Values>,
-    /// The number of the step that was written last, from 0 on.
+    /// The number of the step written last, from 0.
     step: u16,
     /// Operations of the whole batch.
     batch: u32,
-    /// Whether each operation that was written last has had an error before; none has had where it is empty.
+    /// Whether each operation of the last written step had an error before; if the list is empty, none had.
     failed: Vec<bool>,
-    /// The number of the item that the next reply has.
+    /// The item number of the next reply.
     cas: u64,
-    /// Those whose next step is to be written, in their order.
+    /// Operations with a next step to be written, in order.
     waiting: Vec<Waiting>,
 }
 
@@ -37,36 +37,37 @@ pub(super) struct Sequence {
 #[derive(Debug)]
 struct Waiting {
     op: OpId,
-    /// When it was due, in open loop.
+    /// When the operation was due, in open loop.
     due_ns: Option<u64>,
     has_failed: bool,
-    /// The number of the item that it was answered with.
+    /// The item number in the operation's reply.
     cas: u64,
 }
 
 impl Sequence {
-    /// A batch of so many operations whose first steps are written, and these later; their values are in `values`.
+    /// Creates the state of a batch of `batch` operations: the first steps are written, `later` are not; `values`
+    /// holds their values.
     pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
     }
 
-    /// Operations of the whole batch.
+    /// Returns the number of operations in the whole batch.
     pub(super) fn batch(&self) -> u32 {
         self.batch
     }
 
-    /// Whether a step is to be written when what was written is answered.
+    /// Returns whether another step is to be written after the current replies.
     pub(super) fn goes_on(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Takes the number of an item into account that the next reply has.
+    /// Stores the item number of the next reply.
     pub(super) fn take_cas(&mut self, cas: u64) {
         self.cas = cas;
     }
 
-    /// Takes the reply to a step of an operation into account, which found something or is an error. Whether it is the last
+    /// Counts the reply to a step of an operation: what it found, or an error. Returns whether it is the last reply
     /// of a good operation.
     pub(super) fn take_step(
         &mut self,
@@ -93,12 +94,12 @@ impl Sequence {
         !has_failed
     }
 
-    /// Whether the operation at this place of those that were written last has had an error before that.
+    /// Returns whether the operation at this index of the last written step had an error before.
     fn has_failed(&self, place: usize) -> bool {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Goes on to the next step, of `operations` with these `dues`: what is to be written, and its values.
+    /// Moves on to the next step, of `operations` with these `dues`. Returns the bytes to write, and their values.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,
@@ -124,8 +125,8 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// The operations that are not answered whole, and whether each has had an error: of those that were written last the
-    /// ones that are `unanswered`, and those that wait.
+    /// Returns the operations without their last reply, and whether each had an error: the `unanswered` ones of the
+    /// last written step, and those that wait.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

@@ -1,4 +1,4 @@
-//! What the workers go by, and what becomes of it when the knobs are turned.
+//! The workers' current setting, and how it changes with the knobs.
 
 use std::sync::Arc;
 
@@ -12,44 +12,45 @@ use crate::{
     workload::{Program, Workload},
 };
 
-/// What the workers go by at the moment.
+/// The workers' current setting.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
-    /// Counts the changes of the knobs; also the number of the segment.
+    /// The number of knob changes; also the number of the segment.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
-    /// Since when the knobs hold.
+    /// When the knobs took effect, in ns.
     pub(super) since_ns: u64,
-    /// What the load is for, and what ends that.
+    /// The purpose of the load, and what ends it.
     pub(super) phase: Phase,
-    /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
+    /// The requests to send. The thread that changes the knobs builds it: a value pool may take a tenth of a
+    /// second.
     pub(super) program: Arc<Program>,
-    /// The workloads whose keys were made.
+    /// The workloads that have their keys.
     pub(super) filled: Vec<Arc<Workload>>,
 }
 
 impl Setting {
-    /// Requests that a client writes before it waits.
+    /// Returns how many requests a client writes before it waits.
     #[inline]
     pub(super) fn pipeline(&self) -> u32 {
         self.phase.filling().map_or(self.knobs.pipeline, |filling| filling.pipeline)
     }
 
-    /// After how many requests a client makes a new connection. While keys are made, connections are kept.
+    /// Returns after how many requests a client reconnects. A prefill keeps its connections.
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
         self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
     }
 
-    /// Whether the keys of `knobs` are being made, and go on being made with them.
+    /// Returns whether the current prefill makes the keys of `knobs`, and continues with them.
     fn goes_on_filling(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
         self.phase.filling().is_some() && is_same
     }
 
-    /// The phase from `since_ns` on that `knobs` are turned at, and the workloads whose keys are made then; `is_filled` is
-    /// whether those of now are.
+    /// Returns the phase after `knobs` change at `since_ns`, and the workloads that have their keys by then;
+    /// `is_filled` says whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
         knobs: &Knobs,
@@ -68,13 +69,13 @@ impl Setting {
         (fill_first(phase, knobs, since_ns, &filled), filled)
     }
 
-    /// The same, as if the keys of this workload had never been made.
+    /// Returns this setting as if the keys of this workload had never been made.
     pub(super) fn forgetting(mut self, workload: &Workload) -> Self {
         self.filled.retain(|other| !has_same_prefill(workload, other));
         self
     }
 
-    /// What is asked under `knobs` in `phase`; what is asked now, or with the values of now, where that is the same.
+    /// Returns the program for `knobs` in `phase`; reuses the current program, or its values, if unchanged.
     pub(super) fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
         let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
         let asks =
@@ -87,7 +88,7 @@ impl Setting {
         Arc::new(plan.program(knobs, phase, values).after(&self.program))
     }
 
-    /// That of the usual knobs.
+    /// Creates a setting with the default knobs.
     #[cfg(test)]
     pub(super) fn fixture(generation: u32) -> Self {
         let knobs = Knobs::default();
@@ -97,12 +98,12 @@ impl Setting {
     }
 }
 
-/// Whether the same keys are made of the same for both.
+/// Returns whether both workloads make the same keys with the same values.
 fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
     one.prefill == other.prefill && one.keys == other.keys
 }
 
-/// `phase`, after the making of the keys that a load of `knobs` reads, unless they are made.
+/// Puts the prefill for `knobs` before `phase`, unless the keys are made.
 pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
     let workload = &knobs.workload;
     let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
@@ -114,12 +115,12 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// While keys are made, a client writes so many requests before it waits, whatever its pipeline is, as long as that is no
-/// more than so many bytes of values.
+/// During a prefill a client writes this many requests before it waits, whatever its pipeline is, up to a limit on
+/// the bytes of their values.
 const PREFILL_PIPELINE: u64 = 16;
 const PREFILL_BATCH: u64 = 1 << 20;
 
-/// Requests that a client writes before it waits for the replies, while keys are made.
+/// Returns how many requests a client writes before it waits for the replies during a prefill.
 fn prefill_pipeline(knobs: &Knobs) -> u32 {
     let values = knobs.workload.most_value_bytes(knobs.value_size).max(1);
     ((PREFILL_BATCH / values).clamp(1, PREFILL_PIPELINE) as u32).max(knobs.pipeline)

@@ -1,4 +1,4 @@
-//! Interval buffers for the tests of other rooms.
+//! Interval buffers for the tests of other modules.
 
 use std::{ops::Range, sync::Arc};
 
@@ -8,14 +8,14 @@ use crate::{
     workload::{KeyNames, Program, Values, Workload},
 };
 
-/// GET and SET, in equal parts.
+/// Creates a program of GET and SET, in equal parts.
 pub fn program() -> Arc<Program> {
     let (workload, names) = (Workload::ratio(1, 1), KeyNames::given("k:"));
     let values = Values::new(&workload, 32, 7);
     Arc::new(Program::new(&workload, Dialect::Resp2, 10_000, values, &names))
 }
 
-/// A buffer of `generation` over `span_ns` with so many good GETs or SETs, at 1 µs each.
+/// Creates a buffer of `generation` over `span_ns` with the given numbers of good GETs and SETs, at 1 µs each.
 pub fn interval(
     generation: u32,
     span_ns: Range<u64>,

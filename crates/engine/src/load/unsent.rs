@@ -1,34 +1,34 @@
-//! What a socket did not take yet.
+//! Bytes that a socket did not accept yet.
 
 use std::io::{self, IoSlice, Write};
 
 use crate::workload::{Outgoing, Values};
 
-/// Pieces that are written at a time.
+/// Pieces that are written in one call.
 const PIECES: usize = 16;
 
-/// The rest of what is to be written.
+/// The bytes still to be written.
 #[derive(Debug)]
 pub(super) struct Unsent {
     rest: Outgoing,
-    /// Where the values lie that are left out in `rest`.
+    /// The values that `rest` leaves out.
     values: Option<Values>,
-    /// How much is written.
+    /// How many bytes are written.
     written: usize,
 }
 
 impl Unsent {
-    /// These bytes.
+    /// Keeps a copy of these bytes.
     pub(super) fn whole(bytes: &[u8]) -> Self {
         Self { rest: Outgoing::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
-    /// Requests whose values lie in `values`. Their other bytes are few, and copied.
+    /// Keeps requests with their values in `values`. The other bytes are few, and are copied.
     pub(super) fn apart(out: &Outgoing, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }
 
-    /// Writes as much as is taken now. Whether that is all.
+    /// Writes as much as the socket accepts. Returns whether everything is written.
     pub(super) fn write(&mut self, to: &mut impl Write) -> io::Result<bool> {
         loop {
             let mut slices = [IoSlice::new(&[]); PIECES];

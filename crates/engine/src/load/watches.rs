@@ -1,20 +1,20 @@
-//! When to look whether a connection has waited too long.
+//! When to check whether a connection has waited too long.
 //!
-//! All wait for the same time, and a deadline only moves on, so a client has one entry, at what its deadline was when it
-//! was last looked at: a request costs a comparison, and a look comes once a deadline. Pure.
+//! All connections have the same timeout, and a deadline only moves forward, so a client has one entry, at the
+//! deadline of its last check: a request costs a comparison, and a check comes once per deadline. Pure.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// When each client is to be looked at.
+/// When each client is to be checked.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    /// Which clients have an entry, by their index.
+    /// The clients that have an entry, by index.
     watched: Vec<bool>,
     looks: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl Watches {
-    /// Looks at client `i` at `at_ns`, unless it is looked at before.
+    /// Checks client `i` at `at_ns`, unless an earlier check is planned.
     #[inline]
     pub(super) fn watch(&mut self, i: usize, at_ns: u64) {
         if !self.watched.get(i).is_some_and(|is_watched| *is_watched) {
@@ -31,12 +31,12 @@ impl Watches {
         self.looks.push(Reverse((at_ns, i)));
     }
 
-    /// When the next look is to be had.
+    /// Returns when the next check is due.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.looks.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// A client that is to be looked at by `now_ns`. It is watched no more.
+    /// Returns a client that is to be checked by `now_ns`, and removes its entry.
     pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
         let Reverse((_, i)) = self.looks.pop()?;

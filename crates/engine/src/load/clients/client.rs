@@ -9,23 +9,23 @@ use crate::{
 /// One client.
 pub(in crate::load) struct Client {
     pub(in crate::load) link: ClientConnection,
-    /// What its requests are drawn from: two clients never ask the same.
+    /// The random source of the client's requests: two clients never send the same sequence.
     pub(in crate::load) draws: Draws,
-    /// How many requests it may still send.
+    /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The requests of its batch, where each has to be answered.
+    /// The numbered requests of its batch, if each has to be answered.
     pub(in crate::load) numbers: Vec<Numbered>,
-    /// Whether it stands in the queue of those that may write.
+    /// Whether the client is in the queue of those that may write.
     pub(super) queued: bool,
-    /// Whether it stands in the queue of those whose sockets hold more.
+    /// Whether the client is in the queue of those with unread data in the socket.
     pub(super) unread: bool,
-    /// Connections lost since the last batch that was answered.
+    /// Connections lost since the last answered batch.
     pub(super) back_off: BackOff,
-    /// Whether it lost its connection, or could not get one, and has none since.
+    /// Whether the client lost its connection, or failed to get one, and has no new one yet.
     pub(super) is_lost: bool,
-    /// How many requests were answered on its connection, in whole batches.
+    /// How many requests were answered on the current connection, in whole batches.
     pub(super) served: u32,
-    /// Whether its connection was closed on purpose, and the next is not there yet.
+    /// Whether the connection was closed on purpose and the next one is not open yet.
     pub(super) is_between: bool,
 }
 
@@ -49,10 +49,10 @@ impl Client {
 /// A client's connection.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
 pub(in crate::load) enum ClientConnection {
-    /// None, and none wanted.
+    /// No connection, and none wanted.
     Down,
-    /// None yet: waits for its turn, or for its back-off to end.
+    /// No connection yet: the client waits for its turn, or for its back-off to end.
     Scheduled,
-    /// There is one.
+    /// The client has a connection.
     Open(Connection),
 }

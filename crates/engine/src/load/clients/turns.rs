@@ -1,4 +1,4 @@
-//! Whose turn it is to read, and to write, and how much each may still write.
+//! Which client reads and writes next, and how much each client may still write.
 
 use super::Clients;
 use crate::load::{
@@ -7,20 +7,20 @@ use crate::load::{
 };
 
 impl Clients {
-    /// The socket of client `i` holds more than was read.
+    /// Notes that the socket of client `i` holds more data than was read.
     pub(in crate::load) fn queue_unread(&mut self, i: usize) {
         if !std::mem::replace(&mut self.all[i].unread, true) {
             self.unread.push_back(i);
         }
     }
 
-    /// How many sockets hold more.
+    /// Returns how many sockets hold more data.
     #[inline]
     pub(in crate::load) fn unread(&self) -> usize {
         self.unread.len()
     }
 
-    /// The next client whose socket holds more.
+    /// Returns the next client with more data in its socket.
     pub(in crate::load) fn next_unread(&mut self) -> Option<usize> {
         while let Some(i) = self.unread.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
@@ -32,14 +32,14 @@ impl Clients {
         None
     }
 
-    /// Client `i` may write when its turn comes.
+    /// Queues client `i` for writing.
     pub(in crate::load) fn queue(&mut self, i: usize) {
         if !std::mem::replace(&mut self.all[i].queued, true) {
             self.ready.push_back(i);
         }
     }
 
-    /// Every client that is idle may write when its turn comes.
+    /// Queues every idle client for writing.
     pub(in crate::load) fn queue_idle(&mut self) {
         let is_idle = |(i, connection): (usize, &mut Connection)| {
             (connection.phase == ConnectionPhase::Idle).then_some(i)
@@ -48,17 +48,17 @@ impl Clients {
         idle.into_iter().for_each(|i| self.queue(i));
     }
 
-    /// Whether a client waits for its turn to write.
+    /// Returns whether a client waits for its turn to write.
     pub(in crate::load) fn any_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// How many clients wait for their turn to write, or did when they were last looked at.
+    /// Returns the length of the write queue; it may include clients that can no longer write.
     pub(in crate::load) fn how_many_ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// The client whose turn it is to write.
+    /// Returns the next client that may write.
     pub(in crate::load) fn next_ready(&mut self) -> Option<usize> {
         while let Some(i) = self.ready.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
@@ -70,8 +70,8 @@ impl Clients {
         None
     }
 
-    /// Gives each client its part of what is sent: so many requests for the client with an index, where there are parts. The sum
-    /// of them.
+    /// Sets how many requests each client may send; `part_of` maps a client's index to that number, if requests are
+    /// parted. Returns the sum.
     pub(in crate::load) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
         let mut sum: u64 = 0;
         for (i, client) in self.all.iter_mut().enumerate() {
@@ -81,17 +81,17 @@ impl Clients {
         sum
     }
 
-    /// How many requests client `i` may still send.
+    /// Returns how many requests client `i` may still send.
     pub(in crate::load) fn left(&self, i: usize) -> u64 {
         self.all[i].left
     }
 
-    /// What the clients have in flight is not to be given back any more.
+    /// Forgets the numbers of the requests in flight, so that these are not given back.
     pub(in crate::load) fn forget_numbers(&mut self) {
         self.all.iter_mut().for_each(|client| client.numbers.clear());
     }
 
-    /// Gives those requests of client `i` back that are not answered, where each has to be. Whether there are any.
+    /// Gives back the unanswered requests of client `i`, if each has to be answered. Returns whether there are any.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
         let mut numbers = std::mem::take(&mut self.all[i].numbers);

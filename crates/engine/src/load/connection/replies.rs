@@ -1,4 +1,4 @@
-//! Reading: what comes is cut into replies, each the answer to the oldest operation, or to the greeting.
+//! Reading: the received bytes are split into replies; each belongs to the oldest operation, or to the greeting.
 
 use std::io::{self, Read};
 
@@ -13,19 +13,19 @@ use crate::{
     protocol::{Dialect, Piece, Reply, Step},
 };
 
-/// How much more room than the last batch took is too much, and how much is none to speak of.
+/// A buffer larger than this many times the last batch is too large; below a minimum the size does not matter.
 const ROOMY: usize = 4;
 const MIN_ROOM: usize = 64;
 
-/// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
-/// it is emptied holds up neither them nor the worker.
+/// Reads that one connection gets before the others have their turn: a server that fills the buffer faster than it
+/// is emptied then delays neither them nor the worker.
 pub(super) const READS: usize = 4;
 
 impl Connection {
-    /// The socket turned readable, or has more: reads until it is empty, or the others are to have their turn. A read
-    /// that does not fill `buffer` proves that it is empty, also where there is TLS, unless the other side has closed.
+    /// Reads from a readable socket until it is empty, or the connection's turn is over. A read that does not fill
+    /// `buffer` proves that the socket is empty, with TLS too, unless the server has closed the connection.
     ///
-    /// What the first read brings has come by the time of the event. Each read after it has a stamp of its own.
+    /// The data of the first read carries the time of the event. Each later read has its own timestamp.
     #[inline]
     pub(in crate::load) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
         let mut has_event = !std::mem::take(&mut self.has_more);
@@ -85,7 +85,8 @@ impl Connection {
         }
     }
 
-    /// Takes what comes while no reply is awaited: of RESP3 pushes, or why the server is about to hang up.
+    /// Handles data that arrives while no reply is awaited: RESP3 pushes, or the reason why the server is about to
+    /// close.
     #[cold]
     fn take_unasked(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), Broken> {
         match self.skipper.next(&mut bytes)? {
@@ -114,7 +115,7 @@ impl Connection {
         if self.answered.place() == self.operations.len() {
             let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
             self.phase = if goes_on { ConnectionPhase::Between } else { ConnectionPhase::Idle };
-            // An idle connection does not keep the room of a batch far larger than its last.
+            // An idle connection gives up a buffer far larger than its last batch.
             if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
                 self.operations.shrink_to(self.operations.len());
                 self.dues = Vec::new();
@@ -123,8 +124,8 @@ impl Connection {
         taken
     }
 
-    /// New keys whose inserts are answered are drawn from now on. Steps that wait for one another leave the places of their
-    /// batch, so that its keys are there with the last of them.
+    /// Makes new keys available for drawing once their inserts are answered. With steps that wait for one another,
+    /// the batch's keys become available after the last step.
     #[inline(never)]
     fn take_inserted(&mut self) {
         match &self.sequence {
@@ -143,7 +144,7 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, inserted, .. } = self;
-        // What is not counted yet, and of that what is not looked at yet.
+        // Bytes that are not counted yet, and those of them that are not parsed yet.
         let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
         while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
             let Some(op) = operations.get(answered.place()).copied() else {
@@ -196,7 +197,7 @@ impl Connection {
             answered.whole += 1;
             replies.take_good(op, n, reply == Reply::Nil, response_ns);
         }
-        // What is left begins the next reply.
+        // The remaining bytes begin the next reply.
         if let Some(op) = operations.get(answered.place()) {
             replies.count_bytes_of(*op, uncounted);
         }
@@ -215,11 +216,11 @@ impl Connection {
             }
             let step = greeter.awaits(read.greeting);
             let heard = greeter.hear(reply, read.greeting);
-            // A server that turns everybody away has not looked at the command.
+            // A server that rejects every connection has not looked at the command.
             if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
                 read.segments.counts().openings.answered.push(step);
             }
-            // All that there is to say was said at the beginning.
+            // The greeting is the only thing to send.
             self.phase = match heard? {
                 GreetingStep::Done => {
                     let took_ns = self.stage_over(read.now_ns);

@@ -1,4 +1,4 @@
-//! Reading that has an end and a stamp of its own, over a pair of sockets.
+//! Reading, with its limit and its timestamps, over a pair of sockets.
 
 mod sequences;
 
@@ -39,7 +39,7 @@ impl Bench {
         Self::of(&testing::program())
     }
 
-    /// The same where this is asked.
+    /// Creates the same bench for this program.
     fn of(program: &Program) -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
@@ -76,7 +76,7 @@ impl Bench {
         }
     }
 
-    /// Writes a batch of so many requests at the moment 0.
+    /// Writes a batch of `requests` requests at time 0.
     fn ask(&mut self, requests: usize) {
         let program = testing::program();
         let get = program.operations().find("GET").unwrap();
@@ -91,8 +91,8 @@ impl Bench {
             .unwrap();
     }
 
-    /// Writes a batch of these operations of the program, in the order of their names, at the moment 0; each was due then
-    /// where the loop `is_open`.
+    /// Writes a batch of these operations of the program, in the order of their names, at time 0; if the loop
+    /// `is_open` each was due at 0.
     fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
         let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
         let batch = self.connection.next_batch();
@@ -109,7 +109,7 @@ impl Bench {
             .unwrap();
     }
 
-    /// What was written.
+    /// Returns the bytes that were written.
     fn written(&mut self) -> String {
         self.server.set_nonblocking(true).unwrap();
         let mut bytes = vec![0; BUFFER];
@@ -119,7 +119,7 @@ impl Bench {
         text.split("\r\n").filter(is_word).collect::<Vec<_>>().join(" ")
     }
 
-    /// These replies come at `now_ns`, and what is to be written then is.
+    /// Delivers these replies at `now_ns`, and writes what is due then.
     fn answer(&mut self, replies: &str, now_ns: u64) {
         self.server.write_all(replies.as_bytes()).unwrap();
         self.read(now_ns).unwrap();
@@ -128,7 +128,7 @@ impl Bench {
         }
     }
 
-    /// An event at `now_ns`. The first errors.
+    /// Handles an event at `now_ns`. Returns the first errors.
     fn read(&mut self, now_ns: u64) -> Result<FirstErrors, Broken> {
         let mut reading = Reading {
             now_ns,
@@ -175,7 +175,7 @@ fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
     let mut bench = Bench::new();
     bench.ask(2 * IN_A_BUFFER);
     bench.server.write_all(&REPLY.repeat(2 * IN_A_BUFFER)).unwrap();
-    // The event is said to be older than the clock ever was.
+    // The event is older than any reading of the clock.
     std::thread::sleep(std::time::Duration::from_millis(1));
     bench.read(1).unwrap();
     let service = bench.counted().counts[0].service.latency();
@@ -226,7 +226,7 @@ fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
     let mut bench = Bench::new();
     bench.ask(2);
     bench.server.write_all(REPLY).unwrap();
-    // Who hangs up with something unread resets the connection.
+    // Closing a socket with unread data resets the connection.
     bench.server.read_exact(&mut [0]).unwrap();
     drop(std::mem::replace(&mut bench.server, UnixStream::pair().unwrap().0));
     bench.connection.closes();

@@ -1,4 +1,4 @@
-//! Writing: batches, their later steps, and what the socket had no room for.
+//! Writing: batches, their later steps, and bytes that the socket had no room for.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Connection {
-    /// The next batch, to be filled before [`send`](Self::send).
+    /// Returns the next batch, to be filled before [`send`](Self::send).
     #[inline]
     pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {
         self.operations.clear();
@@ -28,7 +28,7 @@ impl Connection {
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
-    /// When the first of its batch was due, in open loop.
+    /// Returns when the first request of the batch was due, in open loop.
     #[inline]
     pub(in crate::load) fn first_due_ns(&self) -> Option<u64> {
         self.dues.first().copied()
@@ -55,7 +55,7 @@ impl Connection {
         self.write_out(registry, out, values)
     }
 
-    /// Writes the next step of the batch, for which those before are answered.
+    /// Writes the next step of the batch, after the steps before it are answered.
     pub(in crate::load) fn go_on(
         &mut self,
         registry: &Registry,
@@ -97,7 +97,7 @@ impl Connection {
         self.await_room(registry)
     }
 
-    /// Writes what is left.
+    /// Writes the remaining bytes.
     pub(super) fn write_on(&mut self, registry: &Registry, mut unsent: Box<Unsent>) -> Result<(), Broken> {
         if !unsent.write(&mut self.transport)? {
             self.unsent = Some(unsent);
@@ -105,7 +105,7 @@ impl Connection {
         self.await_room(registry)
     }
 
-    /// Asks for an event when the socket takes more, if there is more.
+    /// Registers for an event when the socket accepts more, if bytes remain.
     #[inline]
     fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
         if !self.is_all_sent() {

@@ -1,28 +1,29 @@
-//! By when had come what a socket of a wake-up holds?
+//! By when had the data in a ready socket arrived?
 //!
 //! ```text
 //!  poll returns ▼ stamp                 ▼ stamp                 ▼ stamp
 //!               ├─ 32 sockets are read ─┼─ 32 sockets are read ─┼─ …
 //! ```
-//! What comes while those before it are read is read too, so that with one stamp for all it would count as earlier than it
-//! came, by up to a round. With a new one every 32 sockets it is by what these take, some 60 µs. Pure: the clock is given.
+//! Data that arrives while earlier sockets are read is read in the same round; with one timestamp for all, it would
+//! count as earlier than it arrived, by up to a round. With a new timestamp every 32 sockets the error is at most
+//! the time these take, some 60 µs. Pure: the clock is passed in.
 
-/// Sockets that share a stamp: reading the clock costs a fiftieth of a socket.
+/// Sockets that share a timestamp: reading the clock costs a fiftieth of a socket.
 const SHARED_BY: u32 = 32;
 
-/// The stamps of one wake-up.
+/// The timestamps of one wake-up.
 pub(super) struct Arrival {
     at_ns: u64,
     sockets: u32,
 }
 
 impl Arrival {
-    /// That of a poll which returned at `now_ns`.
+    /// Starts with a poll that returned at `now_ns`.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
     }
 
-    /// The stamp of the next socket, which is read now.
+    /// Returns the timestamp of the next socket, which is read now.
     #[inline]
     pub(super) fn of_next(&mut self, now_ns: impl FnOnce() -> u64) -> u64 {
         if self.sockets == SHARED_BY {

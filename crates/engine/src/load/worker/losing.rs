@@ -1,10 +1,10 @@
-//! What a worker does when a connection is over, and what it reports of that.
+//! How a worker handles and reports lost connections.
 
 use super::{Worker, stopping::Stage};
 use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::ConnectionPhase};
 
 impl Worker {
-    /// The connection of client `i` is over, or could not be had: its requests in flight are errors.
+    /// Ends the connection of client `i`, or its failed attempt: its requests in flight are errors.
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
@@ -16,7 +16,7 @@ impl Worker {
             None => drop(self.segments.counts().connects_failed.count(&kind, 1)),
             Some(connection) => {
                 connection.count_lost(&kind, now_ns, &mut self.segments);
-                // It is we who close it then.
+                // In that case this side closes the connection.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
@@ -26,7 +26,7 @@ impl Worker {
         self.begin(now_ns);
         self.report_error(&kind, || broken.to_string());
         let newly_lost = self.clients.lost(i, now_ns);
-        // What the end of the session costs is no outage.
+        // Connections closed at the end of the session are no outage.
         if !matches!(self.stage, Stage::Over { .. }) {
             self.setup.endpoints.doubt(now_ns);
             if newly_lost {
@@ -37,7 +37,7 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Reports when the last connection was lost, and when there is one again.
+    /// Reports when the last connection was lost, and when one is open again.
     pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
         match self.losses.turned(self.clients.are_all_lost()) {
@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Reports the first message of each kind, up to as many kinds as are counted apart.
+    /// Reports the first message of each kind, up to the number of kinds that are counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {
@@ -62,7 +62,7 @@ impl Worker {
     }
 
     pub(super) fn emit(&self, event: LoadEvent) {
-        // Nobody listens any more only while the session ends.
+        // The receiver is gone only while the session ends.
         drop(self.setup.events.send(event));
     }
 }

@@ -4,13 +4,14 @@
 //! poll ─► stamp ─► for each ready socket: read, count
 //!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! Three clock readings a round, four in open loop, one for each 32 sockets, and one a write; no lock, and no allocation in
-//! the steady state.
+//! A round reads the clock three times, four in open loop, plus once per 32 sockets and once per write. The steady
+//! state has no lock and no allocation.
 //!
-//! All that is ready is read before anything is written: the server then finds many requests at a time, and each of them
-//! costs it less. Beside a loop that answers each connection at once, with a core each for server and worker, 200 clients had
-//! 1.04 to 1.07 and 1000 clients 1.05 to 1.09 of the throughput, at 0.93 to 0.97 of our CPU a request and 0.92 to 0.98 of the
-//! server's; up to 50 clients made little difference. The stamp of a request is that of its own write.
+//! All ready sockets are read before anything is written: the server then finds many requests at a time, and each
+//! of them costs it less. Compared with a loop that answers each connection at once, with one core each for server
+//! and worker, the throughput is 1.04 to 1.07 times as high with 200 clients and 1.05 to 1.09 with 1000; the
+//! client's CPU per request is 0.93 to 0.97 and the server's 0.92 to 0.98 times as high. Up to 50 clients the
+//! difference is small. A request has the timestamp of its own write.
 
 mod arrival;
 mod losing;
@@ -53,23 +54,23 @@ use crate::{
     workload::Outgoing,
 };
 
-/// What the engine wakes a worker with.
+/// The token of the engine's wake-up call.
 pub(super) const WAKE: Token = Token(usize::MAX);
-/// The pacing timer.
+/// The token of the pacing timer.
 const ALARM: Token = Token(usize::MAX - 1);
 
-/// Bytes read at a time. One buffer serves all connections of a worker.
+/// Bytes read at a time. All connections of a worker share one buffer.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// How long a worker that was asked to stop waits for the replies in flight.
+/// How long a stopped worker waits for the replies in flight.
 const LAST_REPLIES_NS: u64 = 1_000_000_000;
 
-/// What a worker begins with.
+/// The inputs of a new worker.
 pub(super) struct Setup {
-    /// Its number, from 0.
+    /// The worker's number, from 0.
     pub(super) index: usize,
     pub(super) plan: Arc<Plan>,
-    /// Where the server may be.
+    /// The possible addresses of the server.
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
@@ -84,9 +85,9 @@ pub(super) struct Worker {
     alarm: Alarm,
     /// How long a connection may wait for its next reply.
     timeout_ns: u64,
-    /// Which of the endpoints is tried, counted on and on.
+    /// The endpoint being tried: a running number, taken modulo their count.
     endpoint: usize,
-    /// Whether it waits for the lookup of the server's name.
+    /// Whether the worker waits for the lookup of the server's name.
     awaits_endpoints: bool,
     setting: Arc<Setting>,
     clients: Clients,
@@ -94,36 +95,36 @@ pub(super) struct Worker {
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
-    /// The same of the keys that are made before, while they are.
+    /// The same for the requests of a prefill, while it runs.
     filling: Allowance,
     is_filling: bool,
-    /// Since when a client is free to write.
+    /// Since when a client is free to write, in ns.
     free_since_ns: u64,
-    /// Why the last connection was lost; the kind of those requests that come due while there is none.
+    /// Why the last connection was lost; requests that come due without a connection count as this kind.
     outage: ErrorKind,
     next_tick_ns: u64,
-    /// The last reading of the clock.
+    /// The last reading of the clock, in ns.
     seen_ns: u64,
-    /// When the load ends; far away where that is not known.
+    /// When the load ends; a time far in the future if that is not known.
     until_ns: u64,
     stage: Stage,
     reported_errors: Kinds,
     losses: Losses,
-    /// What this thread costs; known once it runs.
+    /// The cost of this thread; known once it runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
     out: Outgoing,
-    /// Whether a client may write and the record that it is to send is not read yet.
+    /// Whether a client may write but the record that it is to send is not read yet.
     awaits_record: bool,
-    /// Since when that was not counted.
+    /// When the wait for a record was last counted.
     record_wait_since_ns: Option<u64>,
-    /// Why it sends nothing more.
+    /// Why the worker sends nothing more.
     failure: Option<std::io::Error>,
     buffer: Box<[u8]>,
 }
 
 impl Worker {
-    /// A worker around its poll loop.
+    /// Creates a worker with its poll loop.
     pub(super) fn new(setup: Setup, poll: Poll, ring: super::ring::Ring) -> std::io::Result<Self> {
         let setting = setup.settings.load_full();
         let now_ns = setup.clock.now_ns();
@@ -167,16 +168,16 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Runs until asked to stop, and the last replies are in.
+    /// Runs until the load stops and the last replies have arrived.
     ///
     /// # Errors
-    /// When the system refuses to poll, there are no more records to be sent, or this thread panics. What was counted until
-    /// then is handed up, and the clients have lost their connections.
+    /// Returns an error if the system refuses to poll, the records run out, or this thread panics. The counts until
+    /// then are handed up, and the clients have lost their connections.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         let round = catch_unwind(AssertUnwindSafe(|| self.go_round()));
         round.unwrap_or_else(|panic| Err(panicked(&*panic))).inspect_err(|error| {
-            // What is half done may panic again, which changes nothing.
+            // The half-finished state may panic again, which changes nothing.
             drop(catch_unwind(AssertUnwindSafe(|| self.die(error))));
         })?;
         self.failure.take().map_or(Ok(()), Err)
@@ -197,7 +198,7 @@ impl Worker {
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
             }
-            // What is read now came after the end.
+            // Data that is read from now on arrived after the end.
             if now_ns >= self.until_ns && self.stage == Stage::Sending {
                 self.end_load(self.until_ns);
             }
@@ -206,7 +207,7 @@ impl Worker {
             {
                 self.waits.read(now_ns, waited_ns);
             }
-            // Those that have more once this is read have their turn after the next poll.
+            // Clients with data left after this have their turn after the next poll.
             let unread = self.clients.unread();
             self.attend_all(&events, asleep_ns, now_ns);
             for _ in 0..unread {
@@ -228,7 +229,7 @@ impl Worker {
         }
     }
 
-    /// Attends to all that a poll reported, which returned at `now_ns`.
+    /// Handles all events of a poll that returned at `now_ns`.
     fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) {
         let mut reads = 0;
         let mut arrival = Arrival::at(now_ns);
@@ -249,7 +250,7 @@ impl Worker {
         }
     }
 
-    /// Counts what this thread used since it last did so.
+    /// Counts the CPU time and core wait of this thread since the last call.
     fn count_lap(&mut self) {
         if let Some(own) = &mut self.own {
             self.segments.counts().client.add_lap(own.lap());
@@ -265,7 +266,7 @@ impl Worker {
         self.attend(i, Ready { to_read: event.is_readable(), to_write: event.is_writable() }, now_ns);
     }
 
-    /// Attends to client `i`, whose socket is ready.
+    /// Handles client `i`, which has a ready socket.
     fn attend(&mut self, i: usize, ready: Ready, now_ns: u64) {
         let Some(connection) = self.clients.connection(i) else {
             return;
@@ -282,11 +283,11 @@ impl Worker {
             waits: &self.waits,
         };
         let mut result = Ok(());
-        // While it connects a TLS handshake goes on by what is read, too.
+        // While connecting, a TLS handshake also continues on readable data.
         if ready.to_write || connection.phase == ConnectionPhase::Connecting {
             result = connection.writable(self.poll.registry(), &mut reading);
         }
-        // What the server said before it hung up is there, whatever became of a write.
+        // Data that the server sent before it closed is still there, even if a write failed.
         if (ready.to_read || result.is_err()) && connection.phase != ConnectionPhase::Connecting {
             result = connection.readable(&mut self.buffer, &mut reading).and(result);
         }
@@ -317,7 +318,8 @@ impl Worker {
         }
     }
 
-    /// Client `i`, whose batch of so many requests is answered, may write when all that is ready is read, or go.
+    /// Queues client `i` for writing, or closes it, after its batch of `batch` requests is answered and all ready
+    /// sockets are read.
     #[inline]
     fn on_idle(&mut self, i: usize, batch: u32, now_ns: u64) {
         if batch > 0 {
@@ -335,14 +337,14 @@ impl Worker {
         }
     }
 
-    /// Whether client `i` has had all the replies that it is to have over one connection, and may send more.
+    /// Returns whether client `i` has received all replies that it may have over one connection, and may send more.
     #[inline]
     fn is_used_up(&self, i: usize) -> bool {
         let most = self.setting.reconnect().filter(|_| self.stage == Stage::Sending);
         most.is_some_and(|most| self.clients.served(i) >= most && self.clients.left(i) > 0)
     }
 
-    /// Begins the connections that are wanted and may begin now.
+    /// Opens the connections that are wanted and may be opened now.
     fn connect(&mut self, now_ns: u64) {
         self.awaits_endpoints = false;
         if self.stage != Stage::Sending || !self.clients.any_to_open() {
@@ -356,7 +358,7 @@ impl Worker {
             let (endpoint, tls) =
                 (&endpoints[self.endpoint % endpoints.len()], self.setup.plan.target.tls.as_ref());
             let dialect = self.setup.greeting.dialect();
-            // Each takes a while to begin, so each has a stamp of its own.
+            // Opening takes a while, so each connection has its own timestamp.
             let now_ns = self.setup.clock.now_ns();
             let opened = Transport::connect(endpoint, tls).and_then(|transport| {
                 Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
@@ -380,7 +382,8 @@ impl Worker {
             self.pass_over(now_ns);
             self.segments.counts().late_by(self.pace.behind_ns(now_ns));
         }
-        // With a reply for each connection none needs to have waited since the last tick, and nobody looks.
+        // With a reply for each connection, none needs to have waited since the last tick, and the check is
+        // skipped.
         if self.segments.answered() < u64::from(connected) {
             self.segments.counts().waiting_ns = self.clients.longest_wait_ns(now_ns);
         }
@@ -389,7 +392,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// When the next tick is closed. The last one of a load goes on to its end: a few milliseconds have no rate.
+    /// Returns when the next tick closes. The last tick of a load extends to its end: a few milliseconds are too
+    /// short for a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

@@ -1,4 +1,4 @@
-//! When a worker writes, and what.
+//! When a worker writes, and which requests.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use crate::{
     workload::OpId,
 };
 
-/// How often to look whether the server's name was found: 5 ms.
+/// How often to check whether the server's name is resolved: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
-/// How often to look whether a record was read: 1 ms.
+/// How often to check whether a record is read: 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// So many batches are put together for a client in closed loop until one has a request that can be sent; then it waits
+/// In closed loop, a client tries at most this many batches until one has a request that can be sent; then it waits
 /// for 1 ms.
 const TRIES: u32 = 100;
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
-/// Bytes of what was to be a key that are shown.
+/// Bytes of an invalid key that are shown.
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// How long the poll may sleep from `now_ns` on.
+    /// Returns how long the poll may sleep from `now_ns` on.
     pub(super) fn sleep(&mut self, now_ns: u64) -> std::io::Result<Duration> {
         if self.clients.unread() > 0 {
             return Ok(Duration::ZERO);
@@ -55,7 +55,7 @@ impl Worker {
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
 
-    /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
+    /// Writes the next batch of client `i`, which is idle: in open loop the requests due by `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
         let tries = if self.pace.is_closed() { TRIES } else { 1 };
@@ -79,11 +79,11 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Writes so many requests for client `i`, which are put together.
+    /// Writes the `requests` requests of client `i` that are encoded already.
     #[inline]
     fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
         if let Some(failure) = self.out.failure() {
-            // Nothing more is sent, and what is in flight is waited for.
+            // Nothing more is sent, and the worker waits for the replies in flight.
             self.failure = Some(std::io::Error::other(failure.to_string()));
             self.segments.counts().unsent += requests;
             self.until_ns = self.until_ns.min(now_ns);
@@ -96,7 +96,7 @@ impl Worker {
         };
         if let Some(due_ns) = connection.first_due_ns() {
             self.segments.counts().late_by(now_ns.saturating_sub(due_ns));
-            // Before a client was free the server made it late, and since then we did.
+            // Until a client was free the delay was the server's, and after that the worker's.
             let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
             self.segments.counts().client.late_send(late_ns);
         }
@@ -108,7 +108,7 @@ impl Worker {
         );
         self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
         if let Err(broken) = sent {
-            // The server may have said why.
+            // The server may have sent the reason.
             self.attend(i, Ready::TO_READ, now_ns);
             if self.clients.connection(i).is_some() {
                 self.lose(i, &broken, now_ns);
@@ -116,8 +116,8 @@ impl Worker {
         }
     }
 
-    /// Puts the next batch of client `i` together, which is idle. How many requests were drawn, and how many of them can be
-    /// sent; `None` where none may be drawn.
+    /// Encodes the next batch of client `i`, which is idle. Returns how many requests were drawn, and how many of
+    /// them can be sent; `None` if none may be drawn.
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
@@ -131,7 +131,7 @@ impl Worker {
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
         let mut before = 0;
-        // The places of requests that were taken back and have no bytes.
+        // The indexes of requests that were taken back and have no bytes.
         let mut refused = Vec::new();
         let counts = &mut self.segments.counts().counts;
         let mut count = |place, op: OpId, upto| {
@@ -163,7 +163,7 @@ impl Worker {
                     break;
                 };
                 if self.out.awaits_record() {
-                    // It is put together anew when the record is there.
+                    // The batch is encoded again when the record is available.
                     drawn.into_iter().for_each(|drawn| client.draws = drawn);
                     let filled = client.numbers.pop().map(|request| self.filling.put_back(request));
                     filled.unwrap_or_else(|| self.allowance.put_back_one());
@@ -177,7 +177,7 @@ impl Worker {
         }
         let requests = batch.operations.len() as u64;
         client.left -= if self.is_filling { 0 } else { requests };
-        // Where a record could not be had, nothing is sent.
+        // If a record is missing, nothing is sent.
         if refused.is_empty() || self.out.failure().is_some() {
             return (requests > 0).then_some((requests, requests));
         }
@@ -185,7 +185,7 @@ impl Worker {
         Some((requests, take_out(&refused, &mut batch, numbers, counts)))
     }
 
-    /// Reports what was to be a key and is none.
+    /// Reports an invalid key.
     #[cold]
     fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
@@ -198,11 +198,11 @@ impl Worker {
         });
     }
 
-    /// Writes for the clients that wait for their turn: in closed loop for all, in open loop what is due.
+    /// Writes for the clients that wait for their turn: in closed loop for all, in open loop the due requests.
     pub(super) fn send_due(&mut self) {
         self.awaits_record = false;
         if self.pace.is_closed() {
-            // Each once: one for whom nothing can be sent waits again.
+            // Each client once: a client that can send nothing waits again.
             for _ in 0..self.clients.how_many_ready() {
                 if self.may_send()
                     && !self.awaits_record
@@ -221,7 +221,7 @@ impl Worker {
         self.note_record_wait(self.seen_ns);
     }
 
-    /// Writes what was due before `end_ns`, as far as clients are free for it, though it is later by now.
+    /// Writes the requests that were due before `end_ns`, as far as clients are free, although it is later by now.
     pub(super) fn send_before(&mut self, end_ns: u64) {
         if self.setting.knobs.load && self.stage == Stage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));
@@ -238,14 +238,15 @@ impl Worker {
         }
     }
 
-    /// There is a connection, or there can be none: from now on requests are due, and the time is time under load.
+    /// Notes that a connection is open, or that none can be opened: from now on requests are due, and the time
+    /// counts.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.pace.begin(now_ns);
         self.segments.begin(now_ns);
     }
 
-    /// Counts what is due and will not be sent: all of it while there is no connection, and what is too late where
-    /// that is shed.
+    /// Counts due requests that will not be sent: all of them without a connection, and those that are too late if
+    /// these are shed.
     pub(super) fn pass_over(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
@@ -258,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// How many of the requests that were passed over were due: as many as there are where their number is limited.
+    /// Returns how many of the passed-over requests were due: no more than the limit on requests leaves.
     pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;
@@ -269,8 +270,8 @@ impl Worker {
     }
 }
 
-/// Takes the requests at these places out of a batch, and their numbers out of those that are filled: they are errors, and are
-/// not sent. How many are left.
+/// Removes the requests at these indexes from a batch, and their numbers from a prefill: they are errors and are
+/// not sent. Returns how many are left.
 #[cold]
 fn take_out(
     places: &[usize],
@@ -280,7 +281,7 @@ fn take_out(
 ) -> u64 {
     for place in places.iter().rev() {
         counts[batch.operations.remove(*place).index()].errors.count(&ErrorKind::Key, 1);
-        // In closed loop there are none.
+        // In closed loop there are no due times.
         if !batch.dues.is_empty() {
             batch.dues.remove(*place);
         }

@@ -1,29 +1,29 @@
-//! What ends a worker's sending, and then the worker. Whether a load stops is decided here and nowhere else.
+//! What ends a worker's sending, and then the worker. No other module decides whether a load stops.
 
 use std::{any::Any, io, sync::Arc};
 
 use super::{Allowance, Broken, Connection, ConnectionPhase, LAST_REPLIES_NS, Worker};
 use crate::load::phase;
 
-/// How far a worker is in the phase that holds.
+/// The worker's progress in the current phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It sends while the load is on.
+    /// The worker sends while the load is on.
     Sending,
-    /// It has sent all that it may, and waits for the last replies, or for what comes next when it has them.
+    /// The worker has sent everything it may, and waits for the last replies and then for the next phase.
     Spent {
-        /// Whether it has.
+        /// Whether the last replies have arrived.
         is_answered: bool,
     },
-    /// The load is over: it waits for the last replies for a while, and ends.
+    /// The load is over: the worker waits for the last replies for a limited time, and ends.
     Over {
-        /// Since when, as it saw it.
+        /// When the worker noticed the end, in ns.
         since_ns: u64,
     },
 }
 
 impl Worker {
-    /// Goes by `phase` from now on. Whether it sends again after it had sent all.
+    /// Switches to `phase`. Returns whether the worker sends again after it had sent everything.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.filling().is_some();
@@ -40,7 +40,7 @@ impl Worker {
         goes_on && self.send_again()
     }
 
-    /// Gives each client its part, where the requests that may be sent are parted.
+    /// Gives each client its part, if the requests are parted.
     pub(super) fn part_requests(&mut self) {
         let Some(quota) = self.allowance.quota().map(Arc::clone) else { return };
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
@@ -51,12 +51,12 @@ impl Worker {
         }
     }
 
-    /// What may be sent in the phase that holds.
+    /// Returns the allowance of the current phase.
     fn may_be_sent(&self) -> &Allowance {
         if self.is_filling { &self.filling } else { &self.allowance }
     }
 
-    /// There is more to be sent. Whether all was sent before.
+    /// Resumes sending. Returns whether everything had been sent before.
     fn send_again(&mut self) -> bool {
         let was_spent = matches!(self.stage, Stage::Spent { .. });
         if was_spent {
@@ -66,23 +66,24 @@ impl Worker {
         was_spent
     }
 
-    /// Takes the requests of client `i` back that are lost with its connection, where each has to be answered.
+    /// Gives back the requests of client `i` that are lost with its connection, if each has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) && !self.filling.is_spent() && self.send_again() {
             self.segments.go_on();
         }
     }
 
-    /// Whether requests are sent: the load is on and not over, by the last reading of the clock.
+    /// Returns whether requests are sent: the load is on and not over, by the last reading of the clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.setting.knobs.load && self.stage == Stage::Sending && self.seen_ns < self.until_ns
     }
 
-    /// Stops when the time is over, or all is sent that may be.
+    /// Stops when the time is over, or everything that may be sent is sent.
     ///
-    /// At the end of its time what was due before and has a client free for it is still sent. A quota ends the time under
-    /// load in open loop when it is spent, in closed loop with the last reply, for which each client waits before it sends.
+    /// At the end of the time, requests that were due before are still sent if a client is free. A quota ends the
+    /// time under load in open loop when it is spent; in closed loop with the last reply, since each client waits
+    /// for it before it sends.
     pub(super) fn obey_phase(&mut self, now_ns: u64) {
         if matches!(self.stage, Stage::Over { .. }) {
             return;
@@ -111,23 +112,23 @@ impl Worker {
         }
     }
 
-    /// From `at_ns` on the time is no time under load, and what comes is the drain.
+    /// Ends the time under load at `at_ns`; later replies belong to the drain.
     pub(super) fn end_load(&mut self, at_ns: u64) {
         self.count_lap();
         self.segments.counts().due += self.pace.take_due();
         self.segments.end(at_ns, self.clients.connected() as u32);
-        // Handed up at once.
+        // The tick is handed up at once.
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Whether the load is over and nothing is left to wait for. What the worker has counted is handed up.
+    /// Returns whether the load is over and no reply is awaited. The worker's counts are then handed up.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let Stage::Over { since_ns } = self.stage else {
             return false;
         };
         if self.segments.in_flight() > 0 {
-            // After a pause of this process what has come meanwhile is still read, by turns; of a flood as much as comes in
-            // the same time again.
+            // After a pause of this process, data that arrived meanwhile is still read, in turns; from a flood of
+            // data as much as arrives in the same time again.
             let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
             if now_ns < since_ns + patience_ns {
                 return false;
@@ -145,7 +146,7 @@ impl Worker {
         self.lose_those(|connection| connection.phase == ConnectionPhase::Busy, &Broken::Unanswered, now_ns);
     }
 
-    /// All clients lose their connections, since this worker cannot go on, and what it counted is handed up.
+    /// Ends all connections, since this worker cannot continue, and hands up its counts.
     #[cold]
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();
@@ -164,7 +165,7 @@ impl Worker {
     }
 }
 
-/// That a thread panicked, and what it said.
+/// Returns an error with the message of a thread's panic.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> io::Error {
     let words = panic.downcast_ref::<String>().map(String::as_str);
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Takes the knobs that hold now. It is looked after each reading of the clock that requests are sent by: were it only when
-    /// the engine wakes this worker, some would be sent at the old pace that were due after the turn.
+    /// Takes the current knobs. The check follows each clock reading that requests are sent by: if only the
+    /// engine's wake-up triggered it, some requests that were due after the change would be sent at the old pace.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -23,7 +23,7 @@ impl Worker {
         let new = self.setup.settings.load_full();
         let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
         if is_turn {
-            // Of what may be sent in the old phase: it counts there.
+            // These requests may be sent in the old phase, and count there.
             self.send_before(since_ns);
         }
         let was_limited = self.allowance.quota().is_some();
@@ -34,12 +34,12 @@ impl Worker {
         }
         let connected = self.clients.connected() as u32;
         if sends_again {
-            // Nothing was due in between.
+            // No request was due in between.
             self.pace = Pace::new();
         }
         self.follow_knobs(was_limited);
         self.count_lap();
-        // The largest batch so far may have been far larger than those to come.
+        // The largest batch so far may have been far larger than later ones.
         self.segments.leave(old, std::mem::take(&mut self.out));
         let operations = self.setting.program.operations();
         self.segments.cut(self.setting.generation, operations, since_ns, connected);
@@ -48,9 +48,9 @@ impl Worker {
         }
     }
 
-    /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
-    /// off; none is opened before it is first on. What is unsent at the old pace counts for the old segment: as shed, or,
-    /// where the load goes off, as unsent; and as a part of the requests that may be sent, if those `were_limited` then.
+    /// Adjusts clients and pace to the knobs. Open connections stay open while the load is off; none is opened
+    /// before the load is first on. Unsent requests of the old pace count for the old segment: as shed, or, if the
+    /// load goes off, as unsent; and against the limit on requests, if those `were_limited` then.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
@@ -72,7 +72,7 @@ impl Worker {
             self.pace.begin(since_ns);
         }
         let due = self.pace.take_due();
-        // Nothing is due any more when all is sent that may be.
+        // Nothing is due any more when everything that may be sent is sent.
         if self.stage != Stage::Sending {
             return;
         }

@@ -1,10 +1,10 @@
-//! Work that no event reports: sockets that hold more than a turn of reading took, and
-//! connections that wait for too long; and how long records were waited for.
+//! Work that no event reports: sockets with data left after a turn of reading, connections that wait for too long,
+//! and the time spent waiting for records.
 
 use super::Worker;
 use crate::load::broken::Broken;
 
-/// What a socket is ready for.
+/// The directions in which a socket is ready.
 #[derive(Clone, Copy)]
 pub(super) struct Ready {
     pub(super) to_read: bool,
@@ -16,14 +16,14 @@ impl Ready {
 }
 
 impl Worker {
-    /// Goes on with a client whose socket holds more than its last turn took.
+    /// Continues to read from a client that has data left in its socket.
     pub(super) fn read_on(&mut self, now_ns: u64) {
         if let Some(i) = self.clients.next_unread() {
             self.attend(i, Ready::TO_READ, now_ns);
         }
     }
 
-    /// Counts the time in which clients are free to write and no record of the dataset is there for them.
+    /// Counts the time in which clients are free to write but no dataset record is available.
     pub(super) fn note_record_wait(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.record_wait_since_ns.take() {
             self.segments.counts().client.waited_for_record(now_ns.saturating_sub(since_ns));
@@ -31,12 +31,13 @@ impl Worker {
         self.record_wait_since_ns = self.awaits_record.then_some(now_ns);
     }
 
-    /// Gives up the connections that have waited too long for their next reply.
+    /// Closes the connections that have waited too long for their next reply.
     pub(super) fn end_late(&mut self, now_ns: u64) {
         while let Some(i) = self.watches.next(now_ns) {
-            // What has come and was not read yet is not late: after a pause of this process all seem to be.
+            // Data that has arrived but is not read yet is not late: after a pause of this process all replies seem
+            // late.
             if self.is_late(i, now_ns) {
-                // No event reported it: it came after the poll, if it came.
+                // No event reported the data: it arrived after the poll, if at all.
                 self.attend(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     self.lose(i, &Broken::Timeout(self.setup.plan.timeout.as_millis()), now_ns);
@@ -45,7 +46,7 @@ impl Worker {
         }
     }
 
-    /// Whether client `i` has waited too long for its next reply. Else it is looked at when it has.
+    /// Returns whether client `i` has waited too long for its next reply. If not, the next check is planned.
     fn is_late(&mut self, i: usize, now_ns: u64) -> bool {
         let deadline_ns = self.clients.connection(i).and_then(|c| c.deadline_ns(self.timeout_ns));
         if let Some(later_ns) = deadline_ns.filter(|at_ns| *at_ns > now_ns) {
@@ -71,7 +72,8 @@ mod tests {
         workload::{Dataset, Workload},
     };
 
-    /// Somebody who accepts and says nothing, a plan for him, and a workload of the records of a file.
+    /// Creates a listener that accepts and stays silent, a plan for it, and a workload that sends the records of a
+    /// file.
     fn bench() -> (TcpListener, Plan, Workload, tempfile::NamedTempFile) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
@@ -84,7 +86,7 @@ mod tests {
         (server, plan, workload, file)
     }
 
-    /// A load of four clients, of records that are read so.
+    /// Starts a load of four clients that read records in this way.
     fn load(plan: &Plan, workload: &Workload, dataset: Dataset, rate: Option<u32>) -> (Load, Output) {
         let workload = Arc::new(Workload { dataset: Some(dataset), ..workload.clone() });
         let knobs = Knobs { load: true, clients: 4, rate, workload, ..Knobs::default() };

@@ -1,4 +1,4 @@
-//! Operations of several steps, and replies that are cut anywhere.
+//! Operations of several steps, and replies that are split at any byte.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn sequences() -> Program {
     Program::new(&workload, crate::protocol::Dialect::Resp2, 1, values, &KeyNames::given("k:"))
 }
 
-/// The errors of the operation at this place, by kind.
+/// Returns the errors of the operation at this index, by kind.
 fn errors(counted: &IntervalBuffer, place: usize) -> String {
     let mut errors = std::collections::BTreeMap::new();
     counted.counts[place].errors.add_to(&mut errors);
@@ -134,7 +134,7 @@ fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
 
-/// However the reads cut the replies, each byte is one of its operation.
+/// However the reads split the replies, each byte is counted for its own operation.
 #[test]
 fn bytes_are_counted_with_the_operation_that_they_answer() {
     let program = testing::program();
