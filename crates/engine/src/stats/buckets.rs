@@ -1,19 +1,20 @@
-//! A coarse distribution: how many lay at or below each of some borders, as servers count the times of their commands.
+//! A coarse distribution: how many values lie at or below each bucket border, as servers count their command times.
 //!
-//! Borders are about powers of two in microseconds. A percentile is the border of the bucket that holds it: the true one
-//! is at most that, and more than half of it.
+//! Borders are about powers of two in microseconds. A percentile is reported as the upper border of its bucket: the
+//! true value is at most that, and more than half of it.
 
 use serde::{Deserialize, Serialize};
 
 use super::latency::ENOUGH_ABOVE;
 
-/// Counts by bucket, ascending; the default is the empty one.
+/// Counts by bucket, ascending; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>")]
 pub struct Buckets(Vec<(u64, u64)>);
 
 impl From<Vec<(u64, u64)>> for Buckets {
-    /// From (border in µs, count) in any order. Nobody vouches for them: counts beyond 64 bits are as much as these hold.
+    /// Builds buckets from (border in µs, count) in any order. The input is untrusted: counts beyond 64 bits are
+    /// capped.
     fn from(mut counts: Vec<(u64, u64)>) -> Self {
         counts.retain(|(_, n)| *n > 0);
         counts.sort_unstable();
@@ -29,8 +30,9 @@ impl From<Vec<(u64, u64)>> for Buckets {
 }
 
 impl Buckets {
-    /// What lies between two cumulative counts, each (border in µs, how many lie at or below it) as a server lists them: a
-    /// border that it leaves out has as many as the one before. `None` where a count went back: it began again meanwhile.
+    /// Returns the values between two cumulative lists, each (border in µs, count at or below it) as a server sends
+    /// them; a missing border has the count of the one before. `None` if a count decreased: the server restarted
+    /// its count.
     pub fn between(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<Self> {
         let mut borders: Vec<u64> = before.iter().chain(now).map(|(up_to_us, _)| *up_to_us).collect();
         borders.sort_unstable();
@@ -45,18 +47,18 @@ impl Buckets {
         Some(counts.into())
     }
 
-    /// The buckets that hold something: (border in µs, count), ascending.
+    /// Returns the non-empty buckets: (border in µs, count), ascending.
     pub fn counts(&self) -> &[(u64, u64)] {
         &self.0
     }
 
-    /// How many were counted.
+    /// Returns how many values were counted.
     pub fn count(&self) -> u64 {
         self.0.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// The border in µs of the bucket that holds the percentile `quantile` (0 to 1); `None` with fewer than ten samples
-    /// above it.
+    /// Returns the border in µs of the bucket with the percentile `quantile` (0 to 1); `None` with fewer than ten
+    /// samples above it.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         let count = self.count() as f64;
         if count * (1.0 - quantile) < ENOUGH_ABOVE - 1e-9 {
@@ -71,14 +73,14 @@ impl Buckets {
         self.0.iter().find(reaches).map(|(up_to_us, _)| *up_to_us)
     }
 
-    /// Adds what others counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         let all = [&self.0[..], &other.0].concat();
         *self = all.into();
     }
 }
 
-/// How many lie at or below a border, by a list of cumulative counts in any order.
+/// Returns how many values lie at or below a border, from a list of cumulative counts in any order.
 fn at_or_below(cumulative: &[(u64, u64)], up_to_us: u64) -> u64 {
     let known = cumulative.iter().filter(|(border, _)| *border <= up_to_us);
     known.max_by_key(|(border, _)| *border).map_or(0, |(_, count)| *count)

@@ -1,18 +1,18 @@
-//! A distribution small enough to be kept for every quarter of a second of a long session.
+//! A distribution small enough to keep for every quarter of a second of a long session.
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
 //!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and come back as the upper end
-//! of their step: never too short, at most 3.2 % too long.
+//! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and read back as the upper
+//! end of their step: never too short, at most 3.2 % too long.
 
 use super::Latency;
 
 const FRACTION_BITS: u32 = 5;
 /// Steps in an octave.
 const STEPS: u64 = 1 << FRACTION_BITS;
-/// Enough for everything below 2^37 ns, and with it for every cell of a [`Recorder`](super::Recorder).
+/// Enough buckets for everything below 2^37 ns, and so for every cell of a [`Recorder`](super::Recorder).
 const BUCKETS: usize = 33 * STEPS as usize;
 
 fn bucket(ns: u64) -> u64 {
@@ -23,7 +23,7 @@ fn bucket(ns: u64) -> u64 {
     ((u64::from(shift) + 1) * STEPS + ((ns >> shift) & (STEPS - 1))).min(BUCKETS as u64 - 1)
 }
 
-/// The longest latency in `bucket`.
+/// Returns the longest latency in `bucket`, in ns.
 fn upper(bucket: u64) -> u64 {
     if bucket < STEPS {
         return bucket;
@@ -32,10 +32,10 @@ fn upper(bucket: u64) -> u64 {
     ((STEPS + bucket % STEPS + 1) << shift) - 1
 }
 
-/// A distribution in coarser steps than [`Latency`]; the default is the empty one.
+/// A distribution in coarser steps than [`Latency`]; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// For each bucket, ascending: how far it is from the one before, and its count, seven bits a byte (LEB128).
+    /// For each bucket, ascending: its distance from the bucket before, and its count, seven bits a byte (LEB128).
     packed: Box<[u8]>,
     over_range: u64,
     count: u64,
@@ -45,7 +45,7 @@ pub struct Compact {
 }
 
 impl Compact {
-    /// `latency` in coarser steps.
+    /// Converts `latency` to coarser steps.
     pub fn of(latency: &Latency) -> Self {
         let mut packer = Packer::default();
         let mut cells = latency.cells().iter().map(|&(ns, n)| (bucket(ns), n)).peekable();
@@ -65,7 +65,7 @@ impl Compact {
         }
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -95,10 +95,10 @@ impl Compact {
         })
     }
 
-    /// Adds each latency to the row of `rows` whose upper end in `ends_ns` (ascending) is the first not below it;
-    /// those beyond the last end to the last row.
+    /// Adds each latency to a row of `rows`: the first with an upper end in `ends_ns` (ascending) that is not below
+    /// the latency; latencies beyond the last end go to the last row.
     ///
-    /// A step that lies across an end counts for the row of its upper end.
+    /// A step that crosses an end counts for the row of the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
@@ -113,7 +113,7 @@ impl Compact {
     }
 }
 
-/// Buckets with their counts on the way into bytes.
+/// Encodes buckets with their counts as bytes.
 #[derive(Default)]
 struct Packer {
     bytes: Vec<u8>,
@@ -121,7 +121,7 @@ struct Packer {
 }
 
 impl Packer {
-    /// Appends a bucket above those before it.
+    /// Appends a bucket, which must be above those before it.
     fn push(&mut self, bucket: u64, n: u64) {
         for mut number in [bucket - self.before, n] {
             while number >= 0x80 {
@@ -134,7 +134,7 @@ impl Packer {
     }
 }
 
-/// Takes a number from the front of `bytes`; `None` at the end.
+/// Removes a number from the front of `bytes`; `None` at the end.
 fn unpack(bytes: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0, 0);
     loop {
@@ -176,15 +176,15 @@ fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u
     }
 }
 
-/// No bucket; what is touched widens it from both ends.
+/// The range without any bucket; adding a distribution widens it at both ends.
 #[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
 const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 
-/// Puts many [`Compact`] distributions into one [`Latency`], without an allocation for each.
+/// Merges many [`Compact`] distributions into one [`Latency`], without an allocation for each.
 #[derive(Debug)]
 pub struct Blend {
     dense: Box<[u64]>,
-    /// The buckets touched.
+    /// The range of buckets in use.
     touched: std::ops::Range<usize>,
     over_range: u64,
     sum_ns: u128,
@@ -223,7 +223,7 @@ impl Blend {
         self.max_ns = self.max_ns.max(part.max_ns);
     }
 
-    /// What was added since the last time, as one distribution.
+    /// Returns everything added since the last call, as one distribution.
     pub fn take(&mut self) -> Latency {
         let mut cells = Vec::new();
         for at in self.touched.clone() {

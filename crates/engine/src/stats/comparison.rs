@@ -1,4 +1,4 @@
-//! What a comparison of two sides comes to, whatever was measured of them.
+//! The result of a comparison of two sides, for every kind of measurement.
 //!
 //! | measured | model |
 //! |---|---|
@@ -6,18 +6,18 @@
 //! | several runs of each side | [`repeats`](super::repeats) |
 //! | the seconds of one stretch of each side | [`seconds`](super::seconds) |
 //!
-//! All compare logarithms; what they say are shares of the first side. Pure.
+//! All models compare logarithms; results are shares of the first side. Pure.
 
 use crate::units;
 
 /// The smallest difference that is worth reporting, as a share of the first side.
 pub(super) const SMALLEST: f64 = 0.02;
-/// Two sides are the same if no difference above this can be.
+/// Two sides are the same if a larger difference than this is excluded.
 pub(super) const CLOSE: f64 = 0.05;
-/// An interval whose end is nearer to zero touches it: as a percentage that end is 0.0.
+/// An interval with an end nearer to zero than this touches zero: as a percentage that end is 0.0.
 pub(super) const TOUCHES: f64 = 0.000_5;
 
-/// Which way a figure is better.
+/// The direction in which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// More is better: replies per second.
@@ -26,35 +26,35 @@ pub enum Better {
     Lower,
 }
 
-/// How much more the second side is, as shares of the first: 0.1 is ten percent more.
+/// By how much the second side is larger, as shares of the first: 0.1 is ten percent more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The most likely value; `None` where one side has nothing.
+    /// The most likely value; `None` if a side has no values.
     pub change: Option<f64>,
-    /// Where it lies; `None` where too little was measured for an interval that is as sure as was asked.
+    /// The interval of the change; `None` if there are too few values for an interval of the required confidence.
     pub interval: Option<(f64, f64)>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What the second side is, compared with the first.
+/// The result for the second side, compared with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// Better, by more than noise.
     Better,
     /// Worse, by more than noise.
     Worse,
-    /// There is no difference above this share.
+    /// A difference above this share is excluded.
     Same {
         /// The share.
         above: f64,
     },
-    /// That cannot be said.
+    /// The measurement does not decide it.
     NotClear(Reason),
 }
 
 impl Verdict {
-    /// It in a word, the same everywhere.
+    /// Returns the verdict as a word, the same in all places.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -64,7 +64,7 @@ impl Verdict {
         }
     }
 
-    /// Why.
+    /// Returns the reason.
     pub fn reason(self) -> String {
         match self {
             Self::Better | Self::Worse => "more than noise".to_owned(),
@@ -81,38 +81,39 @@ impl Verdict {
     }
 }
 
-/// Why it is not clear which side is better.
+/// Why the verdict is not clear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
-    /// Nothing was measured of a side, or too little.
+    /// A side has no values, or too few.
     TooLittle,
     /// There are too few pairs, or runs of a side.
     TooFew,
-    /// The interval holds zero, and differences that matter.
+    /// The interval contains both zero and differences that matter.
     Noise,
-    /// The same; this many more seconds would decide it.
+    /// As `Noise`, and this many more seconds would decide it.
     MoreSeconds {
-        /// Of the first side; none if that has enough.
+        /// More seconds of the first side; `None` if it has enough.
         first: Option<f64>,
-        /// Of the second.
+        /// More seconds of the second side.
         second: f64,
     },
-    /// What noise alone would not explain, a drift of the machine does.
+    /// Noise alone would not explain the difference, but a drift of the machine would.
     Drift,
 }
 
 impl Comparison {
-    /// That of sides of which nothing is known.
+    /// The comparison of sides without data.
     pub(super) const NOTHING: Self =
         Self { change: None, interval: None, verdict: Verdict::NotClear(Reason::TooLittle) };
 
-    /// One of this difference of logarithms and its interval; the sides are the same if no difference above `close` can be.
+    /// Builds a comparison from a difference of logarithms and its interval; the sides are the same if a difference
+    /// above `close` is excluded.
     pub(super) fn of(estimate: f64, interval: Option<(f64, f64)>, better: Better, close: f64) -> Self {
         let change = estimate.exp_m1();
         let interval = interval.map(|(low, high)| (low.exp_m1(), high.exp_m1()));
         let verdict = match interval {
             None => Verdict::NotClear(Reason::TooFew),
-            // What is shown as 0.0 % is no end that leaves out zero.
+            // An end that is shown as 0.0 % does not exclude zero.
             Some((low, high)) if change.abs() >= SMALLEST && (low >= TOUCHES || high <= -TOUCHES) => {
                 better.verdict(change)
             }
@@ -126,7 +127,7 @@ impl Comparison {
 }
 
 impl Better {
-    /// The verdict on a difference that is one.
+    /// Returns the verdict for a difference that is significant.
     pub(super) fn verdict(self, change: f64) -> Verdict {
         if (change > 0.0) == (self == Self::Higher) { Verdict::Better } else { Verdict::Worse }
     }

@@ -1,38 +1,38 @@
-//! A distribution as HdrHistogram's plots draw it: latency over the percentile, the tail stretched.
+//! A distribution as HdrHistogram's plots show it: latency over percentile, with a stretched tail.
 //!
 //! ```text
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
 //!   share  0 %      90 %      99 %    99.9 %   99.99 %
 //! ```
-//! Each further nine takes as much room as the one before, so that the slowest of a million can be read as well as the
+//! Each further nine has the same width as the one before, so the slowest of a million can be read as well as the
 //! median. The axis is that of `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
 
 use super::{Latency, latency::ENOUGH_ABOVE};
 
-/// The most nines that an axis has: 99.9999 %.
+/// The largest number of nines on an axis: 99.9999 %.
 pub const MOST_NINES: u32 = 6;
-/// The least: up to 99 %.
+/// The smallest number of nines: 99 %.
 const LEAST_NINES: u32 = 2;
 
-/// The quantile, 0 to 1, that stands `nines` along the axis.
+/// Returns the quantile, 0 to 1, at position `nines` on the axis.
 pub fn quantile_at(nines: f64) -> f64 {
     1.0 - 10_f64.powf(-nines.max(0.0))
 }
 
-/// Where a quantile stands on the axis; infinity for 1.
+/// Returns the position of a quantile on the axis; infinity for 1.
 pub fn nines_of(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 1.0)).log10()
 }
 
-/// How many nines an axis needs for all that `count` samples support, 2 to [`MOST_NINES`].
+/// Returns how many nines an axis needs for everything that `count` samples support, 2 to [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
     let supported = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
     ((supported - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
 }
 
 impl Latency {
-    /// The curve over an axis of `nines` in so many steps: for the middle of each the latency in ns, `None` where
-    /// fewer than ten samples lie above it.
+    /// Returns the curve over an axis of `nines` in `steps` steps: the latency in ns at the middle of each step,
+    /// `None` where fewer than ten samples lie above it.
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));

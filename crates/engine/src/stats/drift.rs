@@ -1,33 +1,34 @@
-//! How far apart two stretches of one setting may lie: noise, and a drift that the stretches themselves cannot rule out.
+//! How far apart two stretches of one setting may lie, because of noise, and because of a drift that they cannot
+//! exclude.
 //!
 //! ```text
 //!  ·· · ··             noise: the mean of n seconds is as exact as 1/√n
 //!    · ·  ··  · ·
 //!           ··  ·····  drift: longer stretches differ by more, and those further apart by more still
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
-//! stretch is taken for a *local level*: white noise upon a level that walks at random (Harvey, "Forecasting, structural
-//! time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first put into ten blocks, which takes up
-//! most of the correlation between neighbours. How large the walk is beside the noise cannot be known from a
-//! stretch: a walk that shifts two minutes by as much as their noise does hardly shows in either. So no single value is
-//! estimated: ratios from none to a walk 256 times the noise are weighed by how well they explain both stretches
-//! (the diffuse likelihood by the Kalman filter, the scale of the noise integrated out), and the distribution of the
-//! difference is the mixture of their Student distributions (model averaging: Hoeting, Madigan, Raftery and Volinsky,
-//! Statistical Science 14(4), 1999).
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow.
+//! Each stretch is modelled as a *local level*: white noise on a level that follows a random walk (Harvey,
+//! "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first
+//! grouped into ten blocks, which removes most of the correlation between neighbours. The size of the walk relative
+//! to the noise cannot be known from a stretch: a walk that shifts two minutes by as much as their noise hardly
+//! shows in either. So no single value is estimated: ratios from zero to a walk 256 times the noise are weighted by
+//! how well they explain both stretches (the diffuse likelihood by the Kalman filter, with the scale of the noise
+//! integrated out), and the distribution of the difference is the mixture of their Student distributions (model
+//! averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
-//! That the mixture holds what it says where seconds are autocorrelated, walk, or drift as 1/f is what the tests of
-//! [`seconds`](super::seconds) count. Pure.
+//! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for seconds that are autocorrelated,
+//! follow a random walk, or drift as 1/f. Pure.
 
 use super::student::{beyond, falls_below};
 
-/// Blocks of a stretch, and the fewest values of one.
+/// Blocks of a stretch, and its smallest number of values.
 pub const BLOCKS: usize = 10;
 
 /// Degrees of freedom: each stretch has its own level.
 const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
 
-/// What a walk adds to the variance of the difference of two adjacent stretches, as multiples of what the noise adds, and
-/// the weight of each ratio beforehand. The first is no walk at all.
+/// How much a walk adds to the variance of the difference of two adjacent stretches, as a multiple of the noise's
+/// part, and the prior weight of each ratio. The first ratio means no walk.
 const RATIOS: [(f64, f64); 7] = [
     (0.0, 0.6),
     (0.25, 0.4 / 6.0),
@@ -38,14 +39,15 @@ const RATIOS: [(f64, f64); 7] = [
     (256.0, 0.4 / 6.0),
 ];
 
-/// Time between the stretches in which nothing was seen counts so much: a walk of which a short stretch caught a calm part
-/// goes further than it lets expect.
+/// The weight of unobserved time between the stretches: a walk with a calm part in a short stretch goes further
+/// than that part suggests.
 const UNSEEN: f64 = 2.0;
 
-/// Means of adjacent blocks of a walk differ by this share of what the walk does from middle to middle.
+/// The variance of the difference between means of adjacent blocks of a walk, as a share of the walk's variance
+/// from middle to middle.
 const OF_MEANS: f64 = 2.0 / 3.0;
 
-/// The least squared noise that is reckoned with, for values of one part in a million.
+/// The smallest squared noise in the calculation, for values of one part in a million.
 const LEAST_NOISE: f64 = 1e-12;
 
 /// A stretch in [`BLOCKS`] pieces.
@@ -55,14 +57,14 @@ pub struct Blocks([Block; BLOCKS]);
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
     middle_s: f64,
-    /// Values in it.
+    /// The number of values in the block.
     n: f64,
     mean: f64,
 }
 
 impl Blocks {
-    /// Values that follow each other from `start_s` on, each over `each_s` seconds and the mean of `of` values. `None`
-    /// for fewer than [`BLOCKS`], or without length.
+    /// Groups consecutive values from `start_s` on, each over `each_s` seconds and the mean of `of` values. `None`
+    /// for fewer than [`BLOCKS`] values, or a length of 0.
     pub fn of(start_s: f64, each_s: f64, of: u32, values: &[f64]) -> Option<Self> {
         if values.len() < BLOCKS || each_s <= 0.0 {
             return None;
@@ -86,9 +88,9 @@ impl Blocks {
         self.0[BLOCKS - 1].middle_s - self.0[0].middle_s
     }
 
-    /// The Kalman filter of a level of which nothing is known at first, for noise of variance 1 a value and a walk of
-    /// variance `walk` a second: the sum of squares of what was not expected, and the logarithm of their variances'
-    /// product.
+    /// Runs the Kalman filter with an unknown initial level, noise of variance 1 per value and a walk of variance
+    /// `walk` per second. Returns the sum of squared innovations, and the logarithm of the product of their
+    /// variances.
     fn unexpected(&self, walk: f64) -> (f64, f64) {
         let (mut level, mut variance) = (self.0[0].mean, 1.0 / self.0[0].n);
         let (mut squares, mut logs) = (0.0, 0.0);
@@ -103,7 +105,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// How far the mean lies from the first block, or from the last: the variance that a walk of 1 a second gives that.
+    /// Returns the variance of the distance between the mean and the first block, or the last, for a walk of
+    /// variance 1 per second.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;
@@ -116,8 +119,8 @@ impl Blocks {
     }
 }
 
-/// What a slope that both stretches share makes of the difference between their means, if it is one that chance brings in
-/// fewer than 1 of 100 pairs; else 0. A walk knows no direction, and a steady climb has one.
+/// Returns the part of the difference between the means that a slope common to both stretches explains, if chance
+/// causes such a slope in fewer than 1 of 100 pairs; else 0. A walk has no direction, and a steady climb has one.
 pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
     let mut middles_s = [0.0; 2];
@@ -136,15 +139,15 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
 }
 
-/// How far the means of two stretches of one setting may lie apart.
+/// How far apart the means of two stretches of one setting may lie.
 #[derive(Debug, Clone)]
 pub struct Doubt {
-    /// For each of [`RATIOS`] its weight afterwards, and the standard error of the difference.
+    /// For each of [`RATIOS`]: its posterior weight, and the standard error of the difference.
     errors: [(f64, f64); RATIOS.len()],
 }
 
 impl Doubt {
-    /// Of the difference between `one` and `other`, whichever came first.
+    /// Computes the uncertainty of the difference between `one` and `other`, in either order.
     pub fn between(one: &Blocks, other: &Blocks) -> Self {
         let is_first = one.0[0].middle_s <= other.0[0].middle_s;
         let (first, second) = if is_first { (one, other) } else { (other, one) };
@@ -154,7 +157,7 @@ impl Doubt {
         let apart_s = (second.0[0].middle_s - first.0[BLOCKS - 1].middle_s).max(step_s);
         let of_walk = first.walked(false) + step_s + UNSEEN * (apart_s - step_s) + second.walked(true);
         let explain = |(ratio, before): (f64, f64)| {
-            // Two adjacent stretches of a walk differ by two thirds of their length.
+            // The means of two adjacent stretches of a walk differ by the variance of two thirds of their length.
             let walk = ratio * of_noise * 1.5 / span_s;
             let parts = [first.unexpected(walk), second.unexpected(walk)];
             let squares = parts.iter().map(|part| part.0).sum::<f64>().max(LEAST_NOISE);
@@ -169,22 +172,22 @@ impl Doubt {
         Self { errors: errors.map(|(likely, error)| ((likely - most).exp() / all, error)) }
     }
 
-    /// How likely a difference of this size or more is without any cause, 0 to 1.
+    /// Returns the probability of a difference of at least this size without any cause, 0 to 1.
     pub fn chance(&self, difference: f64) -> f64 {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
-    /// The same if nothing drifted.
+    /// Returns the same probability without drift.
     pub fn chance_by_noise(&self, difference: f64) -> f64 {
         beyond(difference / self.errors[0].1, FREEDOM)
     }
 
-    /// The difference that is exceeded with this chance.
+    /// Returns the difference that is exceeded with this probability.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance(difference))
     }
 
-    /// The same if nothing drifted.
+    /// Returns the same difference without drift.
     pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance_by_noise(difference))
     }

@@ -3,9 +3,9 @@
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
-//! A text may have been made to harm: 60 bytes can claim a histogram of gigabytes. So it is read without making one:
-//! what is unpacked, and how many cells come of it, is bounded by what a [`Recorder`](super::Recorder) has, whatever the
-//! text says of itself.
+//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram: the unpacked
+//! bytes and the number of cells are limited to those of a [`Recorder`](super::Recorder), whatever sizes the text
+//! claims.
 
 use std::io::Read;
 
@@ -18,38 +18,38 @@ use thiserror::Error;
 
 use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
 
-/// The first bytes of the packed form, and of what is in it.
+/// The first bytes of the packed form, and of its unpacked content.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
 /// Cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits each).
 const HEADER: usize = 40;
-/// The most that a count takes: nine bytes of seven bits and more.
+/// The most bytes of a count: nine, with seven bits in each of the first eight.
 const COUNT_BYTES: usize = 9;
-/// More cells than any range below has; a recorder has 27 000.
+/// The limit of cells in a text: more than any valid range has; a recorder has 27 000.
 const MOST_CELLS: usize = 1 << 16;
-/// A distribution holds less: no day has so many requests, and below 2^53 every count is a number of JSON.
+/// The limit of counts in a distribution: no day has so many requests, and below 2^53 every count is exact in JSON.
 pub(super) const MOST: u64 = 1 << 53;
 
-/// Why a text is no distribution.
+/// Why a text is not a valid distribution.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The text is not base64.
     #[error("the histogram text is not base64: {0}")]
     Base64(#[from] Base64Error),
-    /// The bytes are no HDR histogram.
+    /// The bytes are not an HDR histogram.
     #[error("the histogram text is damaged: {0}")]
     Damaged(&'static str),
-    /// The figures beside the text cannot be.
+    /// The figures next to the text are impossible.
     #[error("the figures of a distribution contradict each other: {0}")]
     Figures(&'static str),
 }
 
-/// Counts from so many bytes on repeat nothing that is worth a reference to it.
+/// Below this distance, repeated counts are not worth a back reference.
 const SELDOM_REPEATED: usize = 256;
-/// So many bytes have a table of codes of their own: few counts are as frequent at the middle of a distribution as in its tail.
+/// Bytes that share a table of codes: the counts in the middle of a distribution differ from those in its tail.
 const OF_ONE_TABLE: usize = 768;
 
-/// `cells` as text, those of a recorder's layout or of one with fewer significant `digits`; empty without any.
+/// Encodes `cells` as text, in a recorder's layout or one with fewer significant `digits`; empty without cells.
 pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     if cells.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// `cells` in those of a layout with so many significant `digits`, as they come back from a text of it.
+/// Converts `cells` to a layout with `digits` significant digits, as decoding its text returns them.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = Layout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
@@ -77,7 +77,7 @@ pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     together.map(cell).collect()
 }
 
-/// Counts as bytes, for each cell from the first on: a number, or for empty cells less than none, so many as there are.
+/// Encodes counts as bytes, for each cell from the first on: a count, or a negative number of empty cells.
 fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
     for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
@@ -93,7 +93,7 @@ fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     bytes
 }
 
-/// Appends a number as [`take_number`] takes it, its sign in the lowest bit.
+/// Appends a number in the form that [`take_number`] reads, with the sign in the lowest bit.
 fn push_number(bytes: &mut Vec<u8>, number: i64) {
     let mut zigzag = (number << 1 ^ number >> 63) as u64;
     for _ in 1..COUNT_BYTES {
@@ -106,7 +106,7 @@ fn push_number(bytes: &mut Vec<u8>, number: i64) {
     bytes.push(zigzag as u8);
 }
 
-/// What zlib unpacks to `body`.
+/// Compresses `body` in the zlib format.
 fn pack(body: &[u8]) -> Vec<u8> {
     const STRONGEST: i32 = 9;
     const WITH_HEADER: i32 = 15;
@@ -128,10 +128,11 @@ fn pack(body: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The cells of a text: (highest value that counts as equal in ns, count), ascending. None of the empty text.
+/// Decodes the cells of a text: (highest value that counts as equal in ns, count), ascending. The empty text has
+/// none.
 ///
 /// # Errors
-/// When it is no HDR text, of another range than recorders have, or holds more than [`MOST`].
+/// When the text is not HDR, has another range than recorders, or holds more than [`MOST`] counts.
 pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -159,19 +160,19 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
     Ok(unpacked)
 }
 
-/// How the values lie in cells.
+/// How values map to cells.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     /// The binary logarithm of the lowest value that is distinguished.
     unit_bits: u32,
-    /// The binary logarithm of the half of a bucket's cells.
+    /// The binary logarithm of half the cells of a bucket.
     half_bits: u32,
     /// Cells up to the highest value.
     cells: usize,
 }
 
 impl Layout {
-    /// The layout from the header, and the bytes behind it.
+    /// Reads the layout from the header. Returns it with the remaining bytes.
     fn read(unpacked: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let Some((header, counts)) = unpacked.split_first_chunk::<HEADER>() else {
             return Err(DecodeError::Damaged("it ends within its header"));
@@ -192,7 +193,7 @@ impl Layout {
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
 
-    /// As HdrHistogram lays cells out: of one unit up to twice 10^digits, then half as fine in each octave.
+    /// Computes HdrHistogram's layout: cells of one unit up to twice 10^digits, then half as fine in each octave.
     fn new(digits: u32, lowest: u64, highest: u64) -> Self {
         let cells_of_bucket = (2 * 10_u64.pow(digits)).next_power_of_two();
         let unit_bits = lowest.ilog2();
@@ -205,14 +206,14 @@ impl Layout {
         Self { unit_bits, half_bits: cells_of_bucket.ilog2() - 1, cells }
     }
 
-    /// The cell of `ns`, of a layout with units of 1 ns.
+    /// Returns the cell of `ns`, in a layout with units of 1 ns.
     fn index(self, ns: u64) -> usize {
         let first_octave = (2 << self.half_bits) - 1;
         let octave = (ns | first_octave).ilog2() - self.half_bits;
         ((octave as usize) << self.half_bits) + (ns >> octave) as usize
     }
 
-    /// The highest value of cell `index`.
+    /// Returns the highest value of cell `index`.
     fn upper(self, index: usize) -> u64 {
         let (half, index) = (1 << self.half_bits, index as u64);
         let bucket = (index >> self.half_bits).saturating_sub(1) as u32;
@@ -221,7 +222,7 @@ impl Layout {
     }
 }
 
-/// What the counts say: a number for each cell from the first on, or, if negative, for so many cells nothing.
+/// Decodes the counts: a number for each cell from the first on; a negative number skips that many empty cells.
 fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
     let mut cells = Vec::new();
     let (mut index, mut sum) = (0_usize, 0);
@@ -244,7 +245,7 @@ fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeErr
     Ok(cells)
 }
 
-/// Takes a number from the front: seven bits a byte, all eight of the ninth.
+/// Removes a number from the front: seven bits a byte, all eight of the ninth.
 fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut number = 0;
     for i in 0..COUNT_BYTES {
@@ -274,7 +275,7 @@ mod tests {
 
     use super::*;
 
-    /// A text with this header and these counts, whatever they are.
+    /// Builds a text with this header and these counts, valid or not.
     fn text(digits: u32, lowest: u64, highest: u64, claimed: u32, counts: &[u8]) -> String {
         let mut body = UNPACKED.to_vec();
         body.extend(claimed.to_be_bytes());
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn sixty_bytes_that_claim_gigabytes_are_refused_before_anything_is_made_of_them() {
-        // 4.1 GB by its length, and as much by its range and digits.
+        // The length claims 4.1 GB, and so do the range and the digits.
         assert!(refusal(&text(3, 1, HIGHEST_NS, u32::MAX, &[])).contains("longer or shorter than it says"));
         for (digits, lowest, highest) in
             [(5, 1, u64::MAX), (5, 1, HIGHEST_NS), (4, 1, 1000), (0, 1, 1000), (3, 1, u64::MAX), (3, 0, 1000)]
@@ -305,7 +306,7 @@ mod tests {
             let refused = refusal(&text(digits, lowest, highest, 0, &[]));
             assert!(refused.contains("none that redyno records"), "{digits} {lowest} {highest}: {refused}");
         }
-        // Half a gigabyte of zeros in half a megabyte; each of them is a cell without anything.
+        // Half a gigabyte of zeros compressed to half a megabyte; each zero is an empty cell.
         let zeros = text(3, 1, HIGHEST_NS, 64 << 20, &vec![0; 64 << 20]);
         assert!(zeros.len() < 128 << 10, "{}", zeros.len());
         assert!(refusal(&zeros).contains("unpacks to more"));

@@ -1,4 +1,4 @@
-//! A finished distribution: sorted cells that hold something, and the exact figures beside them.
+//! A finished distribution: sorted non-empty cells, and exact figures.
 //!
 //! A quarter of a second of load fills a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder), so
 //! this form is small enough to keep for every interval of a session, and quick to merge.
@@ -18,17 +18,17 @@ pub const PERCENTILES: [Percentile; 6] = [
 pub struct Percentile {
     /// Its name on screen, `p99.9`.
     pub name: &'static str,
-    /// The share of samples at or below it, 0 to 1.
+    /// The share of samples at or below the percentile, 0 to 1.
     pub quantile: f64,
 }
 
-/// How many samples must lie above a percentile for it to mean something.
+/// How many samples must lie above a percentile for it to be meaningful.
 pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
-/// A distribution of latencies in nanoseconds; the default is the empty one.
+/// A distribution of latencies in nanoseconds; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
-    /// Cells that hold something, as (highest value that counts as equal, count), ascending.
+    /// The non-empty cells, as (highest value that counts as equal, count), ascending.
     cells: Vec<(u64, u64)>,
     over_range: u64,
     count: u64,
@@ -38,7 +38,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// From ascending cells of the common layout and the exact figures beside them.
+    /// Builds a distribution from ascending cells of the common layout and the exact figures.
     pub(super) fn from_parts(
         mut cells: Vec<(u64, u64)>,
         over_range: u64,
@@ -51,49 +51,49 @@ impl Latency {
         Self { cells, over_range, count, sum_ns, min_ns, max_ns }
     }
 
-    /// How many latencies were counted, those over range included.
+    /// Returns how many latencies were counted, including those over range.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The shortest latency, exact; 0 when empty.
+    /// Returns the shortest latency, exact; 0 if empty.
     pub fn min_ns(&self) -> u64 {
         self.min_ns
     }
 
-    /// The longest latency, exact, also above the range; 0 when empty.
+    /// Returns the longest latency, exact, also above the range; 0 if empty.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// The arithmetic mean, exact; 0 when empty.
+    /// Returns the arithmetic mean, exact; 0 if empty.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 
-    /// The sum of all latencies, exact.
+    /// Returns the sum of all latencies, exact.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
 
-    /// How many latencies were longer than [`HIGHEST_NS`](super::HIGHEST_NS).
+    /// Returns how many latencies were longer than [`HIGHEST_NS`](super::HIGHEST_NS).
     pub fn over_range(&self) -> u64 {
         self.over_range
     }
 
-    /// The cells that hold something: (highest value that counts as equal in ns, count), ascending. Values
-    /// over range are in no cell.
+    /// Returns the non-empty cells: (highest value that counts as equal in ns, count), ascending. Values over range
+    /// are in no cell.
     pub fn cells(&self) -> &[(u64, u64)] {
         &self.cells
     }
 
-    /// The smallest recorded value with at least the share `quantile` (0 to 1) of all samples at or below it,
-    /// as HdrHistogram defines it; never above the true maximum. 0 when empty.
+    /// Returns the smallest recorded value with at least the share `quantile` (0 to 1) of all samples at or below
+    /// it, as HdrHistogram defines it; never above the true maximum. 0 if empty.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -106,25 +106,25 @@ impl Latency {
         self.max_ns
     }
 
-    /// How many latencies are at or above `ns`, those over range included.
+    /// Returns how many latencies are at or above `ns`, including those over range.
     pub fn count_from(&self, ns: u64) -> u64 {
         let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
         self.count - below
     }
 
-    /// [`value_at_quantile`](Self::value_at_quantile) where at least ten samples lie above it, else `None`: a
-    /// p99.9 of 100 samples is their maximum by another name.
+    /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples lie above it, else `None`:
+    /// the p99.9 of 100 samples is just their maximum.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         self.is_supported(quantile).then(|| self.value_at_quantile(quantile))
     }
 
-    /// Whether at least ten samples lie above `quantile`.
+    /// Returns whether at least ten samples lie above `quantile`.
     pub(super) fn is_supported(&self, quantile: f64) -> bool {
-        // 1 - 0.9999 is a hair more than 0.0001 in binary; a count of exactly 10 above must pass.
+        // 1 - 0.9999 is slightly more than 0.0001 in binary; a count of exactly 10 above must pass.
         self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 
-    /// Adds everything in `other`. Loses nothing: both have the same layout of cells.
+    /// Adds everything in `other`. The merge is exact: both have the same layout of cells.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -141,7 +141,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// One distribution out of many.
+    /// Merges many distributions into one.
     pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
         for part in parts {
@@ -151,8 +151,8 @@ impl Latency {
     }
 }
 
-/// Merges `from` into `into`, both ascending, where `into` is: a total that takes in an interval four times a second
-/// for hours would leave the heap in holes that are all a little too small for it, were it made anew each time.
+/// Merges `from` into `into` in place, both ascending: a total that grows by an interval four times a second for
+/// hours would fragment the heap if it were allocated anew each time.
 fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;
@@ -165,7 +165,7 @@ fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     }
     let (mut old, mut new) = (into.len(), from.len());
     into.resize(old + missing, (0, 0));
-    // From the end, so that nothing is overwritten that is still to be moved.
+    // From the end, so that no cell is overwritten before it is moved.
     while missing > 0 {
         let candidate = from[new - 1];
         let cell = match old.checked_sub(1).map(|last| into[last]) {

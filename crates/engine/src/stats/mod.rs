@@ -1,7 +1,7 @@
-//! Distributions of latency: counted hot in a [`Recorder`], kept and merged as a compact [`Latency`].
+//! Distributions of latency: counted in a [`Recorder`], kept and merged as a compact [`Latency`].
 //!
-//! Pure: no I/O, no clock. Values are nanoseconds; three significant digits are kept, as HdrHistogram counts
-//! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
+//! Pure: no I/O, no clock. Values are nanoseconds with three significant digits, as in HdrHistogram, from 1 ns to
+//! [`HIGHEST_NS`]; higher values are counted as over range, with their true maximum.
 
 mod buckets;
 mod compact;

@@ -1,21 +1,22 @@
-//! Two settings that were measured in alternation: how far apart they are, and how sure that is.
+//! Two settings measured in alternation: the difference, and its confidence interval.
 //!
-//! Each pair is a stretch of either setting, one right after the other; its difference is that of the logarithms. The
-//! estimate is the median of all pairs' means with each other (Hodges and Lehmann, Annals of Mathematical Statistics 34,
-//! 1963), and its interval goes from one of these means to another, as many from either end as the distribution of the
-//! signed-rank sum allows (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). One
-//! stall in a pair decides nothing, and of the noise only its symmetry is presumed: the order of the settings alternates,
-//! so a drift has either sign. Pure.
+//! Each pair is a stretch of either setting, one right after the other; its difference is that of the logarithms.
+//! The estimate is the median of all pairwise means (Hodges and Lehmann, Annals of Mathematical Statistics 34,
+//! 1963), and its interval goes from one of these means to another, counted from either end by the distribution of
+//! the signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4).
+//! One stall in a pair decides nothing, and the noise is assumed to be symmetric only: the order of the settings
+//! alternates, so a drift has either sign. Pure.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The chance that the interval leaves out the truth, where pairs go on coming and are looked at again and again.
+/// The probability that the interval misses the truth, while pairs are still added and each result is looked at.
 const LOOK: f64 = 0.005;
-/// The same at the end. Both together call equal settings different in at most 5 of 100 runs; the tests count it.
+/// The same probability at the end. Both together call equal settings different in at most 5 of 100 runs; the tests
+/// count it.
 const LAST: f64 = 0.025;
 
-/// How much more the second setting is, of differences of logarithms, a pair each; `is_last` is whether no more come. The sides
-/// are the same if no difference above 2 % can be, at the end above 5 %.
+/// Compares two settings by differences of logarithms, one a pair; `is_last` says that no more pairs come. The
+/// sides are the same if a difference above 2 % is excluded, at the end above 5 %.
 pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
     let (outside, close) = if is_last { (LAST, CLOSE) } else { (LOOK, SMALLEST) };
     match shift(differences, outside) {
@@ -24,8 +25,8 @@ pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison
     }
 }
 
-/// The estimate, and its interval, which leaves out the truth with the chance `outside`: none where there are too few pairs for
-/// one that is as sure. Nothing without pairs.
+/// Returns the estimate and its interval, which misses the truth with probability `outside`; no interval if there
+/// are too few pairs for that confidence. `None` without pairs.
 fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)> {
     let mut means: Vec<_> = differences
         .iter()
@@ -39,10 +40,10 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
     Some((estimate, left_out(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
-/// How many of the ordered means lie outside the interval on either side, where it leaves out the truth with the chance
-/// `outside` at most; `None` where even the widest is not as sure.
+/// Returns how many of the ordered means lie outside the interval on either side, for a probability of at most
+/// `outside` to miss the truth; `None` if even the widest interval is not that sure.
 fn left_out(pairs: usize, outside: f64) -> Option<usize> {
-    // How many of the 2^n ways to give the ranks signs make the positive ones add up to each sum, as shares of all.
+    // For each sum: the share of the 2^n sign patterns of the ranks with this sum of positive ranks.
     let mut ways = vec![1.0];
     for rank in 1..=pairs {
         let mut with = vec![0.0; ways.len() + rank];
@@ -67,7 +68,7 @@ mod tests {
 
     const NOISE: Verdict = Verdict::NotClear(Reason::Noise);
 
-    /// "3.8 % more (0.0 to 9)" was a difference.
+    /// "3.8 % more (0.0 to 9)" was once reported as a difference.
     #[test]
     fn an_interval_that_touches_zero_is_no_difference() {
         let judged = |low, high| {
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_intervals_are_those_of_the_tables() {
-        // Hollander and Wolfe, table A.4: so many means are left out on each side for 95 % at most.
+        // Hollander and Wolfe, table A.4: how many means are outside on each side, for at most 95 %.
         for (pairs, out) in [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52)] {
             assert_eq!(left_out(pairs, 0.05), Some(out), "{pairs}");
         }

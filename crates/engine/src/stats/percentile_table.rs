@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{Latency, recorder::empty_cells};
 
-/// Rows for each halving of the distance to 100 %, as the tools' own default is.
+/// Rows for each halving of the distance to 100 %: the tools' default.
 const TICKS_PER_HALF: u32 = 5;
-/// Nanoseconds in a millisecond, in which values are written.
+/// Nanoseconds in a millisecond, the unit of the values.
 const SCALE: f64 = 1e6;
 
-/// The distribution as rows of value in ms, share at or below it, count, and 1/(1 − share); then mean, deviation, maximum
-/// and count. What lies over range is in no row, and counted behind them.
+/// Writes the distribution as rows of value in ms, share at or below it, count, and 1/(1 − share); then mean,
+/// deviation, maximum and count. Values over range are in no row, and are counted at the end.
 pub fn percentile_table(latency: &Latency) -> String {
     let mut histogram = empty_cells();
     for &(value_ns, n) in latency.cells() {

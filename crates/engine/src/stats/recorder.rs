@@ -1,26 +1,25 @@
 //! The dense histogram that a measuring thread writes into.
 //!
-//! It never allocates after its creation. It does not know what a percentile is: reading is [`Latency`]'s job.
+//! The histogram never allocates after its creation. [`Latency`] computes percentiles, not the recorder.
 
 use hdrhistogram::Histogram;
 
 use super::Latency;
 
-/// The highest latency that is kept in the cells: 60 s. What is longer is over range.
+/// The highest latency that is kept in the cells: 60 s. Longer ones are over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Cells below this are as wide as the resolution, and from it on each octave has half as many.
+/// Cells below this are as wide as the resolution; above it each octave has half as many.
 const FINE: u64 = 2048;
 const HALF: usize = FINE as usize / 2;
 const CELLS: usize = place(HIGHEST_NS) + 1;
 
 /// Counts latencies: 1 ns to 60 s with three significant digits, in the cells of HdrHistogram.
 ///
-/// Minimum, maximum and sum are kept exactly beside the cells, and values above the range are counted on their
-/// own, so nothing is clamped. The cells are 213 KiB of address space, of which the system gives only those pages that are
-/// written to: an octave is 8 KiB.
+/// Minimum, maximum and sum are exact, and values above the range are counted separately, so nothing is clamped.
+/// The cells take 213 KiB of address space, but only pages that are written use memory: an octave is 8 KiB.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     cells: Box<[u64]>,
@@ -31,19 +30,19 @@ pub struct Recorder {
     over_range: u64,
 }
 
-/// The cell of `ns`: its octave, and its eleven leading bits.
+/// Returns the cell of `ns`: its octave, and its eleven leading bits.
 const fn place(ns: u64) -> usize {
     let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
     octave as usize * HALF + (ns >> octave) as usize
 }
 
-/// The longest latency of a cell.
+/// Returns the longest latency of a cell.
 fn longest(place: usize) -> u64 {
     let octave = (place / HALF).saturating_sub(1);
     (((place - octave * HALF + 1) as u64) << octave) - 1
 }
 
-/// The longest time of the cell that `ns` falls into.
+/// Returns the longest time of the cell that contains `ns`.
 pub(super) fn cell_end(ns: u64) -> u64 {
     longest(place(ns))
 }
@@ -55,9 +54,9 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder.
+    /// Creates an empty recorder.
     pub fn new() -> Self {
-        // Zeroes of this size come from the system, page by page when they are written to.
+        // The system provides zeroes of this size, page by page when they are written.
         let cells = vec![0; CELLS].into();
         Self { cells, count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, over_range: 0 }
     }
@@ -85,7 +84,7 @@ impl Recorder {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// The cells from that of the shortest latency to that of the longest.
+    /// Returns the range of cells from the shortest latency to the longest.
     fn touched(&self) -> std::ops::Range<usize> {
         if self.count == self.over_range {
             0..0
@@ -107,12 +106,12 @@ impl Recorder {
         self.over_range += other.over_range;
     }
 
-    /// Whether nothing was counted since the last [`reset`](Self::reset).
+    /// Returns whether nothing was counted since the last [`reset`](Self::reset).
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Clears all counts, and keeps the memory.
     pub fn reset(&mut self) {
         let touched = self.touched();
         self.cells[touched].fill(0);
@@ -123,7 +122,7 @@ impl Recorder {
         self.over_range = 0;
     }
 
-    /// What was counted, in its compact form.
+    /// Returns the counts in their compact form.
     pub fn latency(&self) -> Latency {
         if self.is_empty() {
             return Latency::default();
@@ -135,7 +134,7 @@ impl Recorder {
 }
 
 impl Latency {
-    /// That of these few latencies, in nanoseconds.
+    /// Creates a recorder with these latencies, in nanoseconds.
     pub fn of(latencies_ns: &[u64]) -> Self {
         if latencies_ns.is_empty() {
             return Self::default();
@@ -146,7 +145,7 @@ impl Latency {
     }
 }
 
-/// The layout of cells that every distribution in redyno has.
+/// Creates a histogram with the layout of cells that every distribution in redyno has.
 pub(super) fn empty_cells() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
         .expect("1 ns to 60 s at 3 digits is a valid range")
@@ -166,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Merging, files and percentiles all speak of these cells.
+    /// Merging, files and percentiles all use these cells.
     #[test]
     fn cells_are_those_of_an_hdr_histogram() {
         let octaves =

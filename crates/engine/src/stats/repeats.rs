@@ -1,19 +1,19 @@
-//! Is a difference between repeats of two settings more than that between repeats of one?
+//! Is a difference between repeats of two settings larger than that between repeats of one?
 //!
-//! Each run is one value; the logarithms of both sides are taken to have one variance (Student's t-test of two samples). What a
-//! machine does to a run as a whole, where its memory lies, how warm it is, is in that variance, which no single run can
-//! show. Pure.
+//! Each run is one value; the logarithms of both sides are assumed to have one variance (Student's two-sample
+//! t-test). Effects of the machine on a whole run, such as memory placement or temperature, are in that variance,
+//! which no single run can show. Pure.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},
     student::{beyond, falls_below},
 };
 
-/// The chance that the interval leaves out the truth: below the 5 of 100 that may be wrong, and of three runs each that differ by 2 %
-/// a tenth more is still found in more than 95 of 100.
+/// The probability that the interval misses the truth: below the 5 of 100 that may be wrong, while three runs each
+/// that differ by 2 % more than the noise are still found in more than 95 of 100.
 const OUTSIDE: f64 = 0.04;
 
-/// How much more `new` is than `base`, a positive value a run each.
+/// Compares `new` with `base`; each has a positive value per run.
 pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));
@@ -41,7 +41,8 @@ mod tests {
     use super::*;
     use crate::stats::{Verdict, simulated::Chance};
 
-    /// The share of sets of three runs each that are judged so; `more` is the difference, `noise` the deviation of a run.
+    /// Returns the share of sets of three runs each with this verdict; `more` is the difference, `noise` the
+    /// deviation of a run.
     fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
         let mut chance = Chance::new(11);
         let times = 2000;

@@ -1,5 +1,5 @@
-//! A few latencies, listed one by one: for a thread that takes some samples a tick and must not spend the time
-//! that reading and clearing all cells of a [`Recorder`](super::Recorder) takes.
+//! A list of a few latencies, for a thread that takes some samples a tick and must not spend the time that reading
+//! and clearing all cells of a [`Recorder`](super::Recorder) takes.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,11 @@ use hdrhistogram::Histogram;
 
 use super::{HIGHEST_NS, Latency, recorder::empty_cells};
 
-/// Knows which values share a cell; holds nothing.
+/// Defines which values share a cell; holds no counts.
 static LAYOUT: LazyLock<Histogram<u64>> = LazyLock::new(empty_cells);
 
-/// Latencies in nanoseconds. Eight bytes a sample; loses nothing that a [`Recorder`](super::Recorder) keeps.
+/// Latencies in nanoseconds. Each sample takes eight bytes and keeps the precision of a
+/// [`Recorder`](super::Recorder).
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     values_ns: Vec<u64>,
@@ -22,7 +23,7 @@ impl Samples {
         self.values_ns.push(ns);
     }
 
-    /// What was counted since the last call, in its compact form; the memory is kept.
+    /// Returns the counts since the last call, in compact form; keeps the memory.
     pub fn take(&mut self) -> Latency {
         self.values_ns.sort_unstable();
         let (Some(&min_ns), Some(&max_ns)) = (self.values_ns.first(), self.values_ns.last()) else {

@@ -1,75 +1,75 @@
-//! The highest load that a limit holds for, by trials that may be wrong.
+//! Searches for the highest load that meets a limit, by trials that may be wrong.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials bring them near, full ones make them firm
 //! ```
-//! Loads are classed as in MLRsearch (RFC 9971, 6 and appendix A): a load is a lower bound when at most the share `EXCEED`
-//! of `WHOLE_S` seconds of full trials can still be bad, and an upper bound when more than that was. Short trials that were
-//! bad count only as far as good ones do not balance them, and make no upper bound: full ones that were bad do. The RFC
-//! speaks of lost packets; that a trial is bad when a percentile is beyond its limit is ours, and the tests count how often
-//! that finds the truth. Pure.
+//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A): a load is a lower bound if at most the share
+//! `EXCEED` of `WHOLE_S` seconds of full trials can still be bad, and an upper bound if more than that was bad. Bad
+//! short trials count only if good ones do not balance them, and make no upper bound: bad full trials do. The RFC
+//! is about lost packets; here a trial is bad if a percentile exceeds its limit, and the tests count how often that
+//! finds the truth. Pure.
 
-/// The share of bad time that a load may have.
+/// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;
-/// So many seconds of full trials make a load firm.
+/// Seconds of full trials that make a load firm.
 const WHOLE_S: f64 = 6.0;
 /// The length of a short trial, in seconds.
 pub const SHORT_S: f64 = 1.0;
-/// That of a full one.
+/// The length of a full trial, in seconds.
 pub const FULL_S: f64 = 3.0;
-/// Bounds that differ by this share are near enough, and those that are near enough for a search that closes.
+/// The largest relative distance between final bounds, while searching and while closing.
 const WIDTH: (f64, f64) = (0.02, 0.05);
 /// The first load, as a share of the guess.
 const FIRST: f64 = 0.9;
-/// A load of this share of the first guess is as good as none.
+/// A load below this share of the first guess counts as none.
 const LEAST: f64 = 0.01;
-/// Where the guess was too low, the next is higher by this factor.
+/// If the guess was too low, the next load is higher by this factor.
 const RAISE: f64 = 1.05;
 
-/// A trial to be made.
+/// A trial to be run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// The load.
     pub load: f64,
-    /// Whether it is a full one.
+    /// Whether it is a full trial.
     pub is_full: bool,
 }
 
 impl Trial {
-    /// How long it is to be, in seconds.
+    /// Returns the length of the trial, in seconds.
     pub fn length_s(self) -> f64 {
         if self.is_full { FULL_S } else { SHORT_S }
     }
 }
 
-/// What comes next.
+/// The next step of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// This trial.
+    /// Run this trial.
     Trial(Trial),
-    /// Nothing: both bounds are firm and near enough.
+    /// The search is over: both bounds are firm and near enough.
     Found,
-    /// Nothing: there is no load that the limit holds for.
+    /// The search is over: no load meets the limit.
     Nothing,
 }
 
-/// What was seen at a load, in seconds.
+/// The results at one load, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trials {
     /// The load.
     pub load: f64,
-    /// Short trials that were good.
+    /// Good short trials.
     pub short_good_s: f64,
-    /// Short trials that were bad.
+    /// Bad short trials.
     pub short_bad_s: f64,
-    /// Full trials that were good.
+    /// Good full trials.
     pub full_good_s: f64,
-    /// Full trials that were bad.
+    /// Bad full trials.
     pub full_bad_s: f64,
 }
 
-/// What a load is.
+/// The class of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Lower,
@@ -94,7 +94,7 @@ impl Trials {
         }
     }
 
-    /// Whether it looks as if the limit holds.
+    /// Returns whether the limit seems to hold.
     fn seems_good(&self) -> bool {
         match self.class() {
             Class::Lower => true,
@@ -106,35 +106,35 @@ impl Trials {
         }
     }
 
-    /// Whether it was never tried.
+    /// Returns whether the load was never tried.
     fn is_untried(&self) -> bool {
         self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
-    /// Whether nothing is known of it but one short trial that was bad: what disturbs a trial makes it bad, and hardly ever
-    /// good, so that is tried again.
+    /// Returns whether one bad short trial is the only result: a disturbance makes a trial bad and hardly ever
+    /// good, so such a trial is repeated.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
     }
 }
 
-/// A search that goes on.
+/// A search in progress.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// By load, ascending.
+    /// The results by load, ascending.
     seen: Vec<Trials>,
     least: f64,
     is_closing: bool,
 }
 
 impl Search {
-    /// A search from below `guess`, at which the limit is presumed not to hold. Loads are whole numbers.
+    /// Starts a search below `guess`, where the limit is assumed not to hold. Loads are whole numbers.
     pub fn new(guess: f64) -> Self {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial that was good or not. One that was disturbed is not counted, and is the next again.
+    /// Counts a trial as good or bad. A disturbed trial is not counted and is run again.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
@@ -150,7 +150,7 @@ impl Search {
         *time_s += trial.length_s();
     }
 
-    /// From now on bounds may be further apart.
+    /// Allows bounds to be further apart from now on.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
@@ -160,14 +160,14 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// The lowest load that seems bad, and the highest below it that seems good.
+    /// Returns the lowest load that seems bad, and the highest below it that seems good.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
         (good.map(|at| &self.seen[at]), bad.map(|at| &self.seen[at]))
     }
 
-    /// What is to be done next.
+    /// Returns the next step.
     pub fn next(&self) -> Next {
         let short = |load: f64| Next::Trial(Trial { load: load.round(), is_full: false });
         let full = |load| Next::Trial(Trial { load, is_full: true });
@@ -191,24 +191,24 @@ impl Search {
             (Some(good), Some(_)) if good.class() != Class::Lower => full(good.load),
             (Some(_), Some(bad)) if bad.class() != Class::Upper => full(bad.load),
             (Some(_), Some(_)) => Next::Found,
-            // A search begins with a load.
+            // A search begins with one load.
             (None, None) => Next::Nothing,
         }
     }
 
-    /// The highest load that seems to hold, and the lowest that seems not to, above it.
+    /// Returns the highest load that seems to hold, and the lowest above it that seems not to.
     pub fn near(&self) -> (Option<f64>, Option<f64>) {
         let (good, bad) = self.nearest();
         (good.map(|seen| seen.load), bad.map(|seen| seen.load))
     }
 
-    /// The highest load that is a lower bound, below all upper bounds.
+    /// Returns the highest load that is a lower bound, below all upper bounds.
     pub fn lower(&self) -> Option<&Trials> {
         let upper = self.upper().map_or(f64::INFINITY, |upper| upper.load);
         self.seen.iter().rev().find(|seen| seen.load < upper && seen.class() == Class::Lower)
     }
 
-    /// The lowest load that is an upper bound.
+    /// Returns the lowest load that is an upper bound.
     pub fn upper(&self) -> Option<&Trials> {
         self.seen.iter().find(|seen| seen.class() == Class::Upper)
     }
@@ -219,7 +219,8 @@ mod tests {
     use super::*;
     use crate::stats::simulated::{Chance, Kind};
 
-    /// Searches from `guess` with trials that `is_good` judges; what was found, and the seconds that the trials took.
+    /// Searches from `guess` with trials that `is_good` judges. Returns the result, and the total length of the
+    /// trials in seconds.
     fn search(guess: f64, mut is_good: impl FnMut(Trial) -> bool) -> (Option<(f64, f64)>, f64) {
         let (mut search, mut took_s) = (Search::new(guess), 0.0);
         for _ in 0..100 {
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(Search::new(1.0).next(), Next::Trial(Trial { load: 1.0, is_full: false }));
     }
 
-    /// It ended with the lower bound alone when it took long, and said "holds up to" where nothing above was tried.
+    /// A slow search once ended with the lower bound alone, and reported "holds up to" without any trial above.
     #[test]
     fn nothing_is_found_before_a_full_trial_above_it_was_bad() {
         for is_closing in [false, true] {
@@ -298,7 +299,7 @@ mod tests {
         assert_eq!((search.lower(), search.upper().map(|seen| seen.load)), (None, Some(5.0)));
     }
 
-    /// Trials near the limit come out by chance; anywhere a stall makes one in ten bad, or three in ten.
+    /// Trials near the limit come out at random; a stall makes one in ten bad everywhere, or three in ten.
     #[test]
     fn trials_that_are_wrong_now_and_then_lead_to_the_limit_all_the_same() {
         for (stall_from, least) in [(1.28, 195), (0.52, 170)] {

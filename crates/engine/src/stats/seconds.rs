@@ -4,33 +4,34 @@
 //!   baseline   ·· · ·· ·                  each dot is a second
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
-//! The difference is that of the means: of the replies per second as they are, of latencies in their logarithms, so
-//! that one stall does not decide. Its interval comes from the module `drift`: it allows for seconds that depend on
-//! each other, and for a drift that stretches of this length cannot rule out. It holds in 97.5 of 100 pairs.
+//! The difference is that of the means: of the replies per second themselves, and of the logarithms of latencies,
+//! so that one stall does not decide. Its interval comes from the module `drift`: it accounts for seconds that
+//! depend on each other, and for a drift that stretches of this length cannot exclude. It covers the truth in 97.5
+//! of 100 pairs.
 //!
-//! A difference counts only if its interval leaves out zero and it is at least 2 %. On two windows of one run that
-//! happens to fewer than 5 in 100 pairs, however their seconds depend on each other; the tests count it. Where noise
-//! alone would make it a difference and drift may have, the verdict says that: no amount of waiting mends it,
-//! settings in alternation do.
+//! A difference counts only if its interval excludes zero and it is at least 2 %. For two windows of one run that
+//! happens in fewer than 5 of 100 pairs, however their seconds depend on each other; the tests count it. If the
+//! difference is significant against noise alone but drift may explain it, the verdict says so: more seconds do not
+//! help then, but alternating settings do.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
     drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
 };
 
-/// The share of pairs of one setting whose difference lies outside the interval.
+/// The share of pairs of one setting with a difference outside the interval.
 const OUTSIDE: f64 = 0.025;
 
-/// A stretch of values that follow each other.
+/// A stretch of consecutive values.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSeries<'a> {
-    /// When it began.
+    /// When the stretch began, in seconds.
     pub start_s: f64,
-    /// How long one of `values` is.
+    /// The length of each of `values`, in seconds.
     pub each_s: f64,
-    /// How many measured values one of `values` is the mean of; at least 1.
+    /// How many measured values are averaged in each of `values`; at least 1.
     pub of: u32,
-    /// The values in their order.
+    /// The values in order.
     pub values: &'a [f64],
 }
 
@@ -56,7 +57,8 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
     Comparison { change: Some(share(difference)), interval: Some(interval), verdict }
 }
 
-/// The verdict on a difference (of logarithms) that is none, with half of its interval and that of noise alone.
+/// Returns the verdict for a difference (of logarithms) that is not significant, with half of its interval and that
+/// of noise alone.
 fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
     let size = difference.abs();
     let widest = |half: f64| (size + half).exp_m1();
@@ -66,13 +68,13 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     if widest(by_noise) <= CLOSE || (size.exp_m1() >= SMALLEST && by_noise < size) {
         return Verdict::NotClear(Reason::Drift);
     }
-    // It is clear as soon as the interval leaves out zero, or a difference that matters.
+    // The result is clear as soon as the interval excludes zero, or a difference that matters.
     let enough = size.max(CLOSE - size);
     let fewer = values.0.min(values.1) as f64;
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// An estimate of how many values of each would decide it, where there are `values`, each of a second.
+/// Estimates how many more values of each side would decide it; `values` is their present number, one a second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {
@@ -86,7 +88,7 @@ impl TimeSeries<'_> {
         self.values.len() as u64 * u64::from(self.of)
     }
 
-    /// The logarithm of the level, and the stretch relative to it.
+    /// Returns the logarithm of the level, and the stretch relative to it.
     fn levelled(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {

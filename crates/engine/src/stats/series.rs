@@ -1,16 +1,17 @@
-//! A series of values in their order, of bounded size, however long it becomes.
+//! A series of values in order, with bounded size for any length.
 
-/// From so many values on, two neighbours become one. Half of it is the fewest that a long series keeps.
+/// From this many values on, neighbours are merged in pairs. A long series keeps at least half of this number.
 const KEPT: usize = 256;
 
-/// Values in the order in which they came. When there are too many, each pair of neighbours is replaced by its mean, and
-/// from then on so many values are one: no value is left out, and slow changes stay visible.
+/// Values in the order in which they were added. When there are too many, each pair of neighbours is replaced by
+/// its mean, and from then on each kept value is the mean of more added ones: no value is left out, and slow
+/// changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     values: Vec<f64>,
-    /// How many values that were added are one that is kept.
+    /// How many added values make one kept value.
     each: u32,
-    /// Values that are not yet enough for one that is kept: their sum and number.
+    /// The sum and the number of values that do not yet make a kept value.
     rest: (f64, u32),
 }
 
@@ -35,12 +36,13 @@ impl Series {
         }
     }
 
-    /// The series: means of [`each`](Self::each) values. The last few that are not yet enough for one are missing.
+    /// Returns the series: means of [`each`](Self::each) values. The last few values that do not yet make one are
+    /// missing.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// How many values that were added are one of [`values`](Self::values); at least 1.
+    /// Returns how many added values make one of [`values`](Self::values); at least 1.
     pub fn each(&self) -> u32 {
         self.each
     }

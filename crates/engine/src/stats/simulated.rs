@@ -1,35 +1,35 @@
-//! Series of seconds of one setting for tests: they depend on each other, walk and drift as those of real machines do.
+//! Simulated series of seconds for tests: they depend on each other, walk and drift as those of real machines do.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// How seconds depend on those before, relative to a standard deviation of 1.
+/// How seconds depend on earlier ones, relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Each repeats this share of the last: AR(1).
+    /// Each second repeats this share of the last: AR(1).
     Repeats(f64),
-    /// White noise upon a random walk with steps of this size.
+    /// White noise on a random walk with steps of this size.
     Walks(f64),
-    /// Nothing but a random walk with steps of 1.
+    /// Only a random walk with steps of 1.
     OnlyWalks,
-    /// The first, upon the second.
+    /// AR(1) with the first share, on a random walk with steps of the second size.
     RepeatsAndWalks(f64, f64),
     /// 1/f: a sum of AR(1) with correlation times from 1 s to 512 s.
     Pink,
-    /// White noise upon 1/f of this size.
+    /// White noise on 1/f noise of this size.
     AboutPink(f64),
 }
 
-/// Draws that are always the same.
+/// A reproducible source of random numbers.
 pub struct Chance(Pcg64Mcg);
 
 impl Chance {
-    /// Those of this number.
+    /// Creates the source with this seed.
     pub fn new(seed: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// A draw from the normal distribution (Box and Muller 1958).
+    /// Draws from the normal distribution (Box and Muller 1958).
     pub fn normal(&mut self) -> f64 {
         let (radius, angle): (f64, f64) = (self.0.random(), self.0.random());
         (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
@@ -59,7 +59,7 @@ impl Chance {
         sum.into_iter().map(|value| value / 10_f64.sqrt()).collect()
     }
 
-    /// So many values that follow each other.
+    /// Generates `n` consecutive values.
     pub fn run(&mut self, kind: Kind, n: usize) -> Vec<f64> {
         match kind {
             Kind::Repeats(share) => self.repeating(share, n),

@@ -5,18 +5,18 @@ use super::Latency;
 /// One step of a spectrum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
-    /// The longest latency of this step in ns; those up to the end of the step before are not in it.
+    /// The longest latency of this step in ns; latencies up to the previous step's end are excluded.
     pub up_to_ns: u64,
-    /// Its share of all samples, 0 to 1.
+    /// The step's share of all samples, 0 to 1.
     pub share: f64,
 }
 
 /// Steps within a decade, in tenths of its beginning; the finest first.
 const FINENESS: [&[u64]; 3] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10]];
 
-/// The distribution in the finest round steps of which `most` are enough, from the first step that holds something
-/// to the last; whole decades if even those are more. Empty when nothing was counted. Latencies over range are in
-/// the last step.
+/// Returns the distribution in the finest round steps that need at most `most` of them, from the first non-empty
+/// step to the last; whole decades if even those are more. Empty if nothing was counted. Latencies over range are
+/// in the last step.
 pub fn spectrum(latency: &Latency, most: usize) -> Vec<Band> {
     let finest = FINENESS.iter().map(|tenths| in_steps(latency, tenths)).find(|bands| bands.len() <= most);
     finest.unwrap_or_else(|| in_steps(latency, FINENESS[2]))
@@ -28,11 +28,11 @@ fn in_steps(latency: &Latency, tenths: &[u64]) -> Vec<Band> {
     }
     let mut bands: Vec<(u64, u64)> = Vec::new();
     let mut cells = latency.cells().iter().peekable();
-    // From 10 ns on, so that tenths are whole, to what 64 bits hold.
+    // From 10 ns on, so that tenths are whole, to the limit of 64 bits.
     let steps = (0..18).flat_map(|power| tenths.iter().map(move |tenth| tenth * 10_u64.pow(power)));
     for up_to_ns in steps {
         let mut n = 0;
-        // A cell's value is the highest that counts as equal, a hair above the border it may stand on.
+        // A cell's value is the highest that counts as equal, slightly above a border at its lower end.
         while let Some((_, count)) = cells.next_if(|(ns, _)| *ns <= up_to_ns + up_to_ns / 1000) {
             n += count;
         }

@@ -1,16 +1,17 @@
-//! Whether a series has become steady: whether the mean of its values is known well enough.
+//! Whether a series is steady: whether the mean of its values is known well enough.
 //!
-//! Values that follow each other depend on each other, so n of them are worth n(1−ρ)/(1+ρ) that do not, where ρ is the
-//! correlation of neighbours (lag 1), with what short series show too little of it added (Marriott and Pope, Biometrika 41, 1954),
-//! and negative ones count as none. A series that climbs or falls is one of high correlation: it takes long to be called steady, as
-//! it should. Pure.
+//! Consecutive values depend on each other, so n of them are worth n(1−ρ)/(1+ρ) independent ones, where ρ is the
+//! correlation of neighbours (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika 41,
+//! 1954); negative correlations count as 0. A series that climbs or falls has a high correlation: it takes long to
+//! be called steady, as it should. Pure.
 
-/// So many values are the least.
+/// The smallest number of values.
 const LEAST: usize = 12;
-/// The normal distribution is exceeded by this with the chance 0.05, on either side together.
+/// The normal distribution exceeds this with probability 0.05, on both sides together.
 const NORMAL: f64 = 1.96;
 
-/// Whether the mean of `values`, in their order, is known to `within` of itself, with 95 %.
+/// Returns whether the mean of `values`, in order, is known within the share `within` of itself, at 95 %
+/// confidence.
 pub fn is_steady(values: &[f64], within: f64) -> bool {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
     use crate::stats::simulated::{Chance, Kind};
 
-    /// How many of 100 series of so many values about 1 are steady within 2 %.
+    /// Returns how many of 100 series of `n` values around 1 are steady within 2 %.
     fn steady(kind: Kind, noise: f64, n: usize) -> usize {
         let is = |seed: &u64| {
             let values = Chance::new(*seed).run(kind, n);

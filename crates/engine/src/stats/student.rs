@@ -2,8 +2,9 @@
 
 use std::f64::consts::FRAC_2_PI;
 
-/// The share of the distribution with so many degrees of freedom, 1 at least, that lies at least `t` from its middle, on either
-/// side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4, which are exact.
+/// Returns the share of the distribution with `freedom` degrees of freedom, at least 1, that lies at least `t` from
+/// its middle, on either side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4,
+/// which are exact.
 pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     let angle = (t.abs() / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
@@ -18,7 +19,7 @@ pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// Where `falling`, which is 1 at 0, falls below `value`.
+/// Returns the point at which `falling`, which is 1 at 0, falls below `value`.
 pub(super) fn falls_below(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e-6);
     while falling(high) > value && high < 1e9 {

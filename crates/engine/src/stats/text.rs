@@ -1,11 +1,12 @@
-//! How a distribution travels: the figures people read, and all cells as the usual compressed HDR text.
+//! The JSON form of a distribution: readable figures, and all cells as the usual compressed HDR text.
 //!
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is left out, and so is `over_range` where nothing is. The text is base64 of HdrHistogram's V2 deflate
-//! encoding with values in nanoseconds, so the HDR tools of other languages read it; an empty distribution has
-//! the empty text. A [coarse] one has larger cells, and all figures as they are. Reading takes the cells from the text and the exact figures from beside it.
+//! A percentile with fewer than ten samples above it is omitted, and so is `over_range` if it is 0. The text is
+//! base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages read
+//! it; an empty distribution has the empty text. A [coarse] one has larger cells and exact figures. Reading takes
+//! the cells from the text and the exact figures from the other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -17,21 +18,21 @@ use super::{
 
 /// The fields that are computed from the sum and the cells.
 pub const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
-/// Ten years in µs: a longer latency is none of a session.
+/// Ten years in µs: no session has a longer latency.
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
-/// What the mean may be beyond minimum and maximum by rounding alone.
+/// How far rounding may place the mean beyond minimum and maximum, as a share.
 const ROUNDING: f64 = 1e-9;
 /// Significant digits of a [`coarse`] text.
 const COARSE_DIGITS: u8 = 1;
 
-/// The wire form, field by field.
+/// The JSON object, field by field.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
-    /// Whole, so that sums of sums are exact; `None` where 64 bits do not hold it, and the mean replaces it.
+    /// A whole number, so that sums of sums are exact; `None` if it exceeds 64 bits, and the mean replaces it.
     sum_ns: Option<u64>,
     min_us: f64,
-    /// Recordings leave it out where there is a sum.
+    /// Recordings omit the mean if there is a sum.
     mean_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_us: Option<f64>,
@@ -52,19 +53,19 @@ struct Wire {
 }
 
 impl Latency {
-    /// All cells as compressed HDR text, without those over range; empty for an empty distribution.
+    /// Returns all cells as compressed HDR text, without those over range; empty for an empty distribution.
     pub fn hdr_text(&self) -> String {
         hdr::encode(self.cells(), SIGNIFICANT_DIGITS)
     }
 
-    /// The same in microseconds, as other benchmarks have it.
+    /// Returns the same text in microseconds, as other benchmarks write it.
     pub fn hdr_text_us(&self) -> String {
         let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// The same in the cells that a [`coarse`] text has: what is judged by these is judged alike before it is written and
-    /// after it was read.
+    /// Converts to the cells of a [`coarse`] text, so that a judgement by these cells is the same before writing
+    /// and after reading.
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
@@ -140,23 +141,23 @@ impl Serialize for Latency {
     }
 }
 
-/// Distributions that are written with exact figures and in cells of one significant digit, of which an octave has 16: a
-/// tenth of the text.
+/// Writes distributions with exact figures and cells of one significant digit, 16 in an octave: a tenth of the
+/// text.
 pub mod coarse {
     use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 
-    /// Writes one.
+    /// Writes a distribution.
     ///
     /// # Errors
-    /// When the serializer has one.
+    /// When the serializer fails.
     pub fn serialize<S: Serializer>(latency: &Latency, serializer: S) -> Result<S::Ok, S::Error> {
         latency.to_wire(COARSE_DIGITS).serialize(serializer)
     }
 
-    /// Writes one where there is one, and else nothing.
+    /// Writes a distribution, or nothing if there is none.
     ///
     /// # Errors
-    /// When the serializer has one.
+    /// When the serializer fails.
     pub fn optional<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
         latency.as_ref().map(|latency| latency.to_wire(COARSE_DIGITS)).serialize(serializer)
     }

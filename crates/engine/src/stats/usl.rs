@@ -1,4 +1,4 @@
-//! The universal scalability law: how throughput grows with concurrency, and where it stops to.
+//! The universal scalability law: how throughput grows with concurrency, and where it stops growing.
 //!
 //! ```text
 //!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)
@@ -7,35 +7,36 @@
 //!   σ  the share that waits for others    ·                ··   what it costs that all wait for all
 //!   κ  the cost of agreement            ·
 //! ```
-//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit is one of least
-//! squares with coefficients that are not negative; the errors are those of X as shares of it, since the noise of throughput grows
-//! with it. It is a model: whoever shows it says so. Pure.
+//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit
+//! is least squares with non-negative coefficients; errors are relative to X, since the noise of throughput grows
+//! with it. The law is a model, and every display of it must say so. Pure.
 
-/// The fewest different N. Three coefficients fit three points always, and with one point more chance fits the fourth well too
-/// often: a κ that differs from none would need a Student of 12.7. With five it is 4.3.
+/// The smallest number of different N. Three coefficients always fit three points, and with four points chance fits
+/// the fourth too often: a κ different from zero would need a Student value of 12.7. With five points it is 4.3.
 const LEAST_POINTS: usize = 5;
-/// The law does not describe points that lie further from it, as a share of X (root of the mean square).
+/// The law does not describe points that lie further from it than this share of X (root mean square).
 const POOR: f64 = 0.1;
-/// A knee beyond the largest N by more than this factor is a guess about what nobody measured.
+/// A knee beyond the largest N by more than this factor is a guess without measurements.
 const BEYOND: f64 = 2.0;
-/// The least squared error that is reckoned with: points lie exactly on the law in tests only.
+/// The smallest squared error in the calculation: only in tests do points lie exactly on the law.
 const LEAST_SQUARE: f64 = 1e-12;
-/// Student's distribution is exceeded by these with the chance 0.05, on either side together, for 1, 2, … degrees of freedom.
+/// Student's distribution exceeds these values with probability 0.05, on both sides together, for 1, 2, … degrees
+/// of freedom.
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
 
 /// A fit of the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usl {
-    /// The throughput of one alone.
+    /// The throughput at a concurrency of 1.
     pub lambda: f64,
-    /// The share of the work that cannot be done side by side, at least 0.
+    /// The share of the work that cannot run in parallel, at least 0.
     pub sigma: f64,
-    /// What each costs each other, at least 0.
+    /// The cost that each pair causes, at least 0.
     pub kappa: f64,
     knee: Option<Knee>,
 }
 
-/// Where throughput is highest, after the law.
+/// The point of the highest throughput by the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
     /// The concurrency, N*.
@@ -45,8 +46,8 @@ pub struct Knee {
 }
 
 impl Usl {
-    /// The law that fits these (N, throughput) best, each N once; `None` for fewer than five, or where it does not
-    /// describe them.
+    /// Fits the law to these (N, throughput), each N once; `None` for fewer than five points, or if the law does
+    /// not describe them.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
         if points.len() < LEAST_POINTS || !points.iter().all(is_point) {
@@ -73,12 +74,13 @@ impl Usl {
         Some(Self { knee: law.turn().filter(|knee| is_clear && is_in_reach(*knee, points)), ..law })
     }
 
-    /// The throughput at a concurrency of `n`.
+    /// Returns the throughput at a concurrency of `n`.
     pub fn at(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
 
-    /// Its knee; `None` where the points do not show that throughput turns, by more than chance, or only far from all of them.
+    /// Returns the knee; `None` if the points do not show a decline of throughput beyond chance, or if the knee is
+    /// far outside the points.
     pub fn knee(&self) -> Option<Knee> {
         self.knee
     }
@@ -95,20 +97,21 @@ fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
     knee.at >= least && knee.at <= most * BEYOND
 }
 
-/// Coefficients of the terms that make all of the points 1, as far as that goes.
+/// Coefficients of the terms that bring all points as close to 1 as possible.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     coefficients: [f64; 3],
-    /// The sum of the squares of what is missing.
+    /// The sum of the squared residuals.
     squares: f64,
 }
 
 impl Fit {
-    /// That by the terms that are `used`, by Gram and Schmidt; `None` where one would be negative, or they do not differ.
+    /// Fits the terms that are `used`, by Gram-Schmidt; `None` if a coefficient would be negative, or the terms are
+    /// not independent.
     fn of(terms: &[Vec<f64>; 3], used: &[usize]) -> Option<Self> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut left = vec![1.0; terms[0].len()];
-        // Each term without what those before it have in common with it, and how much of these that is.
+        // Each term orthogonalised against those before it, and the coefficients for that.
         let mut own: Vec<(Vec<f64>, [f64; 3])> = Vec::new();
         let mut coefficients = [0.0; 3];
         for term in used {
@@ -152,7 +155,7 @@ mod tests {
         concurrencies.iter().map(|n| (*n, law.at(*n))).collect()
     }
 
-    /// The same with white noise of this share.
+    /// Returns points of the law with white noise of this share.
     fn noisy(law: Usl, noise: f64, seed: u64) -> Vec<(f64, f64)> {
         let shifts = Chance::new(seed).run(Kind::Repeats(0.0), CLIENTS.len());
         let noisy = |((n, x), shift): ((f64, f64), f64)| (n, x * (noise * shift).exp());
@@ -192,7 +195,7 @@ mod tests {
             |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee().is_some());
         let (near, has_knee) = ((0..300).filter(near).count(), (0..300).filter(has_knee).count());
         assert!(near >= 290, "{near} of 300");
-        // Half of the 5 % are of the other side.
+        // Half of the 5 % lies on the other side.
         assert!(has_knee <= 15, "{has_knee} of 300");
     }
 

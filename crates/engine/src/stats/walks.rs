@@ -1,33 +1,33 @@
-//! The two walks over a distribution that HdrHistogram knows, as redis-benchmark prints them. Pure.
+//! HdrHistogram's two ways to iterate over a distribution, as redis-benchmark prints them. Pure.
 
 use super::{Latency, recorder::cell_end};
 
-/// Where the steps over values become longer, and how long they are, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
+/// The value at which steps become longer, and their lengths, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
 const STEP_NS: u64 = 100_000;
 const LONG_FROM_NS: u64 = 2_000_000;
 const LONG_STEP_NS: u64 = 1_000_000;
 
-/// A place on a walk.
+/// A point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// The share of values up to here, or on a walk over percentiles the one that was to be reached, in percent.
+    /// The share of values up to this point, or when iterating over percentiles the target percentile, in percent.
     pub percent: f64,
     /// The largest value of the cell, in nanoseconds.
     pub value_ns: u64,
-    /// How many values there are up to here.
+    /// The number of values up to this point.
     pub count: u64,
 }
 
-/// From percentile to percentile, each in the middle between the one before and 100, without those that are reached with the one
-/// before; the last twice, since it is the end. redis-benchmark's walk.
+/// Iterates over percentiles, each in the middle between the one before and 100, skipping those in the same cell;
+/// the last appears twice, since it is the end. This is redis-benchmark's iteration.
 pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
     levels
 }
 
-/// From percentile to percentile in so many steps, at least 1, to each half of what is left up to 100; the last twice, since it
-/// is the end.
+/// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100; the last appears
+/// twice, since it is the end.
 pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
@@ -46,12 +46,12 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     levels
 }
 
-/// Twice the parts that the rest above a percentile would have, if it were one of equal parts.
+/// Returns twice the number of parts of the rest above a percentile, if it were divided equally.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
 }
 
-/// From value to value in even steps, those left out in which nothing came.
+/// Iterates over values in even steps, skipping steps without values.
 pub fn over_values(latency: &Latency) -> Vec<Level> {
     let mut cells = cells(latency).peekable();
     let (mut levels, mut seen): (Vec<Level>, u64) = (Vec::new(), 0);
@@ -73,7 +73,7 @@ pub fn over_values(latency: &Latency) -> Vec<Level> {
     levels
 }
 
-/// The cells, and what lies beyond their range as one more.
+/// Returns the cells, and the values beyond their range as one more cell.
 fn cells(latency: &Latency) -> impl Iterator<Item = (u64, u64)> {
     let beyond = (latency.max_ns(), latency.over_range());
     latency.cells().iter().copied().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(rows(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
     }
 
-    /// As memtier_benchmark walks, ten steps a half.
+    /// As memtier_benchmark iterates, ten steps a half.
     #[test]
     fn more_steps_are_given_also_where_they_are_one_cell() {
         let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);

@@ -1,16 +1,17 @@
-//! What the verdict says of runs whose truth is known: seconds of one setting that depend on each other, walk and drift,
-//! and the same with a step between the stretches. Every run is made from its number, so the counts are always the same.
+//! The verdicts on simulated runs with a known truth: seconds of one setting that depend on each other, walk and
+//! drift, and the same with a step between the stretches. Every run is generated from its number, so the counts
+//! never change.
 
 use super::*;
 use crate::stats::simulated::{Chance, Kind};
 
 /// Pairs of stretches of each kind and length.
 const PAIRS: u64 = 300;
-/// How long a stretch is, in seconds.
+/// The lengths of a stretch, in seconds.
 const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
-/// How many of the pairs are called different, and how many may be drift. Seconds deviate by `sd` as a share; between the
-/// stretches of `n` seconds lie `apart` seconds and a `step`.
+/// Returns how many pairs are called different, and how many may be drift. Seconds deviate by the share `sd`;
+/// between the stretches of `n` seconds are `apart` seconds and a `step`.
 fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
@@ -35,7 +36,7 @@ fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     (different, drift)
 }
 
-/// That at most 5 % of the pairs of one setting are called different.
+/// Asserts that at most 5 % of the pairs of one setting are called different.
 fn at_most_5_percent(kinds: &[Kind]) {
     for &kind in kinds {
         for (sd, apart) in [(0.03, 0), (0.03, 120), (0.15, 0), (0.15, 120)] {
