@@ -1,23 +1,25 @@
-//! What a decoder behind a skipper can bear: so many levels of lists, and so many elements.
+//! The limits of a decoder that follows a skipper: levels of lists, and number of elements.
 
 use super::header::ProtocolError;
 
-/// The deepest nesting for a decoder; the deepest answer that is asked for (LATENCY HISTOGRAM) has 3 levels.
+/// The deepest nesting for a decoder; the deepest reply that is requested (LATENCY HISTOGRAM) has 3 levels.
 const MAX_DEPTH: usize = 32;
-/// The most elements of one reply at all levels. SCAN brings some thousand, 32 entries of the slow log with all their arguments some 1 300.
+/// The most elements of one reply at all levels. SCAN returns some thousand, 32 entries of the slow log with all
+/// arguments some 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
-/// The extent of a reply that a decoder is to get.
+/// The size of a reply that a decoder is to receive.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
-    /// Elements at all levels, as they were announced.
+    /// Elements at all levels, as announced by headers.
     elements: u64,
-    /// Of each list that is open, and some that ended, how many elements are open behind it.
+    /// For each open list, and some that ended, how many elements are open after it.
     behind: Vec<u64>,
 }
 
 impl Bounds {
-    /// Takes a list of `n` elements into account, one of `open` elements, which begins a reply or not.
+    /// Counts a list of `n` elements, which is one of `open` elements; `begins_reply` says whether it is the reply
+    /// itself.
     pub(super) fn add(&mut self, n: u64, open: u64, begins_reply: bool) -> Result<(), ProtocolError> {
         if begins_reply {
             *self = Self::default();
@@ -42,7 +44,7 @@ mod tests {
     use super::*;
     use crate::protocol::Dialect;
 
-    /// How many replies end in `stream` by a bounded skipper that gets it in pieces of `step` bytes.
+    /// Returns how many replies end in `stream`, by a bounded skipper that receives it in pieces of `step` bytes.
     fn bounded(stream: &[u8], step: usize) -> Result<usize, ProtocolError> {
         let mut skipper = Dialect::Resp2.skipper().bounded();
         let mut ended = 0;

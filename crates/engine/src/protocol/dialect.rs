@@ -1,11 +1,12 @@
-//! What is spoken with a server: the one place that knows how a dialect puts commands into bytes, finds the ends of its
-//! replies, asks whether somebody is there, says who we are, and is named in a URI.
+//! The protocol of a server: the only place that knows how a dialect encodes commands, finds the ends of replies,
+//! pings, authenticates, and appears in a URI.
 //!
-//! | | encodes | skips | pings | says who we are |
+//! | | encodes | skips | pings | authenticates |
 //! |---|---|---|---|---|
 //! | RESP2 | words, each with its length | [`Skipper`] | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
 //! | RESP3 | as RESP2 | as RESP2 | as RESP2 | HELLO 3 behind AUTH |
-//! | memcached | lines, a value with its length | to the end of a line, a value, END | `mn`, `MN` | a `set` of user and password |
+//! | memcached | lines, a value with its length | to the end of a line, a value, END | `mn`, `MN` | a `set` of user
+//! and password |
 //!
 //! In every dialect a request has one reply.
 
@@ -17,16 +18,16 @@ use super::{
 /// A dialect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// What every Redis and Valkey speaks.
+    /// The protocol of every Redis and Valkey.
     #[default]
     Resp2,
-    /// What they speak since Redis 6, when they are asked to.
+    /// Their protocol since Redis 6, on request.
     Resp3,
-    /// memcached's text, classic and meta commands.
+    /// memcached's text protocol, classic and meta commands.
     Memcached,
 }
 
-/// How a URI names a dialect, whether TLS is spoken below it, and which dialect it is.
+/// URI schemes: the name, whether it uses TLS, and the dialect.
 const SCHEMES: [(&str, bool, Dialect); 6] = [
     ("redis", false, Dialect::Resp2),
     ("rediss", true, Dialect::Resp2),
@@ -37,17 +38,17 @@ const SCHEMES: [(&str, bool, Dialect); 6] = [
 ];
 
 impl Dialect {
-    /// The dialect that a URI's scheme stands for, and whether TLS is spoken below it.
+    /// Returns the dialect of a URI's scheme, and whether it uses TLS.
     pub fn of_scheme(scheme: &str) -> Option<(Self, bool)> {
         SCHEMES.iter().find(|(name, ..)| *name == scheme).map(|(_, tls, dialect)| (*dialect, *tls))
     }
 
-    /// All schemes of URIs.
+    /// Returns all URI schemes.
     pub fn schemes() -> impl Iterator<Item = &'static str> {
         SCHEMES.iter().map(|(name, ..)| *name)
     }
 
-    /// The scheme that is written for it, with TLS or without.
+    /// Returns the URI scheme of the dialect, with TLS or without.
     pub fn scheme(self, with_tls: bool) -> &'static str {
         match (self, with_tls) {
             (Self::Resp2 | Self::Resp3, false) => "redis",
@@ -57,7 +58,7 @@ impl Dialect {
         }
     }
 
-    /// What messages name by the words of a server that speaks it.
+    /// Returns the terms for messages about a server of this dialect.
     pub fn words(self) -> &'static Words {
         match self {
             Self::Resp2 | Self::Resp3 => &words::REDIS,
@@ -65,12 +66,12 @@ impl Dialect {
         }
     }
 
-    /// The dialect of a server that calls itself so: `memcached 1.6.18`, `redis 7.0.15`.
+    /// Returns the dialect of a server with this name and version: `memcached 1.6.18`, `redis 7.0.15`.
     pub fn of_server(name: &str) -> Self {
         if name.starts_with(words::MEMCACHED.server) { Self::Memcached } else { Self::default() }
     }
 
-    /// The port on which it is spoken unless another is named.
+    /// Returns the default port.
     pub fn port(self) -> u16 {
         match self {
             Self::Resp2 | Self::Resp3 => 6379,
@@ -78,7 +79,7 @@ impl Dialect {
         }
     }
 
-    /// About how many bytes of memory a server needs for a key that is a string, beside what is sent to make it.
+    /// Returns about how many bytes of memory a server needs for a string key, in addition to the data sent.
     pub fn key_overhead(self) -> u64 {
         match self {
             Self::Resp2 | Self::Resp3 => 64,
@@ -97,7 +98,7 @@ impl Dialect {
     /// Lays out a command of these words.
     ///
     /// # Errors
-    /// When the dialect does not have it.
+    /// When the dialect does not have the command.
     pub(super) fn lay_out<'a>(self, words: &[Vec<Part<'a>>]) -> Result<Vec<Laid<'a>>, Unspoken> {
         match self {
             Self::Resp2 | Self::Resp3 => Ok(resp::lay_out(words)),
@@ -105,15 +106,15 @@ impl Dialect {
         }
     }
 
-    /// Whether it has a command of these words.
+    /// Checks that the dialect has a command of these words.
     ///
     /// # Errors
-    /// Says why not.
+    /// When it does not; the error gives the reason.
     pub fn check(self, words: &[Vec<Part>]) -> Result<(), Unspoken> {
         self.lay_out(words).map(|_| ())
     }
 
-    /// What follows the replies of a new connection.
+    /// Returns the skipper for the replies of a new connection.
     pub fn skipper(self) -> Skipper {
         match self {
             Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::default()),
@@ -121,16 +122,16 @@ impl Dialect {
         }
     }
 
-    /// A question that every server understands alike, and that asks it for next to nothing.
+    /// Returns a request that every server understands in the same way, and that costs it next to nothing.
     pub fn ping(self) -> &'static [u8] {
         match self {
-            // What RESP2 and RESP3 have in common, so that it may come before HELLO.
+            // The form common to RESP2 and RESP3, so that it may precede HELLO.
             Self::Resp2 | Self::Resp3 => b"*1\r\n$4\r\nPING\r\n",
             Self::Memcached => memcached::PING,
         }
     }
 
-    /// Whether these are the first bytes of the answer to a [`ping`](Self::ping): a good one, or a refusal.
+    /// Returns whether these are the first bytes of the reply to a [`ping`](Self::ping): a good one, or an error.
     pub fn answers_ping(self, first: &[u8]) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
@@ -140,7 +141,7 @@ impl Dialect {
         }
     }
 
-    /// The commands that say who we are, in their order, each with one reply.
+    /// Returns the commands of a greeting in order, each with one reply.
     pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),
@@ -149,7 +150,7 @@ impl Dialect {
         }
     }
 
-    /// What it means that a step is answered with this error.
+    /// Returns the meaning of this error as the reply to a step.
     pub fn refusal(self, step: Step, line: &[u8]) -> Refusal {
         match self {
             Self::Resp2 | Self::Resp3 => resp::refusal(step, line),
@@ -157,93 +158,94 @@ impl Dialect {
         }
     }
 
-    /// Whether a server that answers without authentication needs no password, and must not get one.
+    /// Returns whether a server that answers without authentication needs no password, and must not receive one.
     pub fn answers_only_whom_it_knows(self) -> bool {
         self == Self::Memcached
     }
 }
 
-/// What not every dialect has.
+/// Features that not every dialect has.
 impl Dialect {
-    /// Whether a URI must say that it is spoken, for nothing else does.
+    /// Returns whether only a URI can select the dialect.
     pub fn needs_uri(self) -> bool {
         self == Self::Memcached
     }
 
-    /// The same in RESP3, where it has that.
+    /// Returns the RESP3 variant of the dialect, if there is one.
     pub fn in_resp3(self) -> Option<Self> {
         (self != Self::Memcached).then_some(Self::Resp3)
     }
 
-    /// Whether a request is a list of words, each with its length, and not a line.
+    /// Returns whether a request is a list of words with lengths, and not a line.
     pub fn counts_words(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a password belongs to the default user where no other is named.
+    /// Returns whether a password without a user name belongs to a default user.
     pub fn has_default_user(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server has databases with numbers.
+    /// Returns whether a server has numbered databases.
     pub fn has_databases(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether keys can hold hashes, lists and sets, and a reply several elements, each of which may be missing.
+    /// Returns whether keys can hold hashes, lists and sets, and a reply several elements, each of which may be
+    /// missing.
     pub fn has_collections(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether commands can stand between MULTI and EXEC.
+    /// Returns whether commands can be placed between MULTI and EXEC.
     pub fn has_transactions(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server can be set up before a load: scripts, functions, indexes.
+    /// Returns whether a server can be set up before a load: scripts, functions, indexes.
     pub fn has_setup(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server says something that it was not asked for.
+    /// Returns whether a server sends messages that were not requested.
     #[inline]
     pub fn has_pushes(self) -> bool {
         self == Self::Resp3
     }
 
-    /// Whether an item has a number by which it can be changed only while nobody else has changed it.
+    /// Returns whether an item has a number with which a change fails if another client has changed the item (CAS).
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }
 
-    /// Whether a server lists its keys, so that those of a run are found again.
+    /// Returns whether a server lists its keys, so that those of a run can be found.
     pub fn lists_keys(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server says which commands it has.
+    /// Returns whether a server lists its commands.
     pub fn lists_commands(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server has parameters that can be changed while it runs.
+    /// Returns whether a server has parameters that can be changed while it runs.
     pub fn has_config(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server keeps a log of slow commands, and of events that were slow.
+    /// Returns whether a server keeps a log of slow commands, and of slow events.
     pub fn has_slow_log(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Whether a server counts its commands and their times at every moment.
+    /// Returns whether a server always counts its commands and their times.
     pub fn times_commands(self) -> bool {
         self != Self::Memcached
     }
 }
 
 impl Dialect {
-    /// What a step of a greeting is called, without its arguments.
+    /// Returns the command of a greeting's step, without its arguments.
     pub fn named(self, step: Step) -> &'static str {
         match (self, step) {
             (_, Step::Ping) => self.words().ping,

@@ -3,13 +3,13 @@
 /// Digits of a key's number.
 pub const KEY_DIGITS: usize = 12;
 
-/// The first number that eight digits do not have.
+/// The first number with more than eight digits.
 pub(super) const NINE_DIGITS: u64 = 100_000_000;
 
 /// The digit zero in each lane of a word.
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
-/// `n` in twelve digits with leading zeros. `n` is below 10^12.
+/// Writes `n` in twelve digits with leading zeros. `n` must be below 10^12.
 #[inline]
 pub(super) fn digits(n: u64) -> [u8; KEY_DIGITS] {
     debug_assert!(n < 1_000_000_000_000, "{n} has more than twelve digits");
@@ -23,7 +23,8 @@ pub(super) fn digits(n: u64) -> [u8; KEY_DIGITS] {
     digits
 }
 
-/// `n` in as many digits as it has, the first in the lowest byte, and how many these are. `n` is below 10^8.
+/// Writes `n` without leading zeros, the first digit in the lowest byte. Returns the bytes and the number of
+/// digits. `n` must be below 10^8.
 #[inline]
 pub(super) fn few_digits(n: u64) -> (u64, usize) {
     let lanes = lanes(n);
@@ -31,17 +32,18 @@ pub(super) fn few_digits(n: u64) -> (u64, usize) {
     ((lanes | ZEROS) >> (8 * leading), 8 - leading as usize)
 }
 
-/// `n` in eight digits with leading zeros. `n` is below 10^8.
+/// Writes `n` in eight digits with leading zeros. `n` must be below 10^8.
 #[inline]
 fn eight_digits(n: u64) -> [u8; 8] {
     (lanes(n) | ZEROS).to_le_bytes()
 }
 
-/// The eight digits of `n`, each in a lane. `n` is below 10^8.
+/// Returns the eight digits of `n`, each in a lane. `n` must be below 10^8.
 ///
-/// All at once in the lanes of one word: it is halved into two lanes of four digits, those into four of two, and those
-/// into eight of one. The first lane is the lowest, as the first digit's byte is. A lane is divided by a multiplication
-/// and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact below 10 000 and below 100.
+/// All digits are computed at once in the lanes of one word: the word is split into two lanes of four digits, those
+/// into four of two, and those into eight of one. The first lane is the lowest, like the first digit's byte. A lane
+/// is divided by a multiplication and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact
+/// below 10 000 and below 100.
 #[inline]
 fn lanes(n: u64) -> u64 {
     let fours = (n / 10_000) | ((n % 10_000) << 32);

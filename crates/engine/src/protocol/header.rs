@@ -1,50 +1,50 @@
-//! What a line of RESP announces, and bytes that are no reply of any dialect.
+//! The header lines of RESP, and errors for bytes that are not a reply of any dialect.
 
 use thiserror::Error;
 
 use crate::untrusted;
 
-/// The longest line (a header, a status, an error) that is taken for one.
+/// The longest accepted line (a header, a status, an error).
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
-/// Bytes that are no reply, or one that is not taken.
+/// Bytes that are not a valid reply, or a reply that is not accepted.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A reply begins as none of the dialect does.
+    /// The first byte begins no reply of the dialect.
     #[error("expected a reply, got '{0}'")]
     NoReply(String),
-    /// A length that is no number, or too large.
+    /// A length that is not a number, or too large.
     #[error("expected a length, got '{0}'")]
     Length(String),
-    /// A line that does not end.
+    /// A line without an end.
     #[error("a line of more than {MAX_LINE} bytes")]
     LongLine,
-    /// A line that ends in a bare line feed.
+    /// A line that ends in a line feed without a carriage return.
     #[error("a line without a carriage return: '{0}'")]
     LineFeed(String),
-    /// A reply that is good, and more than whoever decodes it can bear.
+    /// A valid reply that exceeds the limits of its decoder.
     #[error("a reply {0}")]
     Excess(&'static str),
 }
 
 impl ProtocolError {
-    /// Bytes that begin as no reply does.
+    /// Returns the error for bytes that do not begin a reply.
     pub(super) fn no_reply(bytes: &[u8]) -> Self {
         Self::NoReply(excerpt(bytes))
     }
 
-    /// A line that does not end as lines do.
+    /// Returns the error for a line with a wrong line ending.
     pub(super) fn no_line_end(line: &[u8]) -> Self {
         Self::LineFeed(excerpt(line))
     }
 
-    /// A length that is none.
+    /// Returns the error for an invalid length.
     pub(super) fn bad_length(bytes: &[u8]) -> Self {
         Self::Length(excerpt(bytes))
     }
 }
 
-/// A line, understood.
+/// A parsed header line.
 pub(super) enum Header {
     Scalar,
     Nil,
@@ -55,7 +55,7 @@ pub(super) enum Header {
     Attribute(u64),
 }
 
-/// Reads a line, which ends before its line feed.
+/// Parses a line, given without its line feed.
 #[inline]
 pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     let Some((&kind, rest)) = line.split_first() else {
@@ -79,7 +79,7 @@ pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     Ok(header)
 }
 
-/// Reads the digits of a length up to the carriage return; `None` for -1.
+/// Parses the digits of a length up to the carriage return; `None` for -1.
 #[inline]
 fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
     let error = || ProtocolError::bad_length(digits);
@@ -89,14 +89,14 @@ fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
     if digits == b"-1" {
         return Ok(None);
     }
-    // Twelve digits are far above Redis' limit of 512 MiB, and cannot overflow.
+    // Twelve digits are far above Redis's limit of 512 MiB, and cannot overflow.
     if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
         return Err(error());
     }
     Ok(Some(digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'))))
 }
 
-/// The beginning of `bytes` as text for a message.
+/// Returns the beginning of `bytes` as text for a message.
 #[cold]
 fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())

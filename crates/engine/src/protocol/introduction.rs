@@ -1,39 +1,39 @@
-//! What is said first, step by step, and what it means that a server answers a step with an error.
+//! The greeting of a connection, step by step, and the meaning of error replies to a step.
 
-/// Who we are on a server, and what we want there.
+/// The identity of a client, and its settings of the connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Introduction<'a> {
-    /// `None` is the default user.
+    /// The user; `None` is the default user.
     pub user: Option<&'a str>,
-    /// `None` where nobody asks.
+    /// The password; `None` if there is none.
     pub password: Option<&'a str>,
     /// The database.
     pub db: u32,
-    /// What the connection is to be called.
+    /// The name of the connection.
     pub name: Option<&'a str>,
 }
 
 /// One command of a greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Is it a server that we know? Without a word of who we are.
+    /// Checks that the server speaks the dialect, before sending any credentials.
     Ping,
-    /// Who we are.
+    /// Authenticates.
     Auth,
-    /// Which protocol is spoken.
+    /// Selects the protocol version.
     Hello,
-    /// The server remembers what we read, and sends its changes.
+    /// Turns on client tracking: the server remembers the keys that are read, and sends their changes.
     Tracking,
-    /// Which database is meant.
+    /// Selects the database.
     Select,
-    /// What we are called in `CLIENT LIST`.
+    /// Sets the name in `CLIENT LIST`.
     SetName,
-    /// None of them: what the server says of the connection as such.
+    /// No step: a message of the server about the connection itself.
     Connection,
 }
 
 impl Step {
-    /// The command as the server's statistics call it but for its case, if it was asked for one.
+    /// Returns the command as the server's statistics name it, apart from its case; `None` if no command was sent.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::Ping => Some("PING"),
@@ -47,42 +47,42 @@ impl Step {
     }
 }
 
-/// What an error means, whoever said it.
+/// The meaning of an error, for every dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// As many clients as it takes are there: said whatever was asked, before it hangs up.
+    /// The server's client limit is reached: sent in reply to any command, before the server disconnects.
     TooManyClients,
-    /// It takes local clients only: likewise.
+    /// The server accepts local clients only: sent in the same way.
     ProtectedMode,
-    /// It wants to know who we are.
+    /// The server requires authentication.
     PasswordNeeded,
-    /// The password is not this user's.
+    /// The password is wrong for this user.
     WrongPassword,
-    /// A password was given where nobody asks for one.
+    /// A password was sent, but the server has none.
     PasswordNotAsked,
-    /// This user may not.
+    /// This user lacks the permission.
     NotPermitted,
-    /// It is loading its data.
+    /// The server is loading its data.
     Loading,
-    /// It is busy with something that ends.
+    /// The server is busy for a limited time.
     Busy,
-    /// It does not have this database.
+    /// The database does not exist.
     NoSuchDb,
-    /// It does not speak RESP3.
+    /// The server does not speak RESP3.
     NoResp3,
-    /// It is older than what is asked for.
+    /// The server is too old for the command.
     TooOld,
-    /// Its words say it.
+    /// Another error; its text explains it.
     Other,
 }
 
 impl Refusal {
-    /// Whether it is said whatever the question was, before the server hangs up.
+    /// Returns whether the error is sent in reply to any command, before the server disconnects.
     pub fn turns_everybody_away(self) -> bool {
         matches!(self, Self::TooManyClients | Self::ProtectedMode)
     }
 
-    /// Whether it may go away once the server knows who we are.
+    /// Returns whether authentication may remove the error.
     pub fn asks_who_we_are(self) -> bool {
         matches!(self, Self::PasswordNeeded | Self::NotPermitted)
     }

@@ -1,21 +1,21 @@
-//! The kinds of errors that are counted apart: one bound for all who count or report the errors of servers. Pure.
+//! The kinds of errors that are counted separately: one limit for all counts and reports of server errors. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most kinds of servers' errors that are counted apart; kinds beyond them are counted as [`OTHER`].
-/// Redis and Valkey have some thirty.
+/// The most kinds of server errors that are counted separately; further kinds are counted as [`OTHER`]. Redis and
+/// Valkey have some thirty.
 pub const MAX_KINDS: usize = 64;
 
-/// The name of all kinds beyond these.
+/// The name of all further kinds.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds that servers answered, so that a server that invents kinds grows neither our memory nor
-/// a recording's lines. Our own kinds are few, and written in small letters: `timeout`.
+/// The first [`MAX_KINDS`] kinds in server replies, so that a server with invented kinds cannot grow the memory or
+/// a recording's lines. The client's own kinds are few, and in lower case: `timeout`.
 #[derive(Debug, Default)]
 pub struct Kinds(BTreeSet<String>);
 
 impl Kinds {
-    /// Whether this kind is met for the first time, and is one that is counted apart.
+    /// Returns whether this kind is new, and is counted separately.
     pub fn is_new(&mut self, kind: &str) -> bool {
         let is_new = !self.0.contains(kind) && (is_ours(kind) || self.0.len() < MAX_KINDS);
         if is_new {
@@ -24,12 +24,12 @@ impl Kinds {
         is_new
     }
 
-    /// The name under which an error of this kind is counted.
+    /// Returns the name under which an error of this kind is counted.
     pub fn name<'a>(&mut self, kind: &'a str) -> &'a str {
         if is_ours(kind) || self.0.contains(kind) || self.is_new(kind) { kind } else { OTHER }
     }
 
-    /// Counts what is beyond them as [`OTHER`].
+    /// Merges counts of further kinds into [`OTHER`].
     pub fn limit(&mut self, errors: &mut BTreeMap<String, u64>) {
         let beyond: Vec<_> = errors.keys().filter(|kind| self.name(kind) == OTHER).cloned().collect();
         for kind in beyond.into_iter().filter(|kind| kind != OTHER) {

@@ -1,7 +1,7 @@
 //! Bytes: the dialects, request templates, the resumable reply skipper.
 //!
-//! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
-//! ended, and whether it was good.
+//! This module knows no socket and no clock. It never builds a reply as data: a load generator needs only the end
+//! of a reply, and whether it was good.
 
 mod bounds;
 mod dialect;

@@ -1,32 +1,32 @@
-//! The beginning of a line that one read brought, until another brings its end.
+//! The beginning of a line, kept until a later read brings its end.
 
 use super::header::{MAX_LINE, ProtocolError};
 
-/// What earlier reads brought of a line. None of it holds no heap memory.
+/// The part of a line from earlier reads. An empty one uses no heap memory.
 #[derive(Debug, Default)]
 pub(super) struct PartialLine {
     bytes: Vec<u8>,
-    /// Whether it was ended and handed out, and is to be forgotten.
+    /// Whether the line was completed and returned, and is to be cleared.
     is_spent: bool,
 }
 
 impl PartialLine {
-    /// Whether nothing is kept, be it only to be forgotten.
+    /// Returns whether nothing is kept, apart from a line to be cleared.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The whole line, once [its end](Self::end) was here.
+    /// Returns the whole line, after [its end](Self::end) was added.
     #[inline]
     pub(super) fn whole(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends its end, if it was begun. Whether it was: else `end` is the whole line.
+    /// Appends the line's end, if a beginning is kept. Returns whether it is; else `end` is the whole line.
     ///
     /// # Errors
-    /// When it is too long.
+    /// When the line is too long.
     #[inline]
     pub(super) fn end(&mut self, end: &[u8]) -> Result<bool, ProtocolError> {
         if self.bytes.is_empty() {
@@ -46,10 +46,11 @@ impl PartialLine {
         Ok(true)
     }
 
-    /// Takes all of `input`, in which it does not end, if a reply may begin so: it may never end.
+    /// Keeps all of `input`, which does not contain the line's end, if a reply may begin like this: the line may
+    /// never end.
     ///
     /// # Errors
-    /// When it is too long, or begins as no reply does.
+    /// When the line is too long, or does not begin a reply.
     #[cold]
     pub(super) fn begin(
         &mut self,

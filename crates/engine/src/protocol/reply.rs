@@ -1,38 +1,40 @@
-//! What a reply was, the parts of one that count by themselves, and the code of an error.
+//! The kind of a reply, the parts of a reply that are counted separately, and the code of an error.
 
-/// What a finished reply was.
+/// The kind of a complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// Anything good that is something.
+    /// Any good reply that is not empty.
     Value,
-    /// Null, `$-1`, `*-1` or `_`, or a list of nothing, `*0`, `%0` or `~0`.
+    /// Null, `$-1`, `*-1` or `_`, or an empty list, `*0`, `%0` or `~0`.
     Nil,
-    /// A condition on the number of an item that did not hold, since another was faster: memcached's `EXISTS` or `EX`.
+    /// A condition on an item's number did not hold, since another client changed the item: memcached's `EXISTS` or
+    /// `EX`.
     Conflict,
-    /// An error, or what holds one: the line of the first, without `-`: `LOADING Redis is loading the dataset in memory`.
+    /// An error, or a reply that contains one: the line of the first error, without `-`: `LOADING Redis is loading
+    /// the dataset in memory`.
     Error(&'a [u8]),
 }
 
-/// What is handed out of a stream in which parts of replies count.
+/// A part of a reply stream, if parts of replies are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// An element of the reply to come, of that itself and not of its elements, that is no error.
+    /// A direct element of the reply in progress that is not an error.
     Element {
-        /// Its place, from 0.
+        /// Its index, from 0.
         place: u64,
-        /// Whether it is null, or a list of nothing.
+        /// Whether it is null, or an empty list.
         is_null: bool,
     },
-    /// The number by which memcached knows the item as it is in the reply to come (its "cas unique").
+    /// memcached's number of the item in the reply in progress ("cas unique").
     Cas(u64),
-    /// A reply.
+    /// A complete reply.
     Reply(Reply<'a>),
 }
 
-/// The longest word that is taken for a code.
+/// The longest word that is accepted as a code.
 const LONGEST_CODE: usize = 24;
 
-/// The first word of an error line, `LOADING`, when it is in capitals; else `ERR`. Codes are open-ended.
+/// Returns the first word of an error line, `LOADING`, if it is in capitals; else `ERR`. The set of codes is open.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
     let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();

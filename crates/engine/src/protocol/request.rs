@@ -4,9 +4,9 @@
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! How a command is laid out, and where the length of an argument stands, is its dialect's. A slot of digits has twelve of
-//! them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
-//! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
+//! The dialect decides the layout of a command, and where the length of an argument is written. A slot of digits
+//! has twelve of them, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, slightly
+//! too much of it: that takes a few vector moves, where a copy of the exact length is a function call.
 
 mod making;
 
@@ -22,50 +22,50 @@ use making::Making;
 /// Bytes copied at a time: more than a whole GET or INCR.
 const BLOCK: usize = 64;
 
-/// Commands encoded in a dialect that are sent in one go, with any number of slots.
+/// Encoded commands of a dialect that are sent together, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Bytes whose length is known, and what follows them.
+/// Bytes of known length, and what follows them.
 #[derive(Debug, Clone)]
 struct Piece {
     /// The bytes, padded to whole blocks.
     blocks: Vec<[u8; BLOCK]>,
     length: usize,
-    /// Where digits stand in them, and their sources.
+    /// The positions of digits in them, and their sources.
     digits: Vec<(usize, u16)>,
     then: Then,
 }
 
-/// What follows a piece.
+/// The content after a piece.
 #[derive(Debug, Clone)]
 enum Then {
     /// The next piece, or nothing.
     Piece,
-    /// A value of this kind, whose length is in the piece.
+    /// A value of this kind; its length is in the piece.
     Value(u16),
-    /// What fewer requests have.
+    /// A rarer slot.
     Slot(Box<Slot>),
 }
 
-/// A slot that is filled out of line, so that what most requests are made of stays short.
+/// A slot that is filled out of line, so that the code for most requests stays short.
 #[derive(Debug, Clone)]
 enum Slot {
-    /// An argument that is a value of this kind, behind its length.
+    /// An argument that is a value of this kind, after its length.
     Sized(Head<Fragment>, u16),
-    /// A number of this source in as many digits as it has.
+    /// A number of this source without leading zeros.
     Number(u16),
-    /// The same with leading zeros up to so many digits.
+    /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
-    /// A number that is put in later.
+    /// A number that is inserted later.
     Awaited,
-    /// An argument that is a number of this source, behind its length.
+    /// An argument that is a number of this source, after its length.
     SizedNumber(u16),
-    /// Another argument whose length is known when it is filled.
+    /// Another argument with a length that is known once it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
-    /// A key of memcached, which is looked at when it is filled.
+    /// A key of memcached, which is checked when it is filled.
     Key(Vec<Fragment>),
 }
 
@@ -94,7 +94,7 @@ impl Template {
         Ok(Self { pieces: making.pieces })
     }
 
-    /// Of these bytes, as they are.
+    /// Creates a template of these bytes, unchanged.
     pub fn raw(bytes: &[u8]) -> Self {
         let mut making = Making::default();
         making.add(Laid::Bytes(bytes.to_vec()));
@@ -102,7 +102,7 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Appends the commands to `out`, their slots filled by `fill`.
+    /// Appends the commands to `out`; `fill` fills their slots.
     #[inline(always)]
     pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
         for piece in &self.pieces {
@@ -151,7 +151,7 @@ fn append_number(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Appends a number with leading zeros up to so many digits.
+/// Appends a number with leading zeros up to this many digits.
 fn append_padded(number: u64, least: u8, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(number).as_bytes();
@@ -159,7 +159,7 @@ fn append_padded(number: u64, least: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(digits);
 }
 
-/// Appends a number as RESP has it, behind its length.
+/// Appends a number as a bulk string, after its length.
 #[inline]
 fn append_sized_number(number: u64, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
@@ -169,7 +169,7 @@ fn append_sized_number(number: u64, out: &mut Vec<u8>) {
 }
 
 impl Head<Fragment> {
-    /// Appends it, before an argument of so many bytes.
+    /// Appends the head of an argument with this many bytes.
     #[inline]
     fn append(&self, length: usize, fill: &mut impl Fill, out: &mut Vec<u8>) {
         match self {
@@ -177,7 +177,7 @@ impl Head<Fragment> {
             Self::Line(fragments) => {
                 out.push(b' ');
                 append_number(length as u64, out);
-                // No value stands there, of which something could be left out.
+                // A head contains no value, so nothing can be left out.
                 fragments.iter().for_each(|fragment| {
                     fragment.append(fill, out);
                 });
@@ -187,7 +187,7 @@ impl Head<Fragment> {
 }
 
 impl Fragment {
-    /// Appends it; how many of its bytes are left out.
+    /// Appends the slot. Returns how many of its bytes are left out.
     fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),
@@ -204,7 +204,7 @@ impl Fragment {
     }
 }
 
-/// Appends an argument, and then puts its length before it.
+/// Appends an argument, and then inserts its length before it.
 fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
@@ -215,7 +215,7 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
     fill.moved(start, end, head);
 }
 
-/// Appends a key, unless it is none.
+/// Appends a key, if it is valid.
 fn append_key(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
@@ -233,8 +233,8 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Counts up: the first slot of a source is filled with 10 times its number, each next with one more; the values of a
-    /// kind grow by as many bytes as its number.
+    /// Fills slots with a sequence: the first slot of a source gets 10 times its number, each next one more; values
+    /// of a kind grow by as many bytes as its number.
     #[derive(Default)]
     struct Counting([u64; 4], usize);
 

@@ -1,4 +1,4 @@
-//! How RESP puts commands into bytes, and the commands by which one becomes somebody.
+//! How RESP encodes commands, and the commands of its greeting.
 
 use super::{
     Introduction, Part, Refusal, Step,
@@ -6,10 +6,10 @@ use super::{
     request_parts::{Head, Laid},
 };
 
-/// Ends a line, and a bulk string.
+/// The end of a line, and of a bulk string.
 const END: &[u8] = b"\r\n";
 
-/// What a server says to a client beyond its limit.
+/// The error of a server with too many clients.
 const TOO_MANY: &[u8] = b"ERR max number of clients";
 
 /// Encodes a command of fixed words.
@@ -24,7 +24,7 @@ pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A command is an array of bulk strings.
+/// Lays out a command: an array of bulk strings.
 pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     let mut head = Vec::new();
     append_header(b'*', arguments.len(), &mut head);
@@ -33,7 +33,7 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
-/// Appends a line of a kind and a number: where it is short, at once, with a little too much behind it that is taken back.
+/// Appends a line with a kind and a number: a short one in one copy, with a few bytes too many that are removed.
 #[inline]
 pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     if n as u64 >= NINE_DIGITS {
@@ -50,7 +50,7 @@ pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     out.truncate(length);
 }
 
-/// Who we are, then which dialect, then which database, then our name.
+/// Returns the greeting: authentication, protocol, database, client name.
 pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8>)> {
     let mut steps = Vec::new();
     let mut say = |step, words: &[&[u8]]| steps.push((step, encode(words)));
@@ -71,7 +71,7 @@ pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8
     steps
 }
 
-/// What it means that a step is answered with this error.
+/// Returns the meaning of this error as the reply to a step.
 pub(super) fn refusal(step: Step, line: &[u8]) -> Refusal {
     if line.starts_with(TOO_MANY) {
         return Refusal::TooManyClients;

@@ -1,13 +1,14 @@
-//! Finds where replies of RESP end, across any number of reads, without keeping them.
+//! Finds the ends of RESP replies, across any number of reads, without storing them.
 //!
 //! ```text
 //!            ┌─────────── scalar line: one reply ───────────┐
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
-//! takes one away. So nesting needs no stack, and has no limit unless it is for somebody who decodes. RESP3 pushes and attributes are skipped and are no
-//! replies; pushes are counted. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
+//! An aggregate is skipped by counting: a header of n elements adds n to the open elements, each element that ends
+//! subtracts one. So nesting needs no stack, and is unlimited unless a decoder follows. RESP3 pushes and attributes
+//! are skipped and are not replies; pushes are counted. An error among the elements of a reply, such as a command's
+//! in the array of EXEC, makes the reply an error.
 
 use memchr::memchr;
 
@@ -18,40 +19,40 @@ use super::{
     partial_line::PartialLine,
 };
 
-/// The longest error among the elements of a reply that is kept, and its beginning else.
+/// The longest error among elements that is kept whole; of longer ones the beginning is kept.
 const MAX_KEPT: usize = 256;
 
-/// What the elements that are open belong to.
+/// The owner of the open elements.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Inside {
-    /// Nothing: the next byte begins something.
+    /// None: the next byte begins a reply or push.
     #[default]
     Between,
-    /// A reply whose last element was handed out.
+    /// A reply that has ended, after its last element was returned.
     Ended,
     Reply,
-    /// A push or an attribute, which is no reply.
+    /// A push or an attribute, which is not a reply.
     Aside,
 }
 
-/// The state of one connection's reply stream. An idle one holds no heap memory.
+/// The state of one connection's reply stream. An idle one uses no heap memory.
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: Inside,
-    /// Elements still to come.
+    /// Remaining elements.
     open: u64,
     /// Elements of the reply itself, and how many of them have not begun.
     elements: u64,
     ahead: u64,
-    /// Bytes of a bulk payload still to come, with its final CRLF.
+    /// Remaining bytes of a bulk string, with its final CRLF.
     payload: u64,
-    /// The line that is read.
+    /// The line being read.
     line: PartialLine,
-    /// Pushes that began since they were last asked for.
+    /// Pushes that began since the last call of `take_pushes`.
     pushes: u64,
-    /// The first error among the elements of the reply that is open, or of the last that had one.
+    /// The first error among the elements of the reply in progress, or of the last reply with one.
     inner: Option<Box<Inner>>,
-    /// What is counted where replies are bounded.
+    /// The counts for bounded replies.
     bounds: Option<Box<Bounds>>,
 }
 
@@ -59,23 +60,23 @@ pub struct RespSkipper {
 #[derive(Debug)]
 struct Inner {
     line: Vec<u8>,
-    /// Whether it was handed out, and is to be forgotten.
+    /// Whether it was returned, and is to be cleared.
     is_spent: bool,
 }
 
 impl RespSkipper {
-    /// As [`Skipper::bounded`](super::Skipper::bounded).
+    /// Works like [`Skipper::bounded`](super::Skipper::bounded).
     pub(super) fn bounded(self) -> Self {
         Self { bounds: Some(Box::default()), ..self }
     }
 
-    /// As [`Skipper::take_pushes`](super::Skipper::take_pushes).
+    /// Works like [`Skipper::take_pushes`](super::Skipper::take_pushes).
     #[inline]
     pub(super) fn take_pushes(&mut self) -> u64 {
         std::mem::take(&mut self.pushes)
     }
 
-    /// As [`Skipper::advance`](super::Skipper::advance); the parts are elements.
+    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts are elements.
     #[inline]
     pub(super) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -92,7 +93,7 @@ impl RespSkipper {
         self.advance_by_lines(input, wants_elements)
     }
 
-    /// Follows the whole grammar.
+    /// Parses the whole grammar.
     #[inline(never)]
     fn advance_by_lines<'r, 'i: 'r>(
         &'r mut self,
@@ -152,9 +153,10 @@ impl RespSkipper {
         }
     }
 
-    /// The element of the reply itself that begins with a header, which is not entered yet, if it is no error.
+    /// Returns the direct element of the reply that begins with a header, before that is entered; `None` for an
+    /// error.
     fn element(&mut self, header: &Header) -> Option<Piece<'static>> {
-        // What is open within an element is open beside those that are ahead.
+        // Open elements within an element are counted in addition to those ahead.
         let begins = self.inside == Inside::Reply && self.open == self.ahead;
         if !begins || matches!(header, Header::Attribute(_)) {
             return None;
@@ -165,7 +167,7 @@ impl RespSkipper {
         (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
     }
 
-    /// What a reply was that is no error itself.
+    /// Returns the kind of a reply that is not an error itself.
     fn whole(&mut self) -> Reply<'_> {
         match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
             Some(inner) => {
@@ -176,7 +178,7 @@ impl RespSkipper {
         }
     }
 
-    /// Takes a header into account. Whether it ended a reply.
+    /// Processes a header. Returns whether it ended a reply.
     #[inline]
     fn enter(&mut self, header: &Header) -> Result<bool, ProtocolError> {
         let between = self.inside == Inside::Between;
@@ -207,7 +209,7 @@ impl RespSkipper {
                 self.add_open(n)?;
                 Ok(self.element_ended())
             }
-            // An attribute precedes an element and is none itself, but at the top it stands for one.
+            // An attribute precedes an element and is not one itself, but at the top level it is counted as one.
             Header::Attribute(n) => {
                 self.add_open(n)?;
                 Ok(between && self.element_ended())
@@ -220,7 +222,7 @@ impl RespSkipper {
         Ok(())
     }
 
-    /// One open element ended. Whether that ended a reply.
+    /// Ends one open element. Returns whether that ended a reply.
     #[inline]
     fn element_ended(&mut self) -> bool {
         self.open -= 1;
@@ -231,7 +233,7 @@ impl RespSkipper {
     }
 }
 
-/// Whether the line of a reply, a push or an attribute may begin with this.
+/// Returns whether the line of a reply, a push or an attribute may begin with this byte.
 fn begins_reply(first: u8) -> bool {
     b"+-:$*_#,(!=%~>|".contains(&first)
 }
@@ -245,8 +247,8 @@ fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
     }
 }
 
-/// The replies that a load gets most, when all of one is there: a null, an OK, a short bulk string. The length of the
-/// reply beside it. What is anything else, or not whole, is left to the whole grammar.
+/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns
+/// the reply and its length. Other or incomplete replies are left to the whole grammar.
 #[inline]
 fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
     match *input {
@@ -273,7 +275,7 @@ mod tests {
     use super::*;
     use crate::protocol::{Skipper, header::MAX_LINE};
 
-    /// All replies in `stream`, fed in pieces cut at `cuts`.
+    /// Returns all replies in `stream`, which is split at `cuts`.
     fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
         let mut skipper = Skipper::Resp(RespSkipper::default());
         let mut found = Vec::new();
@@ -335,7 +337,7 @@ mod tests {
         assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
     }
 
-    /// Elements and replies in `stream`, fed in pieces cut at `cuts`.
+    /// Returns elements and replies in `stream`, which is split at `cuts`.
     fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
         let (mut skipper, mut found, mut start) = (RespSkipper::default(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {

@@ -1,22 +1,22 @@
-//! Finds where replies end, across any number of reads, without keeping them, in whatever dialect they are.
+//! Finds the ends of replies, across any number of reads, without storing them, in any dialect.
 
 use super::{Piece, Reply, header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper};
 
-/// The state of one connection's reply stream. An idle one holds no heap memory.
+/// The state of one connection's reply stream. An idle one uses no heap memory.
 #[derive(Debug)]
 pub enum Skipper {
-    /// Of RESP2 and RESP3.
+    /// For RESP2 and RESP3.
     Resp(RespSkipper),
-    /// Of memcached's text.
+    /// For memcached's text protocol.
     Memcached(MemcachedSkipper),
 }
 
 impl Skipper {
-    /// Takes bytes from the front of `input` up to the end of the next reply, or of the next part of one if parts are wanted,
-    /// and says what it was. `None` when `input` is used up first; the next bytes carry on from there.
+    /// Removes bytes from the front of `input` up to the end of the next reply, or of its next part if parts are
+    /// wanted, and returns its kind. `None` if `input` ends before; the next call continues from there.
     ///
     /// # Errors
-    /// When the bytes are none of the dialect. The stream cannot be followed any further then.
+    /// When the bytes do not belong to the dialect. The rest of the stream cannot be parsed then.
     #[inline]
     pub fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -29,7 +29,7 @@ impl Skipper {
         }
     }
 
-    /// The same of whole replies alone.
+    /// Works like [`advance`](Self::advance), for whole replies only.
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -41,8 +41,8 @@ impl Skipper {
         })
     }
 
-    /// The same, which refuses what a decoder behind it cannot bear: RESP that is nested more than 32 deep, or has more than
-    /// 262 144 elements, or something beside replies.
+    /// Returns this skipper with limits for a decoder that follows: it rejects RESP that is nested more than 32
+    /// deep, has more than 262 144 elements, or contains anything but replies.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -51,7 +51,8 @@ impl Skipper {
         }
     }
 
-    /// How many pushes began since this was last asked: what a server says unasked in RESP3, between replies.
+    /// Returns how many pushes began since the last call: messages that a RESP3 server sends without a request,
+    /// between replies.
     #[inline]
     pub fn take_pushes(&mut self) -> u64 {
         match self {

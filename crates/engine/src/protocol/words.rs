@@ -1,29 +1,29 @@
-//! What a message names differently for each dialect.
+//! The terms of messages that differ between dialects.
 
-/// What a message to a person names by the words of its server.
+/// The terms for a server of one dialect in messages to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What a server is called.
+    /// The name of the server.
     pub server: &'static str,
-    /// Its command that does nothing but answer.
+    /// Its command that only answers.
     pub ping: &'static str,
-    /// The answer to that.
+    /// The reply to that command.
     pub pong: &'static str,
-    /// Its command that reports its figures.
+    /// Its command that reports its statistics.
     pub figures: &'static str,
-    /// What it is asked while there is no load.
+    /// The commands that are sent while there is no load.
     pub questions: &'static str,
-    /// What is said where it has not counted any command.
+    /// The message if the server has not counted any command.
     pub no_commands: &'static str,
     /// Its option for a unix socket.
     pub socket: &'static str,
-    /// Its option for the rights of that.
+    /// Its option for the permissions of the socket.
     pub socket_rights: &'static str,
-    /// Its option for how many clients it takes.
+    /// Its option for the client limit.
     pub most_clients: &'static str,
-    /// How it gets our credentials.
+    /// How the credentials are sent to it.
     pub credentials: &'static str,
-    /// What to look at where it does not believe that.
+    /// Where to look if it rejects the credentials.
     pub who_we_are: &'static str,
     /// Where a password is given.
     pub password: &'static str,

@@ -1,10 +1,10 @@
-//! How memcached puts commands into bytes, and which of Redis' commands run as which of its own.
+//! How memcached's commands are encoded, and which Redis commands are translated into its own.
 //!
 //! ```text
 //! SET KEY VALUE EX 60     set KEY 0 60 <length>\r\n VALUE \r\n
 //! ms KEY VALUE T60        ms KEY <length> T60\r\n VALUE \r\n
 //! ```
-//! A step is words, key before value, in every dialect; where flags and lengths stand is the dialect's business.
+//! A step consists of words, key before value, in every dialect; the dialect places flags and lengths.
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, number, text};
 use crate::protocol::{
@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 use crate::untrusted;
 
-/// What can be asked: a command, the words that follow it, and how they are laid out.
+/// The accepted forms: the command, the words after it, and the layout.
 const FORMS: [(&[&str], &str); 20] = [
     (&["GET", "MGET"], "KEY..."),
     (&["GETS"], "KEY..."),
@@ -37,10 +37,10 @@ const FORMS: [(&[&str], &str); 20] = [
     (&["MS"], "KEY VALUE FLAG..."),
 ];
 
-/// Lays a command out.
+/// Lays out a command.
 ///
 /// # Errors
-/// When memcached does not have it, or not so.
+/// When memcached does not have the command, or not in this form.
 pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
     let name = text(first).map(|text| untrusted::bytes(text).to_ascii_uppercase()).unwrap_or_default();
@@ -83,7 +83,7 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
     Ok(line.end())
 }
 
-/// A command that is being laid out.
+/// A command whose layout is in progress.
 struct CommandLine<'a>(Vec<Laid<'a>>);
 
 impl<'a> CommandLine<'a> {
@@ -91,7 +91,7 @@ impl<'a> CommandLine<'a> {
         Self(vec![Laid::Bytes(verb.to_ascii_lowercase().into_bytes())])
     }
 
-    /// The words of a classic storage command before its length.
+    /// Lays out the words of a classic storage command before its length.
     fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, Unspoken> {
         let line = Self::begin(verb).keys([key])?.word(&[Part::Text(b"0")]);
         match ttl {
@@ -117,7 +117,8 @@ impl<'a> CommandLine<'a> {
         Ok(self)
     }
 
-    /// A key that is looked at when it is made: what a value or a field of a record holds is not known before.
+    /// Appends a key that is checked once it is filled: the content of a value or a record's field is not known
+    /// before.
     fn checked(mut self, key: &[Part<'a>]) -> Self {
         self.0.push(Laid::Plain(Part::Text(b" ")));
         self.0.push(Laid::Key(key.to_vec()));
@@ -129,7 +130,7 @@ impl<'a> CommandLine<'a> {
         Ok(self.word(ttl))
     }
 
-    /// The flags that count from 0 where there is no counter yet.
+    /// Appends the flags that create a missing counter with the value 0.
     fn counter(self, verb: &str, by: Option<&Word<'a>>) -> Self {
         let flag = |line: Self, flag: &'static [u8]| line.word(&[Part::Text(flag)]);
         let made = flag(flag(self, b"N0"), b"J0");
@@ -148,7 +149,7 @@ impl<'a> CommandLine<'a> {
         Ok(self)
     }
 
-    /// The length, words behind it, and the value.
+    /// Appends the length, the words after it, and the value.
     fn block(mut self, value: &Word<'a>, behind: &[Word<'a>]) -> Self {
         let words = behind.iter().flat_map(|word| [Part::Text(b" ")].into_iter().chain(word.iter().copied()));
         let between = words.chain([Part::Text(b"\r\n")]).collect();
@@ -162,7 +163,7 @@ impl<'a> CommandLine<'a> {
     }
 }
 
-/// What Redis' SET says behind its value.
+/// The options after the value of Redis's SET.
 struct Options<'w, 'a> {
     verb: &'static str,
     ttl: Option<&'w Word<'a>>,
@@ -192,8 +193,8 @@ impl<'w, 'a> Options<'w, 'a> {
     }
 }
 
-/// Whether this is Redis' word for counting, in capitals or one that memcached does not have: Redis makes a counter that is
-/// not there, and memcached's own `incr` does not.
+/// Returns whether this is Redis's command for counting, in capitals or one that memcached does not have: Redis
+/// creates a missing counter, and memcached's own `incr` does not.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
@@ -243,7 +244,7 @@ mod tests {
         fn refuse(&mut self, _: &[u8]) {}
     }
 
-    /// The words of `step`, in which K is a key, V a value, W one of a size that is drawn, and N a number.
+    /// Parses the words of `step`, where K is a key, V a value, W a value with a random size, and N a number.
     fn words(step: &str) -> Vec<Word<'_>> {
         let word = |word: &'static str| match word {
             "K" => vec![Part::Text(b"k:"), Part::Digits(0)],

@@ -1,4 +1,5 @@
-//! memcached's text: its classic and its meta commands, without the quiet ones, which break one reply a request.
+//! memcached's text protocol: classic and meta commands, without the quiet ones, which do not have one reply per
+//! request.
 
 mod command;
 mod greeting;

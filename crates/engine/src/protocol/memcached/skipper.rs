@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::protocol::{Piece, Reply, header::ProtocolError, partial_line::PartialLine};
 
-/// The words that are a whole reply, and what it is.
+/// The words that are a whole reply, and the kind of that reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"HD", Reply::Value),
     (b"EN", Reply::Nil),
@@ -19,7 +19,7 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"NOT_FOUND", Reply::Nil),
     (b"DELETED", Reply::Value),
     (b"TOUCHED", Reply::Value),
-    // A condition of the client's own that does not hold: nothing is missing.
+    // A condition set by the client did not hold: nothing is missing.
     (b"NS", Reply::Value),
     (b"NOT_STORED", Reply::Value),
     (b"EX", Reply::Conflict),
@@ -32,45 +32,45 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"BUSY", Reply::Value),
 ];
 
-/// The words of errors.
+/// The first words of errors.
 const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
-/// Values are shorter: far above its limit of an item, which is 1 GiB at the most.
+/// The limit of a value's length: far above memcached's limit of an item, at most 1 GiB.
 const LONGEST_VALUE: u64 = 1 << 40;
 
-/// The state of one connection's reply stream. An idle one holds no heap memory.
+/// The state of one connection's reply stream. An idle one uses no heap memory.
 #[derive(Debug, Default)]
 pub struct MemcachedSkipper {
-    /// What the lines and bytes to come belong to.
+    /// The reply that the next lines and bytes belong to.
     inside: Inside,
-    /// Bytes of a value still to come, with its final CRLF.
+    /// Remaining bytes of a value, with its final CRLF.
     payload: u64,
-    /// The line that is read.
+    /// The line being read.
     line: PartialLine,
 }
 
-/// Which reply is open.
+/// The reply in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Inside {
-    /// None.
+    /// No reply.
     #[default]
     Between,
-    /// One that ends with END.
+    /// A reply that ends with END.
     Block,
-    /// One that ends with its value.
+    /// A reply that ends with its value.
     Value,
-    /// One of which a part was handed out, and which has ended.
+    /// A reply that has ended, after a part of it was returned.
     Ended,
 }
 
-/// A line, understood.
+/// A parsed line.
 enum ReplyLine {
     /// A whole reply, or the end of one.
     Reply(Reply<'static>),
     Error,
-    /// A value of so many bytes follows, and END after it and others.
+    /// A value of this many bytes follows, and END after this value and others.
     Values(u64),
-    /// A value of so many bytes is the reply.
+    /// A value of this many bytes is the reply.
     Value(u64),
     /// One of several lines before END.
     Stat,
@@ -78,7 +78,7 @@ enum ReplyLine {
 }
 
 impl MemcachedSkipper {
-    /// As [`Skipper::advance`](crate::protocol::Skipper::advance); the parts are the numbers of items.
+    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance); the parts are the numbers of items.
     #[inline]
     pub(in crate::protocol) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -123,7 +123,7 @@ impl MemcachedSkipper {
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
                     return Ok(Some(Piece::Reply(Reply::Error(line))));
                 }
-                // Nothing was found where nothing stands before it.
+                // An END without anything before it means that no key was found.
                 ReplyLine::End => {
                     return Ok(Some(Piece::Reply(if was_open { Reply::Value } else { Reply::Nil })));
                 }
@@ -138,7 +138,7 @@ impl MemcachedSkipper {
     }
 }
 
-/// Reads a line, which ends before its line feed.
+/// Parses a line, given without its line feed.
 #[inline]
 fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let Some(text) = line.strip_suffix(b"\r") else { return Err(ProtocolError::no_line_end(line)) };
@@ -156,14 +156,14 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
         _ if ERRORS.contains(&word) => ReplyLine::Error,
         _ => match WORDS.iter().find(|(known, _)| *known == word) {
             Some((_, reply)) => ReplyLine::Reply(*reply),
-            // What a counter is now.
+            // The new value of a counter.
             None if number(Some(text)).is_some() => ReplyLine::Reply(Reply::Value),
             None => return Err(ProtocolError::no_reply(text)),
         },
     })
 }
 
-/// The number of its item in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` behind HD or VA.
+/// Returns the item number in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` after HD or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');
@@ -174,7 +174,7 @@ fn cas(line: &[u8]) -> Option<u64> {
     }
 }
 
-/// A number of up to twenty digits, or none.
+/// Parses a number of up to twenty digits.
 #[inline]
 fn number(word: Option<&[u8]>) -> Option<u64> {
     let digits = word.filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit))?;

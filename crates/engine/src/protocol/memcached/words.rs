@@ -1,4 +1,4 @@
-//! The words of a command, and what may stand where.
+//! The words of a command, and their valid positions.
 
 use crate::{
     protocol::{Part, Unspoken},
@@ -7,13 +7,13 @@ use crate::{
 
 /// The longest key in bytes.
 const LONGEST_KEY: usize = 250;
-/// More seconds than these are taken for a moment in time.
+/// More seconds than these are interpreted as a point in time.
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
-/// A word of a command, in parts.
+/// A word of a command, as parts.
 pub(super) type Word<'a> = Vec<Part<'a>>;
 
-/// A word that is fixed.
+/// Returns a word that is fixed.
 pub(super) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
         [Part::Text(text)] => Some(text),
@@ -33,12 +33,13 @@ pub(super) fn has_break(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// Whether these bytes are a key: on a line of its own everything else would be read as something else.
+/// Returns whether these bytes are a valid key: in a line, other bytes would be parsed as something else.
 pub(in crate::protocol) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }
 
-/// What of a key is known before it is made. A workload's numbers are looked at as the longest that they can be.
+/// Checks the part of a key that is known in advance. Numbers of a workload are assumed to have their largest
+/// length.
 pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
     let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
     let is_empty = key.iter().all(|part| part.length() == Some(0));
@@ -52,7 +53,7 @@ pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
     Ok(())
 }
 
-/// A word that is a whole number.
+/// Checks that a word is a whole number.
 pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
     let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let is_number = match word.as_slice() {
@@ -79,7 +80,7 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
     Ok(())
 }
 
-/// Whether it may stand in a flag.
+/// Returns whether the part is allowed in a flag.
 pub(super) fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),

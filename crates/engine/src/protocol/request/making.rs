@@ -1,4 +1,4 @@
-//! How what a dialect lays out becomes pieces with slots.
+//! Translates a dialect's layout into pieces with slots.
 
 use super::{BLOCK, Fragment, Piece, Slot, Then, append_number};
 use crate::protocol::{
@@ -8,11 +8,11 @@ use crate::protocol::{
     resp,
 };
 
-/// A template that is being made.
+/// A template being built.
 #[derive(Default)]
 pub(super) struct Making {
     pub(super) pieces: Vec<Piece>,
-    /// The piece that is not ended yet.
+    /// The piece in progress.
     bytes: Vec<u8>,
     digits: Vec<(usize, u16)>,
 }
