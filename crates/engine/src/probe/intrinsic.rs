@@ -1,18 +1,18 @@
-//! The intrinsic probe: how long the host keeps a thread from running that never waits.
+//! The intrinsic probe: for how long the host stops a thread that never waits.
 //!
-//! A busy loop does the same small piece of work over and over and times each turn. The work always takes the
-//! same time, so every longer turn is a gap in which the machine did something else: the kernel, a neighbour on
-//! the core, the hypervisor. It is what `redis-cli --intrinsic-latency` measures, with one clock read a turn.
+//! A busy loop repeats the same small piece of work and times each turn. The work always takes the same time, so a
+//! longer turn is a gap in which the machine did something else: the kernel, another process on the core, the
+//! hypervisor. `redis-cli --intrinsic-latency` measures the same, with one clock reading per turn.
 //!
 //! | form | the loop runs | ends |
 //! |---|---|---|
 //! | on demand | all the time; eats a core | after its length |
 //! | gentle | 5 ms out of every 50 ms | when it is turned off |
 //!
-//! The gentle form's bursts are short, so that they end before a scheduler's time slice does and disturb their
-//! neighbours little, and many, so that every tick of 250 ms holds five. Each lies at a random place of its
-//! 50 ms: a disturbance with a period (a timer, a CPU quota) cannot hide between them. A gap that begins in
-//! a burst is measured to its end; one that begins between bursts is not seen, but a tenth of all are.
+//! The gentle form's bursts are short, so that they end before a scheduler's time slice and disturb other threads
+//! little, and frequent, so that every tick of 250 ms has five. Each burst is at a random position in its 50 ms: a
+//! periodic disturbance (a timer, a CPU quota) cannot always fall between them. A gap that begins in a burst is
+//! measured to its end; a gap that begins between bursts is not seen, but a tenth of all gaps are.
 
 mod turn;
 
@@ -34,15 +34,15 @@ use crate::{
 
 /// Length of a burst of the gentle form: 5 ms.
 const BURST_NS: u64 = 5_000_000;
-/// One burst lies in each stretch of this length: 50 ms.
+/// The period of bursts: 50 ms.
 const BURST_EVERY_NS: u64 = 50_000_000;
-/// How often a busy loop looks for commands: a look costs some nanoseconds, in one of many thousand turns.
+/// How often a busy loop checks for commands: a check costs some nanoseconds, in one of many thousand turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
-/// A running intrinsic probe, off at first; dropping it ends it.
+/// A running intrinsic probe, off at first; dropping it ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// `None` only while it is dropped: hanging up ends the thread.
+    /// `None` only during the drop: closing the channel ends the thread.
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -59,7 +59,7 @@ impl IntrinsicProbe {
     /// (usually 250 ms).
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
         let (commands, inbox) = channel();
         let body = move || Loop::new(tick, clock, reports).live(&inbox);
@@ -67,25 +67,25 @@ impl IntrinsicProbe {
         Ok(Self { commands: Some(commands), thread: Some(thread) })
     }
 
-    /// Runs the busy loop for `length`, from now on; a run that is under way begins anew. Its last report has
+    /// Runs the busy loop for `length`, from now on; a run in progress starts over. Its last report has
     /// `remaining_s` 0, whether it ran to its end or was stopped.
     pub fn run(&self, length: Duration) {
         self.send(Command::Run(length));
     }
 
-    /// Ends a run on demand before its time.
+    /// Ends a run on demand early.
     pub fn stop(&self) {
         self.send(Command::Stop);
     }
 
-    /// Turns the gentle form on or off. During a run on demand it waits for the run's end.
+    /// Turns the gentle form on or off. During a run on demand the change takes effect after the run.
     pub fn gentle(&self, on: bool) {
         self.send(Command::Gentle(on));
     }
 
     fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
-            // The thread is gone only when nobody listens to its reports: then nobody misses it.
+            // The thread is gone only if the receiver of its reports is gone: then the command is not needed.
             let _ = commands.send(command);
         }
     }
@@ -95,22 +95,22 @@ impl Drop for IntrinsicProbe {
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by its hook already, and a drop must not panic.
+            // The panic hook has printed a panic of the thread, and a drop must not panic.
             let _ = thread.join();
         }
     }
 }
 
-/// What the loop is doing.
+/// The state of the loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Off,
-    /// On demand, until a moment in nanoseconds.
+    /// A run on demand, until this time in nanoseconds.
     Run(u64),
     Gentle,
 }
 
-/// Why the thread ends: its handle was dropped, or nobody takes its reports.
+/// The thread ends: its handle was dropped, or the receiver of its reports is gone.
 struct Ended;
 
 struct Loop {
@@ -120,7 +120,7 @@ struct Loop {
     turn: Shuffle,
     gaps: Recorder,
     mode: Mode,
-    /// Whether the gentle form is wanted when nothing runs on demand.
+    /// Whether the gentle form is on while there is no run on demand.
     gentle: bool,
 }
 
@@ -141,12 +141,12 @@ impl Loop {
         while self.step(inbox).is_ok() {}
         let now_ns = self.clock.now_ns();
         if self.mode != Mode::Off {
-            // The handle is being dropped; whether someone still listens does not matter.
+            // The handle is being dropped; a missing receiver does not matter.
             let _ = self.report_until(now_ns);
         }
     }
 
-    /// One stretch of waiting or of work, up to the end of the tick at the most.
+    /// Waits or works for one stretch, at most up to the end of the tick.
     fn step(&mut self, inbox: &Receiver<Command>) -> Result<(), Ended> {
         match self.mode {
             Mode::Off => {
@@ -156,7 +156,7 @@ impl Loop {
             Mode::Run(until_ns) => {
                 match self.work(until_ns.min(self.ticker.end_ns()), inbox)? {
                     Some(command) => self.obey(command),
-                    // Its last report says so by itself, and is the only one to do so.
+                    // The last report of a run marks the end, and is the only one to do so.
                     None if self.clock.now_ns() >= until_ns => self.obey(Command::Stop),
                     None => self.close_tick_if_over(),
                 }
@@ -206,7 +206,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Turns until `until_ns`, or until a command comes.
+    /// Runs turns until `until_ns`, or until a command arrives.
     fn work(&mut self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
         let mut before_ns = self.clock.now_ns();
         let mut look_ns = before_ns;
@@ -255,7 +255,7 @@ fn drain(mode: Mode, gaps: &mut Recorder, now_ns: u64) -> Intrinsic {
     gaps.reset();
     Intrinsic {
         gentle: mode == Mode::Gentle,
-        // The turns follow each other without a gap between them: their sum is the time in the loop.
+        // The turns follow each other without a gap: their sum is the time in the loop.
         busy_ns: u64::try_from(latency.sum_ns()).unwrap_or(u64::MAX),
         runs: latency.count(),
         gaps: latency,
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_run_accounts_for_all_of_its_time_and_says_when_it_is_over() {
         let (probe, receiver) = started();
-        // As long as ticks are, so that the end of the run and the end of a tick meet.
+        // A multiple of the tick, so that the end of the run and the end of a tick coincide.
         probe.run(TICK * 2);
         let mut reports = until_the_end(&receiver);
         drop(probe);
@@ -335,7 +335,7 @@ mod tests {
         let slots = (reports[3].end_ns - reports[0].start_ns).div_ceil(BURST_EVERY_NS) + 1;
         for report in &reports {
             assert!(report.body.gentle && report.body.remaining_s.is_none());
-            // A turn that begins in a burst is measured to its end, so the last one of each may be longer.
+            // A turn that begins in a burst is measured to its end, so the last turn of a burst may be longer.
             let longest_ns = report.body.gaps.max_ns();
             assert!(report.body.busy_ns <= slots * (BURST_NS + longest_ns));
         }

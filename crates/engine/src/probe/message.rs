@@ -1,39 +1,39 @@
-//! What probes say to whoever started them.
+//! Messages of probes to their owner.
 
 use super::{Intrinsic, Ping, Report, Wake};
 
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the ping probe saw in a tick.
+    /// The ping probe's results of a tick.
     Ping(Box<Report<Ping>>),
-    /// What the wake probe saw in a tick.
+    /// The wake probe's results of a tick.
     Wake(Report<Wake>),
-    /// What the intrinsic probe saw in a tick. It reports while it runs and is silent while it is off.
+    /// The intrinsic probe's results of a tick. Reports are sent only while the probe runs.
     Intrinsic(Report<Intrinsic>),
-    /// The server answered a PING with an error: the first of its kind that this probe met. How many there
-    /// were is in the reports.
+    /// The server answered a PING with an error: the first of its kind for this probe. The reports contain the
+    /// number of errors.
     ErrorReply {
-        /// When it arrived.
+        /// When the error arrived, in ns.
         at_ns: u64,
-        /// Its prefix, `NOAUTH`, by which [`Ping::errors`] counts it.
+        /// The error's prefix, `NOAUTH`, under which [`Ping::errors`] counts it.
         kind: String,
         /// The whole line, `NOAUTH Authentication required.`
         text: String,
     },
-    /// The ping probe lost its connection, or could not get one. Sent again when the cause changes before it
-    /// is back.
+    /// The ping probe lost its connection, or failed to open one. Sent again if the cause changes before it
+    /// reconnects.
     Lost {
-        /// When.
+        /// When the connection was lost, in ns.
         at_ns: u64,
-        /// By which kind the PINGs are counted that were due meanwhile.
+        /// The kind under which PINGs that come due meanwhile are counted.
         kind: String,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
     /// The ping probe has a connection again.
     Back {
-        /// Since when.
+        /// When the connection was open again, in ns.
         at_ns: u64,
     },
 }

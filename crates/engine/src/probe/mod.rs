@@ -1,13 +1,13 @@
-//! Small measurements beside the load, each on a thread of its own: *ping* (what `redis-cli --latency` does),
-//! *wake* (how late a sleeping thread is woken), *intrinsic* (what `redis-cli --intrinsic-latency` does).
+//! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
+//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`).
 //!
 //! ```text
 //!  thread ping ──────┐
-//!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► whoever started them
+//!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
 //!  thread intrinsic ─┘
 //! ```
-//! Probes report; they know neither records nor screens. A probe ends when its handle is dropped, and also when
-//! nobody listens to it any more.
+//! Probes report; they know nothing about recordings or screens. A probe ends when its handle is dropped, or when
+//! the receiver of its messages is gone.
 
 mod intrinsic;
 mod message;

@@ -1,8 +1,8 @@
-//! Sleeping as exactly as the system lets a thread sleep.
+//! Sleeps as exactly as the system allows.
 //!
 //! | system | sleeps until | with |
 //! |---|---|---|
-//! | Linux | an absolute moment of the monotonic clock | `clock_nanosleep`, timer slack of 1 ns |
+//! | Linux | an absolute time of the monotonic clock | `clock_nanosleep`, timer slack of 1 ns |
 //! | others | a relative delay, which a preemption before the call lengthens | the standard library |
 
 #[cfg(not(target_os = "linux"))]
@@ -11,11 +11,11 @@ pub(super) use relative::Sleeper;
 #[cfg(target_os = "linux")]
 pub(super) use absolute::Sleeper;
 
-/// Asks the kernel not to round this thread's timers: by default Linux wakes a thread up to 50 µs late on
-/// purpose, to save wake-ups, and a probe would show that as the machine's or the server's delay.
+/// Turns off the kernel's rounding of this thread's timers: by default Linux wakes a thread up to 50 µs late on
+/// purpose, to save wake-ups, and a probe would show that as a delay of the machine or the server.
 pub(super) fn sharpen_timers() {
     #[cfg(target_os = "linux")]
-    // Where it is refused, the kernel's default slack stays: sleeps are less exact, nothing else changes.
+    // If the call fails, the kernel's default slack remains: sleeps are less exact, nothing else changes.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
@@ -29,15 +29,15 @@ mod absolute {
 
     use crate::clock::{Clock, SECOND_NS};
 
-    /// Sleeps until moments of a [`Clock`].
+    /// Sleeps until given times of a [`Clock`].
     #[derive(Debug)]
     pub(in crate::probe) struct Sleeper {
-        /// What the system's monotonic clock reads when ours reads 0.
+        /// The system's monotonic clock when the session's clock reads 0.
         origin_ns: u64,
     }
 
     impl Sleeper {
-        /// For moments of `clock`.
+        /// Creates a sleeper for times of `clock`.
         pub(in crate::probe) fn new(clock: &Clock) -> Self {
             let system = clock_gettime(ClockId::Monotonic);
             let system_ns = system.tv_sec as u64 * SECOND_NS + system.tv_nsec as u64;
@@ -59,14 +59,14 @@ mod relative {
 
     use crate::clock::Clock;
 
-    /// Sleeps until moments of a [`Clock`].
+    /// Sleeps until given times of a [`Clock`].
     #[derive(Debug)]
     pub(in crate::probe) struct Sleeper {
         clock: Clock,
     }
 
     impl Sleeper {
-        /// For moments of `clock`.
+        /// Creates a sleeper for times of `clock`.
         pub(in crate::probe) fn new(clock: &Clock) -> Self {
             Self { clock: *clock }
         }

@@ -16,19 +16,19 @@ pub(super) struct ProbeThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// By which a thread learns that it should end.
+/// The request to a thread to end.
 #[derive(Debug)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Whether the thread should end.
+    /// Returns whether the thread should end.
     pub(super) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl ProbeThread {
-    /// Starts a thread. `body` must look at the [`Stop`] at least every 100 ms, which bounds the drop.
+    /// Starts a thread. `body` must check the [`Stop`] at least every 100 ms, which limits the time of a drop.
     pub(super) fn start(name: &str, body: impl FnOnce(Stop) + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Stop(Arc::clone(&stop));
@@ -41,7 +41,7 @@ impl Drop for ProbeThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by its hook already, and a drop must not panic.
+            // The panic hook has printed a panic of the thread, and a drop must not panic.
             let _ = thread.join();
         }
     }

@@ -1,11 +1,11 @@
-//! Cuts a probe's life into ticks that end at absolute multiples of their length, so that the ticks of all
+//! Divides a probe's run time into ticks that end at absolute multiples of their length, so that the ticks of all
 //! threads line up.
 
 use std::time::Duration;
 
 use super::Report;
 
-/// The tick that a probe is in.
+/// The current tick of a probe.
 #[derive(Debug)]
 pub(super) struct Ticker {
     length_ns: u64,
@@ -14,7 +14,7 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// The tick that holds `now_ns`; it is cut short at its front. A length of zero counts as 1 ns.
+    /// Begins with the rest of the tick that contains `now_ns`. A length of zero counts as 1 ns.
     pub(super) fn new(length: Duration, now_ns: u64) -> Self {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
         let mut ticker = Self { length_ns, start_ns: 0, end_ns: 0 };
@@ -22,19 +22,19 @@ impl Ticker {
         ticker
     }
 
-    /// Begins anew at `now_ns`, after a time in which there was nothing to report.
+    /// Begins anew at `now_ns`, after a time without reports.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
     }
 
-    /// When this tick ends.
+    /// Returns when this tick ends.
     pub(super) fn end_ns(&self) -> u64 {
         self.end_ns
     }
 
     /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report over
-    /// all of them: it cannot know in which of them its samples would have been.
+    /// all of them: it cannot know which tick its samples belong to.
     pub(super) fn close_if_over<T>(&mut self, now_ns: u64, body: impl FnOnce() -> T) -> Option<Report<T>> {
         if now_ns < self.end_ns {
             return None;

@@ -1,8 +1,8 @@
-//! The wake probe: how late a thread that sleeps for 4 ms is woken.
+//! The wake probe: how late a thread that sleeps for 4 ms wakes up.
 //!
-//! It shows what the scheduler, the hypervisor and the other threads of this machine do to any thread that waits
-//! for something, redyno's own included. Each sleep begins when the one before has ended: a freeze of a second
-//! is one sample of a second and not a thousand. It costs about 250 wake-ups a second, well below 1 % of a core.
+//! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for any
+//! waiting thread, including redyno's own. Each sleep begins when the one before has ended: a freeze of a second is
+//! one sample of a second and not many. The probe costs about 250 wake-ups a second, well below 1 % of a core.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
@@ -15,10 +15,10 @@ use super::{
     ticker::Ticker,
 };
 
-/// How long each sleep should be: 4 ms. Each costs some 13 µs, so it takes 0.3 % of a core.
+/// The planned length of a sleep: 4 ms. Each sleep costs some 13 µs, so the probe takes 0.3 % of a core.
 const SLEEP_NS: u64 = 4_000_000;
 
-/// A running wake probe; dropping it ends it.
+/// A running wake probe; dropping it ends its thread.
 #[derive(Debug)]
 pub struct WakeProbe {
     _thread: ProbeThread,
@@ -28,7 +28,7 @@ impl WakeProbe {
     /// Starts the thread `wake`, which reports every `tick` (usually 250 ms), and once more when it is dropped.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
         let body = move |stop: Stop| watch(&stop, tick, &clock, &reports);
         Ok(Self { _thread: ProbeThread::start("wake", body)? })
@@ -50,11 +50,11 @@ fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) 
             if reports.send(Message::Wake(report)).is_err() {
                 return;
             }
-            // What the report took is not the scheduler's doing.
+            // The time needed for the report is not the scheduler's delay.
             now_ns = clock.now_ns();
         }
     }
-    // Nobody may be listening any more, which is no failure at the end.
+    // The receiver may be gone, which is no failure at the end.
     let _ = reports.send(Message::Wake(ticker.close(now_ns, drain(&mut late))));
 }
 
@@ -92,7 +92,7 @@ mod tests {
         let sleeps: u64 = reports.iter().map(|report| report.body.late.count()).sum();
         let late_ns: u128 = reports.iter().map(|report| report.body.late.sum_ns()).sum();
         assert!(sleeps > 0);
-        // The sleeps and their delays fit into the time in which they happened.
+        // The sleeps and their delays fit into the length of the stretch.
         let length_ns = u128::from(last.end_ns - first.start_ns);
         assert!(u128::from(sleeps * SLEEP_NS) + late_ns <= length_ns + u128::from(SLEEP_NS));
     }

@@ -1,16 +1,16 @@
-//! The fixed piece of work of one turn of the busy loop.
+//! The work of one turn of the busy loop.
 //!
-//! It must take the same time each turn, stay in the first-level cache, and be impossible to optimise away.
+//! The work must take the same time in each turn, fit into the first-level cache, and not be optimised away.
 
 use std::hint::black_box;
 
-/// Steps of a turn. With one clock read and one count in a histogram they take some 50 ns, as long as a turn of
-/// redis-cli, whose own thousand steps its compiler finds to be without effect and removes; so "x longer than
-/// the average" means the same in both.
+/// Steps of a turn. With one clock reading and one count in a histogram they take some 50 ns, as long as a turn of
+/// redis-cli (its compiler removes its own thousand steps, which have no effect); so "x longer than the average"
+/// means the same in both.
 const STEPS: usize = 16;
 
-/// A table of all byte values that is stirred, as the RC4 cipher stirs its own: each step depends on the one
-/// before, so the processor cannot do several at once.
+/// A table of all byte values that is shuffled as in the RC4 cipher: each step depends on the one before, so the
+/// processor cannot execute several at once.
 #[derive(Debug)]
 pub(super) struct Shuffle {
     table: [u8; 256],
@@ -19,7 +19,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// The table in order.
+    /// Creates the table in order.
     pub(super) fn new() -> Self {
         let mut table = [0; 256];
         for (value, cell) in (0..=u8::MAX).zip(&mut table) {

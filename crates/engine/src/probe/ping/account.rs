@@ -1,4 +1,5 @@
-//! The ping probe's books: each PING that was due ends in them exactly once, as a sample or as an error of a kind.
+//! The ping probe's accounting: each PING that was due is counted exactly once, as a sample or as an error of a
+//! kind.
 
 use std::{collections::BTreeMap, sync::mpsc::Sender};
 
@@ -13,25 +14,25 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// Why there is no connection, for the PINGs that come due meanwhile.
+/// The cause of a missing connection, for the PINGs that come due meanwhile.
 #[derive(Debug, PartialEq, Eq)]
 struct Outage {
     kind: String,
     cause: String,
 }
 
-/// How the link is at the end of a tick.
+/// The state of the link at the end of a tick.
 #[derive(Debug)]
 pub(super) struct LinkState {
-    /// How long each outstanding PING has been waiting.
+    /// How long each unanswered PING has been waiting.
     pub unanswered: Latency,
-    /// Whether the kernel stamps the connection, or why not.
+    /// Whether the kernel timestamps the connection, or why not.
     pub timing: Option<Timing>,
-    /// The kernel's own figures of the round trip.
+    /// The kernel's own round-trip figures.
     pub tcp: Option<TcpRtt>,
 }
 
-/// The parts of the tick's round trips.
+/// The parts of a tick's round trips.
 #[derive(Debug, Default)]
 struct PartsBook {
     send: Samples,
@@ -53,25 +54,25 @@ impl PartsBook {
     }
 }
 
-/// The books of the tick under way, and what spans ticks.
+/// The accounts of the current tick, and the state that spans ticks.
 #[derive(Debug)]
 pub(super) struct Account {
     messages: Sender<Message>,
     rtt: Recorder,
     parts: PartsBook,
-    /// Of the last connection; it holds while there is none.
+    /// The timing of the last connection; kept while there is no connection.
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
     reported_errors: Kinds,
-    /// Whether the first attempt to connect has ended, well or not: PINGs are due from then on.
+    /// Whether the first attempt to connect has ended, successfully or not: PINGs are due from then on.
     begun: bool,
-    /// Whether nobody listens any more.
+    /// Whether the receiver of messages is gone.
     unheard: bool,
 }
 
 impl Account {
-    /// Empty books, reporting to `messages`.
+    /// Creates empty accounts that report to `messages`.
     pub(super) fn new(messages: Sender<Message>) -> Self {
         Self {
             messages,
@@ -86,22 +87,22 @@ impl Account {
         }
     }
 
-    /// Whether PINGs are due: the first attempt to connect has ended.
+    /// Returns whether PINGs are due: the first attempt to connect has ended.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Whether nobody listens any more.
+    /// Returns whether the receiver of messages is gone.
     pub(super) fn is_unheard(&self) -> bool {
         self.unheard
     }
 
-    /// Sends a message, and notes when nobody takes it.
+    /// Sends a message, and notes if the receiver is gone.
     pub(super) fn say(&mut self, message: Message) {
         self.unheard |= self.messages.send(message).is_err();
     }
 
-    /// Books the link's news of the moment `at_ns`.
+    /// Counts the link's news of the time `at_ns`.
     pub(super) fn book(&mut self, news: News, at_ns: u64) {
         match news {
             News::Up => {
@@ -141,7 +142,7 @@ impl Account {
         }
     }
 
-    /// Books a PING that came due while there was no connection.
+    /// Counts a PING that came due without a connection.
     pub(super) fn book_unsendable(&mut self) {
         if let Some(Outage { kind, .. }) = &self.outage {
             let kind = kind.clone();
@@ -156,7 +157,7 @@ impl Account {
         }
     }
 
-    /// Closes the books of a tick, at whose end the link was in this state.
+    /// Closes the accounts of a tick; `link` is the state of the link at its end.
     pub(super) fn close(&mut self, link: LinkState) -> Ping {
         let rtt = self.rtt.latency();
         self.rtt.reset();

@@ -1,4 +1,4 @@
-//! Why the ping probe has no connection, and by which kind its errors are counted.
+//! Why the ping probe has no connection, and the kind of error that is counted.
 
 use std::{io, time::Duration};
 
@@ -21,31 +21,31 @@ pub(super) enum Failure {
     /// The server closed the connection.
     #[error("the server closed the connection{}", .after.as_ref().map(|text| format!(" after '{text}'")).unwrap_or_default())]
     Closed {
-        /// The error that it answered last, which usually says why: too many clients, protected mode.
+        /// The last error reply, which usually names the cause: too many clients, protected mode.
         after: Option<String>,
     },
-    /// Nothing came for too long.
+    /// No data arrived within the limit.
     #[error("{what} was not answered within {:.2} s", .limit.as_secs_f64())]
     Timeout { what: &'static str, limit: Duration },
-    /// The bytes were no reply.
+    /// The bytes were not a reply.
     #[error("this is no {server}: {cause}")]
     Protocol {
-        /// What it should be.
+        /// The expected kind of server.
         server: &'static str,
-        /// What came.
+        /// The error of the received bytes.
         cause: ProtocolError,
     },
-    /// A reply came that nothing had asked for.
+    /// A reply arrived without a request.
     #[error("the server sent a reply that nothing had asked for")]
     Unasked,
-    /// The server turned down what the connection cannot do without.
+    /// The server refused a command that the connection needs.
     #[error("{0}")]
     TurnedDown(#[from] TurnedDown),
 }
 
 impl Failure {
-    /// The kind by which PINGs that it cost are counted: `timeout`, `refused`, `reset`, `tls`,
-    /// `protocol`, `unreachable` or an error reply's prefix.
+    /// Returns the kind under which lost PINGs are counted: `timeout`, `refused`, `reset`, `tls`, `protocol`,
+    /// `unreachable` or an error reply's prefix.
     pub(super) fn kind(&self) -> &str {
         match self {
             Self::Resolve(_) => "unreachable",

@@ -1,9 +1,9 @@
-//! How long before a PING is due its thread wants to be awake: as long as it has lately been woken late.
+//! How long before a PING is due its thread wakes up: as long as its recent wake-ups were late.
 //!
-//! A sleeping thread is woken late, by some 90 µs in the median on an idle virtual machine where the round trip itself
-//! takes 95 µs, and that would count as the server's. Awake it writes within 2 µs, and costs what it is awake for. So
-//! the lead follows a high percentile of the lateness: a machine that is at work, and wakes its threads at once, is
-//! not asked for more.
+//! A sleeping thread wakes up late: by a median of some 90 µs on an idle virtual machine with a round trip of 95
+//! µs, and that delay would count as the server's. An awake thread writes within 2 µs, and costs CPU while it is
+//! awake. So the lead follows a high percentile of the lateness: a busy machine that wakes its threads at once gets
+//! a short lead.
 
 use std::num::NonZeroU32;
 
@@ -11,14 +11,14 @@ use crate::clock::SECOND_NS;
 
 /// The longest lead: 150 µs.
 const MOST_NS: u64 = 150_000;
-/// At high rates it is no more than one part in this many of the time.
+/// At high rates the lead is at most one part in this many of the period.
 const MOST_PART: u64 = 10;
-/// How far the lead goes up after a wake-up that was later, and down after another. It rests where these are as many as
-/// those: at the 90th percentile.
+/// How far the lead rises after a later wake-up, and falls after any other. It settles where both balance: at the
+/// 90th percentile.
 const UP_NS: u64 = 4_500;
 const DOWN_NS: u64 = 500;
 
-/// The lead, and what it was learnt from.
+/// The lead, and the lateness that it was learnt from.
 #[derive(Debug)]
 pub(super) struct Lead {
     ns: u64,
@@ -26,18 +26,18 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    /// For so many PINGs a second. It begins as long as it may be.
+    /// Creates the lead for this many PINGs a second. It begins at its maximum.
     pub(super) fn new(per_second: NonZeroU32) -> Self {
         let most_ns = MOST_NS.min(SECOND_NS / u64::from(per_second.get()) / MOST_PART);
         Self { ns: most_ns, most_ns }
     }
 
-    /// How long it is.
+    /// Returns the lead, in ns.
     pub(super) fn ns(&self) -> u64 {
         self.ns
     }
 
-    /// The thread slept to the end of its time, and was woken so much later.
+    /// Learns that the thread slept to the end of its time, and woke up `late_ns` later.
     pub(super) fn learn(&mut self, late_ns: u64) {
         self.ns = if late_ns > self.ns { self.ns + UP_NS } else { self.ns.saturating_sub(DOWN_NS) }
             .min(self.most_ns);
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn it_comes_to_rest_above_nine_of_ten_wake_ups() {
         let mut lead = lead(100);
-        // Late by 0 to 99 µs, in an order that has no trend.
+        // Late by 0 to 99 µs, in an order without a trend.
         for n in 0..100_000_u64 {
             lead.learn(n * 37 % 100 * 1_000);
         }

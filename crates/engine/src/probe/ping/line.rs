@@ -1,6 +1,7 @@
-//! The ping probe's line to a server, once it is connected: the greeting, then PINGs, and whose each answer is.
+//! The ping probe's connection to a server, once it is open: the greeting, then PINGs, and which PING each reply
+//! belongs to.
 //!
-//! How a line comes about, and what follows its loss, is the [`PingLink`](super::link::PingLink)'s.
+//! The [`PingLink`](super::link::PingLink) opens the line, and handles its loss.
 
 use std::{collections::VecDeque, io};
 
@@ -17,14 +18,14 @@ use crate::{
     untrusted,
 };
 
-/// The link's news; while a line holds, the line reports them.
+/// News of the link; while a line is up, the line reports them.
 #[derive(Debug)]
 pub(super) enum News<'a> {
     /// PINGs can be sent from now on.
     Up,
-    /// The PING that was due at this moment was answered well; the parts of its round trip, where there are stamps.
+    /// The PING due at this time got a good reply; `parts` are those of its round trip, if there are timestamps.
     Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
-    /// The oldest outstanding PING was answered with an error.
+    /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
     /// There is no connection, and this many PINGs will never be answered.
     Lost { failure: Failure, unanswered: u64 },
@@ -35,11 +36,11 @@ pub(super) enum News<'a> {
 struct Sent {
     due_ns: u64,
     sent_ns: u64,
-    /// Where there are stamps.
+    /// Its departure; `None` without timestamps.
     departure: Option<Departing>,
 }
 
-/// What is known of a PING's departure.
+/// The known data of a PING's departure.
 #[derive(Debug, Clone, Copy)]
 struct Departing {
     key: u32,
@@ -54,22 +55,22 @@ pub(super) struct WakeUp {
     pub wall: Wall,
 }
 
-/// Connected, up to and with the PINGs.
+/// An open connection, from the greeting to the PINGs.
 #[derive(Debug)]
 pub(super) struct PingLine {
     socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
-    /// While the greeting is not answered; PINGs follow when it is.
+    /// The greeting in progress; PINGs follow after it.
     greeter: Option<Greeter>,
     outstanding: VecDeque<Sent>,
-    /// The last error reply that no good one has followed.
+    /// The last error reply without a good reply after it.
     last_error: Option<String>,
     greeted_by_ns: u64,
 }
 
 impl Sent {
-    /// The parts of the round trip that ends with this wake-up; `None` where there are no stamps.
+    /// Returns the parts of the round trip that ends with this wake-up; `None` without timestamps.
     fn parts(
         &self,
         arrived_wall_ns: Result<i64, LeftOut>,
@@ -90,7 +91,7 @@ impl Sent {
 }
 
 impl PingLine {
-    /// Greets over a connection that is open; the greeting must be answered by `greeted_by_ns`.
+    /// Starts the greeting over an open connection; its replies must arrive by `greeted_by_ns`.
     pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
         socket.begin_stamps();
         let (greeter, words) = greeting.begin();
@@ -106,27 +107,27 @@ impl PingLine {
         }
     }
 
-    /// The socket below.
+    /// Returns the underlying socket.
     pub(super) fn socket(&self) -> &StampedSocket {
         &self.socket
     }
 
-    /// Whether PINGs may follow.
+    /// Returns whether the greeting is done, so that PINGs may follow.
     pub(super) fn is_greeted(&self) -> bool {
         self.greeter.is_none()
     }
 
-    /// Whether PINGs can be sent, and none is unanswered.
+    /// Returns whether PINGs can be sent, and none is unanswered.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_greeted() && self.outstanding.is_empty()
     }
 
-    /// When each outstanding PING was due, the oldest first.
+    /// Returns when each unanswered PING was due, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
         self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
-    /// When time is up for the greeting, or for the oldest outstanding PING; `u64::MAX` while nothing is awaited.
+    /// Returns the deadline of the greeting, or of the oldest unanswered PING; `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {
             return self.greeted_by_ns;
@@ -134,7 +135,7 @@ impl PingLine {
         self.outstanding.front().map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(timeout_ns))
     }
 
-    /// Puts a PING on its way that was due at `due_ns`.
+    /// Queues a PING that was due at `due_ns`.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64, clock: &Clock) {
         let stamped = self.socket.timing() == Some(Timing::Kernel);
         let wall = stamped.then(|| Wall::read(clock));
@@ -143,32 +144,32 @@ impl PingLine {
         self.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
     }
 
-    /// Writes what is queued.
+    /// Writes the queued bytes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()?;
-        // Mostly there at once; those that are not would end the wait.
+        // Departures are usually available at once; one that is not would wake up the wait.
         while self.awaits_departure() && self.take_departure() {}
         Ok(())
     }
 
-    /// Whether the departure of the last PING is not known yet. They come in order.
+    /// Returns whether the departure of the last PING is unknown. Departures arrive in order.
     fn awaits_departure(&self) -> bool {
         let last = self.outstanding.back().and_then(|sent| sent.departure);
         last.is_some_and(|departure| departure.left_wall_ns.is_none())
     }
 
-    /// Takes one departure from the kernel; whether there was one.
+    /// Takes one departure from the kernel. Returns whether there was one.
     fn take_departure(&mut self) -> bool {
         let Some(departed) = self.socket.next_departure() else { return false };
         let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
-        // The greeting's is nobody's; of a segment that was sent again the first departure counts.
+        // The greeting's departure belongs to no PING; of a retransmitted segment the first departure counts.
         if let Some(departure) = known.find(|departure| departure.key == departed.key) {
             departure.left_wall_ns.get_or_insert(departed.wall_ns);
         }
         true
     }
 
-    /// Takes all of them: how many there were.
+    /// Takes all departures. Returns how many there were.
     pub(super) fn take_departures(&mut self) -> usize {
         std::iter::from_fn(|| self.take_departure().then_some(())).count()
     }
@@ -196,7 +197,7 @@ impl PingLine {
                 _ => None,
             };
             if let Some(greeter) = &mut self.greeter {
-                // All that there is to say was said at the beginning.
+                // The greeting has no further commands.
                 if greeter.hear(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
                     emit(News::Up);
@@ -211,7 +212,7 @@ impl PingLine {
                 let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
                 emit(error.as_deref().map_or_else(pong, News::ErrorReply));
             } else if let Some(text) = error {
-                // Said unasked before a server hangs up: the end of the stream will report it.
+                // Sent without a request before a server disconnects: the end of the stream will report it.
                 self.last_error = Some(text);
                 continue;
             } else {
@@ -222,8 +223,8 @@ impl PingLine {
         Ok(())
     }
 
-    /// What is left of a line that is lost: the last error reply that no good one has followed, and how many PINGs
-    /// will never be answered.
+    /// Ends a lost line. Returns the last error reply without a good reply after it, and how many PINGs will never
+    /// be answered.
     pub(super) fn end(self) -> (Option<String>, u64) {
         (self.last_error, self.outstanding.len() as u64)
     }

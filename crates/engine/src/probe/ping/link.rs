@@ -1,5 +1,5 @@
-//! The ping probe's way to the server: finds it, connects, keeps the [`PingLine`], and comes back after its loss. It
-//! never blocks longer than its caller allows.
+//! The ping probe's path to the server: resolves the name, connects, keeps the [`PingLine`], and reconnects after a
+//! loss. The link never blocks for longer than its caller allows.
 //!
 //! ```text
 //!  Resting ──► Resolving ──► Connecting ──► Greeting ──► Up
@@ -21,10 +21,10 @@ use crate::{
     probe::{TcpRtt, Timing},
 };
 
-/// The name that the connection has in CLIENT LIST.
+/// The name of the connection in CLIENT LIST.
 const NAME: &str = "redyno-ping";
 
-/// How often to look whether a name was found: 5 ms.
+/// How often to check whether a name is resolved: 5 ms.
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ enum PingPhase {
     Connected(Box<PingLine>),
 }
 
-/// The way to a server.
+/// The path to a server.
 #[derive(Debug)]
 pub(super) struct PingLink {
     clock: Clock,
@@ -47,7 +47,7 @@ pub(super) struct PingLink {
 }
 
 impl PingLink {
-    /// To `target`; nothing takes longer than `timeout` before it counts as failed.
+    /// Creates a link to `target`; any step that takes longer than `timeout` counts as failed.
     pub(super) fn new(target: &Target, timeout: Duration, clock: Clock) -> Self {
         Self {
             clock,
@@ -67,22 +67,22 @@ impl PingLink {
         Failure::Timeout { what, limit: self.timeout }
     }
 
-    /// When each outstanding PING was due, the oldest first.
+    /// Returns when each unanswered PING was due, the oldest first.
     pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
         self.line().into_iter().flat_map(PingLine::due_ns)
     }
 
-    /// Whether PINGs can be sent, and none is unanswered.
+    /// Returns whether PINGs can be sent, and none is unanswered.
     pub(super) fn is_quiet(&self) -> bool {
         self.line().is_some_and(PingLine::is_quiet)
     }
 
-    /// Whether the kernel stamps the connection, or why not; `None` without one.
+    /// Returns whether the kernel timestamps the connection, or why not; `None` without a connection.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.line().and_then(|line| line.socket().timing())
     }
 
-    /// The kernel's own figures of the round trip; `None` where there are none.
+    /// Returns the kernel's own round-trip figures; `None` if there are none.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
         self.line().and_then(|line| line.socket().tcp())
     }
@@ -94,7 +94,7 @@ impl PingLink {
         }
     }
 
-    /// Puts a PING on its way that was due at `due_ns`. Whether there is a connection to put it on.
+    /// Queues a PING that was due at `due_ns`. Returns whether there is a connection for it.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
@@ -105,7 +105,7 @@ impl PingLink {
         }
     }
 
-    /// Writes what is queued and does what time demands: the next attempt, the giving up of one.
+    /// Writes the queued bytes and handles timeouts: the next attempt, or the end of one.
     pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(News)) {
         if let Err(failure) = self.try_advance(now_ns) {
             self.lose(failure, now_ns, emit);
@@ -141,7 +141,7 @@ impl PingLink {
         }
     }
 
-    /// When time demands something next.
+    /// Returns when the next timeout is due.
     fn deadline_ns(&self) -> u64 {
         match &self.phase {
             PingPhase::Resting { until_ns } => *until_ns,
@@ -152,7 +152,7 @@ impl PingLink {
         }
     }
 
-    /// Tries one endpoint after the other. When none is left the last one's failure is the attempt's.
+    /// Tries one endpoint after the other. If all fail, the last one's failure is the attempt's.
     fn connect(
         &mut self,
         mut endpoints: VecDeque<Endpoint>,
@@ -171,7 +171,7 @@ impl PingLink {
         Err(last.unwrap_or_else(|| std::io::Error::other("there is no address to connect to").into()))
     }
 
-    /// Waits at most until `until_ns` for something to happen. `now_ns` is the present.
+    /// Waits until `until_ns` at most for an event. `now_ns` is the current time.
     pub(super) fn wait(&self, now_ns: u64, until_ns: u64) -> Readiness {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
@@ -188,7 +188,7 @@ impl PingLink {
         }
     }
 
-    /// Takes up what [`wait`](Self::wait) found; `at_ns` is the moment at which it returned.
+    /// Handles the result of [`wait`](Self::wait); `at_ns` is the time at which it returned.
     pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) {
         if let Err(failure) = self.try_react(ready, at_ns, emit) {
             self.lose(failure, at_ns, emit);
@@ -200,7 +200,7 @@ impl PingLink {
             PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
             PingPhase::Connected(line) => {
                 let wake_up = || WakeUp { at_ns, wall: Wall::read(&self.clock) };
-                // An error flag without a stamp behind it is a true error, which the read will report.
+                // An error flag without a timestamp behind it is a real error, which the read will report.
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
                 if ready.readable || broken {
                     line.hear(&self.greeting, &mut self.back_off, wake_up(), emit)?;
@@ -238,7 +238,7 @@ impl PingLink {
             PingPhase::Connected(line) => line.end(),
             _ => (None, 0),
         };
-        // A server that hangs up on PINGs it has not read resets the connection: the same in other clothes.
+        // A server that disconnects with unread PINGs resets the connection: the same event as a close.
         let failure = match failure {
             Failure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
                 Failure::Closed { after: last_error }
@@ -248,7 +248,7 @@ impl PingLink {
         emit(News::Lost { failure, unanswered });
     }
 
-    /// What the server said before it hung up, where that is not read yet; it is worth more than a failed write.
+    /// Reads an unread message that the server sent before it disconnected; it explains more than a failed write.
     fn last_words(&mut self, failure: Failure, at_ns: u64, emit: &mut dyn FnMut(News)) -> Failure {
         let (PingPhase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else {
             return failure;

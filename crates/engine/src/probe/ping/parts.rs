@@ -1,4 +1,4 @@
-//! The parts of a round trip, from the kernel's stamps. Pure, but for one reading of two clocks.
+//! The parts of a round trip, from the kernel's timestamps. Pure, except for one reading of two clocks.
 //!
 //! ```text
 //!   due      written   left the host            in our kernel   wait returned
@@ -7,28 +7,28 @@
 //!    │     (ours: late)   │       server)            │  (ours: late)  │
 //!    └──────────────────────────── rtt ───────────────────────────────┘
 //! ```
-//! The kernel stamps by the wall clock, which may be stepped at any moment; everything else here is by the
-//! monotonic one. The distance between the two is read when a PING is written and again when its answer is
-//! read: if it changed, the stamps of that PING say nothing.
+//! The kernel's timestamps use the wall clock, which may be set at any time; all other times use the monotonic
+//! clock. The difference between the two clocks is read when a PING is written and again when its reply is read: if
+//! it changed, the timestamps of that PING are not usable.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
 
-/// How often to read both clocks when the thread was interrupted in between.
+/// How often to read both clocks again if the thread was interrupted in between.
 const READINGS: usize = 4;
-/// Readings closer together than this are as good as simultaneous.
+/// Readings closer together than this count as simultaneous.
 const CLOSE_ENOUGH_NS: u64 = 200;
-/// What rounding and the order of readings can do to a difference of two distances.
+/// The error that rounding and the order of readings can add to a difference.
 const ROUNDING_NS: u64 = 100;
-/// Readings further apart say too little about parts of some microseconds.
+/// Readings further apart are too inexact for parts of some microseconds.
 const MOST_DOUBT_NS: u64 = 2_000;
 
-/// How far the wall clock is ahead of ours.
+/// How far the wall clock is ahead of the session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wall {
     ahead_ns: i64,
-    /// By how much `ahead_ns` may be wrong, since the two clocks cannot be read at once.
+    /// The largest error of `ahead_ns`, since the two clocks cannot be read at once.
     doubt_ns: u64,
 }
 
@@ -52,75 +52,75 @@ impl Wall {
         let before_ns = clock.now_ns();
         let wall = SystemTime::now();
         let after_ns = clock.now_ns();
-        // A clock set before 1970 reads as 1970: a distance like any other, and a wrong one is noticed.
+        // A clock set before 1970 reads as 1970; a wrong difference is noticed.
         let wall_ns = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
         Self::of(before_ns, wall_ns, after_ns)
     }
 
-    /// The wall clock read `wall_ns` at some moment between `before_ns` and `after_ns` of ours.
+    /// Builds a reading: the wall clock read `wall_ns` between `before_ns` and `after_ns` of the session's clock.
     fn of(before_ns: u64, wall_ns: i64, after_ns: u64) -> Self {
         Self { ahead_ns: wall_ns - before_ns as i64, doubt_ns: after_ns - before_ns }
     }
 
-    /// A stamp of the wall clock on ours; negative before the session began.
+    /// Converts a wall-clock timestamp to the session's clock; negative before the session began.
     fn on_our_clock(self, wall_ns: i64) -> i64 {
         wall_ns - self.ahead_ns
     }
 
-    /// Whether the wall clock was set between the two readings.
+    /// Returns whether the wall clock was set between the two readings.
     fn differs_from(self, earlier: Self) -> bool {
         self.ahead_ns.abs_diff(earlier.ahead_ns) > self.doubt_ns + earlier.doubt_ns + ROUNDING_NS
     }
 }
 
-/// What is known of a PING when its answer is read.
+/// The known times of a PING when its reply is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamps {
-    /// When it was due.
+    /// When the PING was due.
     pub due_ns: u64,
-    /// A moment before it was written.
+    /// A time just before it was written.
     pub before_write_ns: u64,
-    /// Both clocks then.
+    /// Both clocks at that time.
     pub wall_then: Wall,
-    /// The kernel's stamp of its departure.
+    /// The kernel's timestamp of its departure.
     pub left_wall_ns: Option<i64>,
-    /// The kernel's stamp of the arrival of its answer's last byte.
+    /// The kernel's timestamp of the arrival of its reply's last byte.
     pub arrived_wall_ns: Result<i64, LeftOut>,
-    /// When the wait returned that the answer ended.
+    /// When the wait that the reply ended returned.
     pub at_ns: u64,
     /// Both clocks now.
     pub wall_now: Wall,
 }
 
-/// The parts of a round trip, which add up to it but for the doubt of the clocks' readings.
+/// The parts of a round trip, which add up to it within the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// From when the PING was due to its departure.
+    /// From the due time of the PING to its departure.
     pub send_ns: u64,
-    /// From its departure to the arrival of its answer, both in the kernel.
+    /// From its departure to the arrival of its reply, both in the kernel.
     pub kernel_ns: u64,
-    /// From there to the return of the wait for it.
+    /// From the arrival to the return of the wait for it.
     pub pickup_ns: u64,
 }
 
 /// Why a round trip has no parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftOut {
-    /// Bytes after the answer were read with it, and the kernel stamps the last byte of a read only.
+    /// Bytes after the reply were read with it, and the kernel timestamps only the last byte of a read.
     SharedRead,
-    /// The kernel gave no stamp for the PING or for its answer.
+    /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,
-    /// The thread was interrupted each time that it read the two clocks.
+    /// The thread was interrupted at every reading of the two clocks.
     Doubt,
     /// The wall clock was set meanwhile.
     ClockStep,
-    /// The stamps contradict the order of things: an answer that came between the wake-up and the read, which is
-    /// younger than the wake-up; or a wall clock that was set and set back.
+    /// The timestamps are out of order: the reply arrived between the wake-up and the read, and is younger than the
+    /// wake-up; or the wall clock was set and set back.
     Order,
 }
 
 impl LeftOut {
-    /// By which kind it is counted.
+    /// Returns the kind under which the round trip is counted.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::SharedRead => "shared read",
@@ -133,10 +133,10 @@ impl LeftOut {
 }
 
 impl Stamps {
-    /// The parts.
+    /// Computes the parts.
     ///
     /// # Errors
-    /// Why they are unknown; never a guess.
+    /// Why the parts are unknown; they are never guessed.
     pub(super) fn parts(&self) -> Result<Parts, LeftOut> {
         let arrived_wall_ns = self.arrived_wall_ns?;
         let left_wall_ns = self.left_wall_ns.ok_or(LeftOut::NoStamp)?;
@@ -156,7 +156,7 @@ impl Stamps {
             return Err(LeftOut::Order);
         }
         Ok(Parts {
-            // Within the doubt of the readings either may come out below zero.
+            // Within the error of the readings either part may come out below zero.
             send_ns: (left_ns - self.due_ns as i64).max(0) as u64,
             kernel_ns: (arrived_wall_ns - left_wall_ns) as u64,
             pickup_ns: (self.at_ns as i64 - arrived_ns).max(0) as u64,
@@ -168,7 +168,7 @@ impl Stamps {
 mod tests {
     use super::*;
 
-    /// 2026 on the wall, when ours reads 0.
+    /// The wall clock is in 2026 when the session's clock reads 0.
     const AHEAD_NS: i64 = 1_767_225_600_000_000_000;
 
     fn wall(ahead_ns: i64) -> Wall {
@@ -188,7 +188,8 @@ mod tests {
         }
     }
 
-    /// The wall clock is set forward by `step_ns` (back, if negative) after `after_ns` of ours.
+    /// Simulates a wall clock that is set forward by `step_ns` (back, if negative) after `after_ns` of the
+    /// session's clock.
     fn stepped(step_ns: i64, after_ns: i64) -> Result<Parts, LeftOut> {
         let stamp = |at_ns: i64| AHEAD_NS + at_ns + if at_ns > after_ns { step_ns } else { 0 };
         let usual = usual();
@@ -237,7 +238,7 @@ mod tests {
     fn a_reply_that_is_younger_than_the_wake_up_is_no_pickup_below_zero() {
         let late = Stamps { arrived_wall_ns: Ok(AHEAD_NS + 95_500), ..usual() };
         assert_eq!(late.parts(), Err(LeftOut::Order));
-        // Within the doubt of the readings it is one of zero.
+        // Within the error of the readings the part is zero.
         let together = Stamps { arrived_wall_ns: Ok(AHEAD_NS + 95_100), ..usual() };
         assert_eq!(together.parts().map(|parts| parts.pickup_ns), Ok(0));
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn two_readings_of_clocks_that_nobody_sets_agree() {
         let clock = Clock::start();
-        // An interruption between the readings is doubt, not a step.
+        // An interruption between the readings is an error of reading, not a clock step.
         let slow = Wall::of(1_000, AHEAD_NS + 400_000, 500_000);
         assert!(!slow.differs_from(wall(AHEAD_NS)) && !wall(AHEAD_NS).differs_from(slow));
         let (first, second) = (Wall::read(&clock), Wall::read(&clock));

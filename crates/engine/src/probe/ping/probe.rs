@@ -21,45 +21,45 @@ use crate::{
     stats::Samples,
 };
 
-/// PINGs a second unless the plan says otherwise, as redis-cli sends at the most.
+/// PINGs a second by default, the same as redis-cli's maximum.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
-/// The longest wait for an answer unless the plan says otherwise.
+/// The longest wait for a reply by default.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest wait for anything: bounds how long a drop takes.
+/// The longest wait for any event: limits how long a drop takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
-/// What to ping, and how.
+/// The target and the settings of pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingPlan {
-    /// The server; its database plays no part.
+    /// The server; its database is ignored.
     pub target: Target,
     /// PINGs a second.
     pub per_second: NonZeroU32,
-    /// After how long without an answer the connection is given up.
+    /// How long a connection may be without a reply before it is closed.
     pub timeout: Duration,
     /// How often to report.
     pub tick: Duration,
 }
 
 impl PingPlan {
-    /// The usual plan: 100 a second, 5 s, a report every 250 ms.
+    /// Creates the default plan: 100 a second, 5 s, a report every 250 ms.
     pub fn new(target: Target) -> Self {
         Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick: Duration::from_nanos(TICK_NS) }
     }
 }
 
-/// A running ping probe; dropping it ends it.
+/// A running ping probe; dropping it ends its thread.
 #[derive(Debug)]
 pub struct PingProbe {
     _thread: ProbeThread,
 }
 
 impl PingProbe {
-    /// Starts the thread `ping`, which connects and reports every tick, and once more when it is dropped. A server
-    /// that cannot be reached is no error here: it is reported, and tried again.
+    /// Starts the thread `ping`, which connects and reports every tick, and once more when it is dropped. An
+    /// unreachable server is not an error here: it is reported, and tried again.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(plan: PingPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
         let body = move |stop: Stop| Pinging::new(&plan, clock, messages).live(&stop);
         Ok(Self { _thread: ProbeThread::start("ping", body)? })
@@ -103,7 +103,7 @@ impl Pinging {
         self.account.say(Message::Ping(Box::new(report)));
     }
 
-    /// Writes what is due, waits, takes up what came.
+    /// Writes due PINGs, waits, and handles events.
     fn turn(&mut self) {
         let now_ns = self.clock.now_ns();
         self.close_tick_if_over(now_ns);
@@ -115,7 +115,7 @@ impl Pinging {
         }
         let until_ns = self.next_event_ns(now_ns);
         let ready = self.link.wait(before_ns, until_ns);
-        // Before anything is read: the reply was there when the wait returned.
+        // Read before the data: the reply was there when the wait returned.
         let at_ns = self.clock.now_ns();
         if (before_ns + 1..=at_ns).contains(&until_ns) && ready == Readiness::default() {
             self.lead.learn(at_ns - until_ns);
@@ -147,12 +147,12 @@ impl Pinging {
         self.account.count("missed", missed);
     }
 
-    /// When the thread wants to be awake for the next PING.
+    /// Returns when the thread is to be awake for the next PING.
     fn nearly_due_ns(&self) -> u64 {
         self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns()))
     }
 
-    /// Whether the next PING is so near that sleeping would make it late, and no answer can come before.
+    /// Returns whether the next PING is so near that sleeping would make it late, and no reply can arrive before.
     fn is_nearly_due(&self, now_ns: u64) -> bool {
         now_ns >= self.nearly_due_ns() && self.link.is_quiet()
     }
@@ -162,7 +162,7 @@ impl Pinging {
     }
 }
 
-/// The link's part of a report.
+/// Returns the link's part of a report.
 fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
     link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));

@@ -1,4 +1,4 @@
-//! When PINGs are due: a function of their index, so that nothing is forgotten when the server or we are late.
+//! When PINGs are due: a function of their index, so that a late server or client skips none.
 
 use std::num::NonZeroU32;
 
@@ -13,19 +13,19 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// A series that begins at `start_ns`.
+    /// Creates a series that begins at `start_ns`.
     pub(super) fn new(start_ns: u64, per_second: NonZeroU32) -> Self {
         Self { start_ns, per_second: per_second.get().into(), next: 0 }
     }
 
-    /// When the next one is due.
+    /// Returns when the next PING is due.
     pub(super) fn next_due_ns(&self) -> u64 {
-        // In whole seconds and the rest, so that no year of uptime overflows and no rounding adds up.
+        // Computed in whole seconds and the rest, so that no uptime overflows and no rounding error accumulates.
         let (s, rest) = (self.next / self.per_second, self.next % self.per_second);
         self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
     }
 
-    /// Takes the next one off the series if it is due at `now_ns`: when it was due.
+    /// Takes the next PING if it is due at `now_ns`. Returns when it was due.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.next_due_ns();
         if due_ns > now_ns {

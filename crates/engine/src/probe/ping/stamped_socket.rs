@@ -1,6 +1,7 @@
 //! The ping probe's socket: non-blocking, TCP (with TLS or not) or unix, opened without waiting.
 //!
-//! It moves bytes, has the kernel stamp them where it can, and waits for readiness; it does not know what a PING is.
+//! The socket sends and receives bytes, has the kernel timestamp them if possible, and waits for readiness; it does
+//! not know PING.
 
 use std::{
     collections::VecDeque,
@@ -22,24 +23,24 @@ use crate::{
 /// Room for one read: thousands of PONGs.
 const READ_SIZE: usize = 16 * 1024;
 
-/// What a connection is ready for.
+/// The events that a connection is ready for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Readiness {
     /// Bytes, an end or an error can be read.
     pub readable: bool,
-    /// Bytes can be written, or the attempt to connect goes on or has ended.
+    /// Bytes can be written, or the attempt to connect continues or has ended.
     pub writable: bool,
-    /// The kernel has stamps, or an error that is not reported otherwise.
+    /// The kernel has timestamps, or an error that is not reported otherwise.
     pub stamped: bool,
 }
 
-/// What was read, once.
+/// The result of one read.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
     /// The bytes; none at the stream's end.
     pub bytes: &'a [u8],
-    /// When the last of them had arrived by the kernel's stamp, on the wall clock. `None` without one, and when
-    /// there may have been more: the stamp could be that of a later byte.
+    /// When the last byte had arrived by the kernel's timestamp, on the wall clock. `None` without one, or if there
+    /// may have been more data: the timestamp could be that of a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
 
@@ -47,22 +48,22 @@ pub(super) struct Input<'a> {
 #[derive(Debug)]
 pub(super) struct StampedSocket {
     transport: Transport,
-    /// Whether the socket is connected, so that a TLS handshake may be under way.
+    /// Whether the socket is connected, so that a TLS handshake may be in progress.
     is_open: bool,
     unsent: Vec<u8>,
-    /// Where each message that is not written yet ends, in bytes since the beginning. Each is a write of its own,
-    /// since the kernel stamps writes.
+    /// The end of each unwritten message, in bytes since the beginning. Each message is a separate write, since the
+    /// kernel timestamps writes.
     ends: VecDeque<u64>,
     queued: u64,
     written: u64,
     input: Box<[u8]>,
-    /// Once it is known whether there are stamps.
+    /// The reader of timestamps, or why there are none; `None` before that is known.
     stamper: Option<Result<Stamper, Timing>>,
 }
 
 impl StampedSocket {
-    /// Begins to connect. The connection becomes writable when the attempt goes on or has ended;
-    /// [`finish_open`](Self::finish_open) knows which.
+    /// Begins to connect. The connection becomes writable when the attempt continues or has ended;
+    /// [`finish_open`](Self::finish_open) returns which.
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         Ok(Self {
             transport: Transport::connect(endpoint, tls)?,
@@ -76,33 +77,33 @@ impl StampedSocket {
         })
     }
 
-    /// Goes on with the attempt to connect. Whether it has ended well; its error if it has ended otherwise.
+    /// Continues the attempt to connect. Returns whether it succeeded, or its error.
     pub(super) fn finish_open(&mut self) -> io::Result<bool> {
         self.is_open = self.is_open || self.transport.is_connected()?;
         Ok(self.is_open && self.transport.shake_hands()?)
     }
 
-    /// Has the kernel stamp what is written and read from now on, where it can: the connection stands, and nothing
-    /// was written to it yet.
+    /// Turns on timestamps for data that is written and read from now on, if possible: the connection is open, and
+    /// nothing was written to it yet.
     pub(super) fn begin_stamps(&mut self) {
         self.stamper = Some(match &self.transport {
             Transport::Plain(socket) => stamps::begin(socket),
-            // What is stamped are records, whose bytes are not those of the messages.
+            // The timestamps belong to TLS records, which do not match the messages.
             Transport::Tls(_) => Err(Timing::Tls),
         });
     }
 
-    /// Whether there are stamps, or why not; `None` before it is known.
+    /// Returns whether there are timestamps, or why not; `None` before that is known.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
     }
 
-    /// The kernel's own figures of the round trip.
+    /// Returns the kernel's own round-trip figures.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
         tcp_rtt(self.transport.socket())
     }
 
-    /// Puts a message behind those that still have to be written. The [key](Departure::key) of its departure.
+    /// Queues a message after the unwritten ones. Returns the [key](Departure::key) of its departure.
     pub(super) fn queue(&mut self, message: &[u8]) -> u32 {
         self.unsent.extend_from_slice(message);
         self.queued += message.len() as u64;
@@ -110,12 +111,12 @@ impl StampedSocket {
         Departure::key_of(self.queued)
     }
 
-    /// The next departure that the kernel reports.
+    /// Returns the next departure that the kernel reports.
     pub(super) fn next_departure(&mut self) -> Option<Departure> {
         self.stamper.as_mut()?.as_mut().ok()?.next_departure(self.transport.socket())
     }
 
-    /// Writes as much as the socket takes.
+    /// Writes as much as the socket accepts.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while let Some(end) = self.ends.front() {
             let message = (end - self.written) as usize;
@@ -136,8 +137,8 @@ impl StampedSocket {
         }
     }
 
-    /// Reads what is there, once; what does not fit makes the connection readable again. `None` when there is
-    /// nothing, no bytes at the stream's end.
+    /// Reads available data once; data that does not fit makes the connection readable again. `None` if there is no
+    /// data, no bytes at the stream's end.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
             Some(Ok(stamper)) => stamper.read(self.transport.socket(), &mut self.input),
@@ -153,11 +154,11 @@ impl StampedSocket {
         }
     }
 
-    /// Waits until there is something to read, or (while `connecting` or with bytes unsent) room to write.
+    /// Waits until there is data to read, or (while `connecting` or with unsent bytes) room to write.
     pub(super) fn wait(&self, connecting: bool, timeout: Duration) -> Readiness {
         let has_more = self.transport.has_more();
         let flags = self.transport.wait(self.interest(), if has_more { Duration::ZERO } else { timeout });
-        // With stamps the error flag stands for those first, also while all is well.
+        // With timestamps the error flag usually means a timestamp, also without any error.
         let stamped = matches!(self.stamper, Some(Ok(_)));
         let loss = PollFlags::HUP | PollFlags::NVAL;
         let ended = flags.intersects(if stamped { loss } else { loss | PollFlags::ERR });
@@ -171,7 +172,7 @@ impl StampedSocket {
 
     fn interest(&self) -> PollFlags {
         if !self.is_open {
-            // An attempt to connect that fails is readable at once, and its error has to be taken first.
+            // A failed attempt to connect is readable at once, and its error has to be read first.
             PollFlags::OUT
         } else if self.unsent.is_empty() && !self.transport.wants_write() {
             PollFlags::IN

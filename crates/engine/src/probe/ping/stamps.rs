@@ -1,9 +1,9 @@
-//! The kernel's stamps of a TCP connection: when each write left the host, when what is read had arrived.
+//! The kernel's timestamps of a TCP connection: when each write left the host, and when received data had arrived.
 //!
-//! Unprivileged on Linux (SO_TIMESTAMPING); elsewhere there are none. A write is known by the number of bytes
-//! written up to its end, a read's stamp is that of the last byte read. All are by the wall clock, in nanoseconds
-//! since 1970. The departure is stamped by the device's driver: after everything that this host may have waited
-//! for, also the queue before the device, and before the first thing that the network and the server do.
+//! Timestamps need no privileges on Linux (SO_TIMESTAMPING); other systems have none. A write is identified by the
+//! number of bytes written up to its end; a read's timestamp is that of its last byte. All use the wall clock, in
+//! nanoseconds since 1970. The device driver timestamps the departure: after every delay within this host,
+//! including the device's queue, and before any delay of the network or the server.
 
 use socket2::Socket;
 
@@ -12,32 +12,32 @@ use crate::probe::Timing;
 /// The departure of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// Bytes written up to its end since stamping began, less one, modulo 2^32.
+    /// Bytes written up to its end since timestamps began, minus one, modulo 2^32.
     pub key: u32,
-    /// When.
+    /// The time of the departure.
     pub wall_ns: i64,
 }
 
 impl Departure {
-    /// The key of the write that ended after `written` bytes.
+    /// Returns the key of the write that ended after `written` bytes.
     pub(super) fn key_of(written: u64) -> u32 {
         written.wrapping_sub(1) as u32
     }
 }
 
-/// What was read.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// Bytes.
+    /// The number of bytes.
     pub length: usize,
-    /// When the last of them had arrived.
+    /// When the last byte had arrived.
     pub wall_ns: Option<i64>,
 }
 
-/// Has a connected TCP socket stamped. The socket's error queue belongs to stamps from then on.
+/// Turns on timestamps for a connected TCP socket. The socket's error queue holds timestamps from then on.
 ///
 /// # Errors
-/// Why there are no stamps.
+/// Why there are no timestamps.
 pub(super) fn begin(socket: &Socket) -> Result<Stamper, Timing> {
     if socket.local_addr().is_ok_and(|address| address.is_unix()) {
         return Err(Timing::UnixSocket);
@@ -74,13 +74,13 @@ mod linux {
     use super::{Arrival, Departure};
     use crate::probe::Timing;
 
-    /// `SCM_TSTAMP_SND` of linux/errqueue.h: the stamp is that of the device's driver.
+    /// `SCM_TSTAMP_SND` of linux/errqueue.h: the timestamp of the device driver.
     const SENT: u32 = 0;
 
-    /// Reads stamps of one socket.
+    /// Reads the timestamps of one socket.
     #[derive(Debug)]
     pub(in crate::probe::ping) struct Stamper {
-        /// Room for the kernel's notes beside a message.
+        /// The buffer for the kernel's control messages.
         notes: Vec<u8>,
     }
 
@@ -91,8 +91,8 @@ mod linux {
                 | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
                 | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
                 | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
-            // Counts from what was written, not from what was acknowledged. Before Linux 6.2 there is no such
-            // flag; on a connection that has not written yet the two are the same.
+            // The key counts written bytes, not acknowledged ones. This flag exists since Linux 6.2; on a
+            // connection that has not written yet the two counts are the same.
             let exact = flags | TimestampingFlag::from_bits_retain(libc::SOF_TIMESTAMPING_OPT_ID_TCP);
             Timestamping
                 .set(socket, &exact)
@@ -106,14 +106,14 @@ mod linux {
             Ok(Self { notes })
         }
 
-        /// The next departure that the kernel reports.
+        /// Returns the next departure that the kernel reports.
         pub(in crate::probe::ping) fn next_departure(&mut self, socket: &Socket) -> Option<Departure> {
             let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
             loop {
                 let message = match recvmsg::<()>(socket.as_raw_fd(), &mut [], Some(&mut self.notes), flags) {
                     Ok(message) => message,
                     Err(Errno::EINTR) => continue,
-                    // Nothing more.
+                    // The queue is empty.
                     Err(_) => return None,
                 };
                 let (mut key, mut wall_ns) = (None, None);
@@ -125,14 +125,14 @@ mod linux {
                         _ => {}
                     }
                 }
-                // Anything else in the queue is none of ours, and gone by having been read.
+                // Other messages in the queue do not matter, and reading has removed them.
                 if let (Some(key), Some(wall_ns)) = (key, wall_ns) {
                     return Some(Departure { key, wall_ns });
                 }
             }
         }
 
-        /// Reads, and returns when the last byte had arrived.
+        /// Reads data. Returns it with the arrival time of its last byte.
         pub(in crate::probe::ping) fn read(
             &mut self,
             socket: &Socket,
@@ -154,7 +154,7 @@ mod linux {
         is_departure.then_some(error.ee_data)
     }
 
-    /// `None` for the zero that stands for "no stamp".
+    /// Converts a timestamp to nanoseconds; `None` for zero, which means "no timestamp".
     fn nanoseconds(stamp: TimeSpec) -> Option<i64> {
         let ns = stamp.tv_sec() * 1_000_000_000 + stamp.tv_nsec();
         (ns != 0).then_some(ns)
@@ -170,7 +170,7 @@ mod absent {
     use super::{Arrival, Departure};
     use crate::probe::Timing;
 
-    /// There is none.
+    /// Other systems have no timestamps.
     #[derive(Debug)]
     pub(in crate::probe::ping) struct Stamper(Infallible);
 

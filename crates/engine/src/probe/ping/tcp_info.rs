@@ -1,17 +1,17 @@
-//! What the kernel itself knows of a TCP connection's round trip. The one place of the probes with unsafe code:
-//! no crate wraps this option, whose structure grows with the kernel.
+//! The kernel's own round-trip figures of a TCP connection. The only unsafe code of the probes: no crate wraps this
+//! option, and its structure grows with the kernel.
 
 use socket2::Socket;
 
 use crate::probe::TcpRtt;
 
-/// The kernel's own figures for `socket`; `None` where the system has none.
+/// Returns the kernel's figures for `socket`; `None` if the system has none.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn tcp_rtt(_socket: &Socket) -> Option<TcpRtt> {
     None
 }
 
-/// The kernel's own figures for `socket`; `None` for a unix socket.
+/// Returns the kernel's figures for `socket`; `None` for a unix socket.
 #[cfg(target_os = "linux")]
 pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     use std::os::fd::AsRawFd;
@@ -19,7 +19,7 @@ pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     let mut info = [0_u8; INFO_SIZE];
     let mut length = INFO_SIZE as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to `info`, which is that long and may hold any bytes, and
-    // what it wrote to `length`; both live until the call returns, and the descriptor belongs to `socket`.
+    // the number of bytes to `length`; both live until the call returns, and the descriptor belongs to `socket`.
     let status = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -32,16 +32,16 @@ pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     (status == 0).then(|| parse(&info[..INFO_SIZE.min(length as usize)])).flatten()
 }
 
-/// Up to and with the last field that is read here; the kernel gives as much as one has room for.
+/// The bytes up to the end of the last field used here; the kernel fills as much as there is room for.
 #[cfg(target_os = "linux")]
 const INFO_SIZE: usize = MIN_RTT + 4;
-/// Where `tcpi_rtt` stands in `struct tcp_info` (linux/tcp.h), on every architecture.
+/// The offset of `tcpi_rtt` in `struct tcp_info` (linux/tcp.h), on every architecture.
 #[cfg(target_os = "linux")]
 const RTT: usize = 68;
-/// `tcpi_rttvar`.
+/// The offset of `tcpi_rttvar`.
 #[cfg(target_os = "linux")]
 const RTT_VAR: usize = 72;
-/// `tcpi_min_rtt`, since Linux 4.6.
+/// The offset of `tcpi_min_rtt`, since Linux 4.6.
 #[cfg(target_os = "linux")]
 const MIN_RTT: usize = 148;
 
@@ -51,7 +51,7 @@ fn parse(info: &[u8]) -> Option<TcpRtt> {
         let bytes = info.get(offset..offset + 4)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     };
-    // All ones: nothing was measured yet.
+    // All ones: there is no measurement yet.
     let rtt_min_us = at(MIN_RTT).filter(|us| *us != u32::MAX);
     Some(TcpRtt { rtt_us: at(RTT)?, rtt_var_us: at(RTT_VAR)?, rtt_min_us })
 }
