@@ -1,7 +1,7 @@
-//! The one monotonic clock: nanoseconds since the session began.
+//! The only monotonic clock: nanoseconds since the session began.
 //!
-//! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
-//! `_ns`. Wall-clock time appears only where a person reads a date, or a request has one in it.
+//! Every timestamp in redyno is a `u64` of nanoseconds read from a [`Clock`], in a variable with a name that ends
+//! in `_ns`. Wall-clock time is used only for dates that are shown or sent.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,34 +19,35 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that reads 0 now.
+    /// Starts a clock that reads 0 now.
     pub fn start() -> Self {
         Self { origin: Instant::now() }
     }
 
-    /// Nanoseconds since the session began.
+    /// Returns the nanoseconds since the session began.
     pub fn now_ns(&self) -> u64 {
         // 2^64 ns are 584 years.
         self.origin.elapsed().as_nanos() as u64
     }
 }
 
-/// The end of the tick that holds `now_ns`: the next multiple of [`TICK_NS`], always later than `now_ns`.
+/// Returns the end of the tick that contains `now_ns`: the next multiple of [`TICK_NS`], always later than
+/// `now_ns`.
 pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS
 }
 
-/// The number of the last tick that had ended at `at_ns`. All threads number alike.
+/// Returns the number of the last tick that had ended at `at_ns`. All threads use the same numbers.
 pub fn tick_of(at_ns: u64) -> u64 {
     at_ns / TICK_NS
 }
 
-/// Nanoseconds as seconds.
+/// Converts nanoseconds to seconds.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
-/// The date in milliseconds since 1970: what is sent or shown, and never what is measured.
+/// Returns the date in milliseconds since 1970, to be sent or shown; never used for measurements.
 pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }

@@ -1,6 +1,6 @@
-//! The load engine of redyno, and what it stands on: quantities, statistics, protocols, workloads, knobs, probes.
+//! The load engine of redyno and its foundations: quantities, statistics, protocols, workloads, knobs, probes.
 //!
-//! The map of all rooms is in `redyno`, the package at the top.
+//! The overview of all modules is in `redyno`, the top-level package.
 
 pub mod clock;
 pub mod endpoint;

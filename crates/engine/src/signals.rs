@@ -1,4 +1,4 @@
-//! Signals as messages: a thread waits for them and passes them on.
+//! Signals as messages: a thread waits for signals and passes them on.
 
 use std::{
     io,
@@ -22,32 +22,32 @@ use signal_hook::{
     low_level,
 };
 
-/// A signal that asks for something.
+/// A signal that this process handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Ctrl-C, or `kill -INT`.
     Interrupt,
-    /// `kill`, Ctrl-\, and all others that would kill a program which does not expect them: the terminal is to be given
-    /// back and keys are to be removed, whatever asks for the end.
+    /// `kill`, Ctrl-\, and all others that end a program by default: the terminal has to be restored and keys have
+    /// to be removed first.
     Terminate,
-    /// The terminal or the connection to it is gone.
+    /// The terminal or the connection to it is closed.
     HangUp,
-    /// `kill -TSTP`: give the terminal back and stop. The key Ctrl-Z comes as a key.
+    /// `kill -TSTP`: restore the terminal and stop. The key Ctrl-Z arrives as a key.
     Suspend,
-    /// The process goes on after a stop.
+    /// The process continues after a stop.
     Continue,
 }
 
 impl Signal {
-    /// The signals that ask a program without a screen to end.
+    /// The signals that end a program without a screen.
     pub const ENDS: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::HangUp];
-    /// The signals that stop a process and let it go on, which a screen takes: it has a terminal to give back before.
+    /// The stop and continue signals, which a screen handles: it restores the terminal before it stops.
     pub const STOPS: [Self; 2] = [Self::Suspend, Self::Continue];
-    /// The signals that a screen takes: it has a terminal to give back before it stops.
+    /// The signals that a screen handles: it restores the terminal before it stops.
     pub const ALL: [Self; 5] =
         [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Suspend, Self::Continue];
 
-    /// The numbers that mean it.
+    /// Returns the signal numbers that are mapped to this signal.
     fn numbers(self) -> &'static [i32] {
         match self {
             Self::Interrupt => &[SIGINT],
@@ -58,7 +58,7 @@ impl Signal {
         }
     }
 
-    /// Stops this process as Ctrl-Z would without us; returns when it goes on.
+    /// Stops this process like Ctrl-Z does by default; returns when the process continues.
     ///
     /// # Errors
     /// When the system refuses.
@@ -84,8 +84,9 @@ const DEADLY: &[i32] = &[
 #[cfg(not(target_os = "linux"))]
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// From now on `signals` come as messages instead of having their usual effect. The end of the receiver does not
-/// bring that effect back. A file that grows beyond the limit of its size (SIGXFSZ) is an error of the write to it from now
+/// Turns `signals` into messages from now on, instead of their default effect. Dropping the receiver does not
+/// restore that effect. Exceeding the file size limit (SIGXFSZ) becomes an error of the write, and no longer ends
+/// the process.
 /// on, and kills nobody.
 ///
 /// # Errors
@@ -108,16 +109,16 @@ pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
     added.map(|()| receiver)
 }
 
-/// Who listens in this process.
+/// The receivers of signals in this process.
 struct Listeners {
-    /// What adds to the signals that come, once a thread waits for some.
+    /// The handle that adds signals to the waiting thread, once there is one.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
 }
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, senders: Vec::new() });
 
-/// The thread: each signal goes to all who want it and are still there.
+/// Runs the thread: each signal goes to all receivers that want it and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
         let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,24 +129,25 @@ fn hand_on(mut arriving: Signals) {
     }
 }
 
-/// How long a signal may take from the moment at which the process goes on to its handler, which any thread runs.
+/// How long a signal may take from the continuation of the process to its handler, which any thread runs.
 const HANDLED_WITHIN: Duration = Duration::from_millis(20);
 
-/// Whether the process was stopped and continued.
+/// Detects whether the process was stopped and continued.
 pub struct Continued {
     was_continued: Arc<AtomicBool>,
     handler: Option<SigId>,
 }
 
 impl Continued {
-    /// Looks out from now on. Where the system does not allow that, nothing will be seen.
+    /// Starts to watch. If the system does not allow that, no stop will be detected.
     pub fn watch() -> Self {
         let was_continued = Arc::new(AtomicBool::new(false));
         let handler = flag::register(SIGCONT, Arc::clone(&was_continued)).ok();
         Self { was_continued, handler }
     }
 
-    /// Whether it was continued since the last call; to be asked when it seems so, for it may wait a moment.
+    /// Returns whether the process was continued since the last call. Call it only after a suspicious gap: it may
+    /// wait a moment.
     pub fn take(&self) -> bool {
         let continued = || self.was_continued.swap(false, Ordering::Relaxed);
         continued() || {

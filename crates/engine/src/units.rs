@@ -1,25 +1,26 @@
-//! How quantities are written for people and read from them.
+//! How quantities are written for people, and parsed.
 //!
-//! Every function returns a value with its unit. Latencies carry three significant digits and never round a
-//! non-zero value to zero. Machines get plain numbers instead (see the record schema).
+//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value
+//! never becomes zero. Machine-readable output has plain numbers instead (see the record schema).
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// A latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`, `12.1 s`.
+/// Formats a latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`,
+/// `12.1 s`.
 pub fn latency(ns: u64) -> String {
     let value = ns as f64;
     match ns {
         0..1_000 => format!("{ns} ns"),
-        // The borders lie where three digits would round up to the next unit's 1.00.
+        // The limits are where three digits would round up to the next unit's 1.00.
         1_000..999_500 => format!("{} µs", three_digits(value / 1e3)),
         999_500..999_500_000 => format!("{} ms", three_digits(value / 1e6)),
         _ => format!("{} s", three_digits(value / 1e9)),
     }
 }
 
-/// A count with three significant digits: `950`, `12.4 k`, `121 k`, `3.20 M`.
+/// Formats a count with three significant digits: `950`, `12.4 k`, `121 k`, `3.20 M`.
 pub fn count(n: f64) -> String {
     match n.abs() {
         a if a < 999.5 => three_digits_or_integer(n),
@@ -29,8 +30,8 @@ pub fn count(n: f64) -> String {
     }
 }
 
-/// A number that a person set, exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`; one that
-/// would be too long with three digits.
+/// Formats a number set by a user exactly, with a suffix if one fits without loss: `1500`, `100 k`, `1 M`; a number
+/// that would be too long with three digits.
 pub fn setting(n: u64) -> String {
     match n {
         n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
@@ -41,7 +42,7 @@ pub fn setting(n: u64) -> String {
     }
 }
 
-/// A whole number, all of its digits in groups of three: `1 234 567`.
+/// Formats a whole number in groups of three digits: `1 234 567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
@@ -54,22 +55,22 @@ pub fn grouped(n: u64) -> String {
     grouped
 }
 
-/// `1 key`, `1 204 331 keys`: whole numbers, since what is at stake is not rounded.
+/// Formats a whole number with a noun: `1 key`, `1 204 331 keys`; not rounded.
 pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
-/// `1 line was`, `7 lines were`.
+/// Formats a number of lines with its verb: `1 line was`, `7 lines were`.
 pub fn were(lines: u64) -> String {
     format!("{} {}", counted(lines, "line"), if lines == 1 { "was" } else { "were" })
 }
 
-/// A rate of operations: `121 k/s`.
+/// Formats a rate of operations: `121 k/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))
 }
 
-/// A size in bytes by powers of 1024, as Redis counts memory: `32 B`, `1.50 KiB`, `512 MiB`.
+/// Formats a size in bytes by powers of 1024, like Redis's memory figures: `32 B`, `1.50 KiB`, `512 MiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if n < 1024 {
@@ -84,20 +85,20 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), UNITS[unit])
 }
 
-/// A stretch of time as a clock shows it: `00:04:12`, or `1d 02:03:04` past a day.
+/// Formats a duration like a clock: `00:04:12`, or `1d 02:03:04` from a day on.
 pub fn elapsed(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     let clock = format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
     if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
 }
 
-/// A moment of a session, or a length, in seconds, without the hour while it is the first: `04:12`, `01:04:12`.
+/// Formats a time of a session, or a length, in seconds, without the hour if that is 0: `04:12`, `01:04:12`.
 pub fn clock(s: f64) -> String {
     let text = elapsed((s * 1e9) as u64);
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
-/// A share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
+/// Formats a share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value == 0.0 || value >= 9.95 {
@@ -109,11 +110,11 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// How much more one value is than another, as a share of that: `+12 %`, `-0.6 %`, `±0 %`, `×12`.
+/// Formats the relative change between two values: `+12 %`, `-0.6 %`, `±0 %`, `×12`.
 pub fn change(share: f64) -> String {
     match share {
         _ if share.abs() < 0.000_5 => "±0 %".to_owned(),
-        // Ten times as much and more is read as such, not as percents.
+        // From ten times on, a factor is easier to read than a percentage.
         9.995.. => format!("×{}", count((1.0 + share).round())),
         ..-0.995 => format!("{:.2} %", share * 100.0),
         _ => format!("{}{}", if share < 0.0 { "-" } else { "+" }, percent(share.abs())),
@@ -140,15 +141,15 @@ pub struct ParseQuantityError {
     expected: &'static str,
 }
 
-/// Reads a count: digits with an optional `k`, `M` or `G` (powers of 1000) behind them, `100k` or `1.5M`.
+/// Parses a count: digits, optionally followed by `k`, `M` or `G` (powers of 1000): `100k` or `1.5M`.
 ///
 /// # Errors
-/// When the text is no number, is negative, or has more than a fraction of one unit left over.
+/// When the text is not a number, is negative, or leaves a fraction of one unit.
 pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
     scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
 }
 
-/// Reads a size in bytes: digits with an optional `k`, `M` or `G` (powers of 1024; `kb`, `KiB` likewise).
+/// Parses a size in bytes: digits, optionally followed by `k`, `M` or `G` (powers of 1024; also `kb`, `KiB`).
 ///
 /// # Errors
 /// As [`parse_count`].
@@ -161,10 +162,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
         .map_err(|e| ParseQuantityError { text: text.to_owned(), ..e })
 }
 
-/// Reads a duration: a number with its unit behind it, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
+/// Parses a duration: a number followed by its unit, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
 ///
 /// # Errors
-/// When the text is no number with such a unit, is negative or longer than any duration.
+/// When the text is not a number with such a unit, is negative, or is too long for a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let expected = "a duration such as 100us, 2ms, 5s or 1m";
     let error = || ParseQuantityError { text: text.to_owned(), expected };
@@ -183,10 +184,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
-/// Reads a number of seconds above 0, `2.5`.
+/// Parses a number of seconds above 0, `2.5`.
 ///
 /// # Errors
-/// When it is none, or longer than any duration.
+/// When the text is not such a number, or is too long for a duration.
 pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")
@@ -212,8 +213,8 @@ fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<
     Ok(value as u64)
 }
 
-/// Lines of cells with their columns below each other: flush left, but for those that are flush right. The first line has all
-/// columns; the last cell of a shorter one makes its column no wider.
+/// Aligns the cells of lines in columns: flush left, except for columns that `is_right` selects. The first line has
+/// all columns; the last cell of a shorter line makes its column no wider.
 pub fn aligned(lines: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |n: usize| {

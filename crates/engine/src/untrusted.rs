@@ -1,43 +1,42 @@
-//! Text that somebody else wrote, on its way in: the one gate through which bytes of a wire and words of a file become
-//! text of ours.
+//! Text from outside: the only functions that turn bytes of a connection and strings of a file into text.
 //!
 //! ```text
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! Behind it no text holds anything that a terminal, a file or a page would obey instead of showing: control characters
-//! (C0, DEL, C1), marks that turn the direction of writing, and characters without a width stand there as `\x1b` and
-//! `\u{202e}`; and none is so long that it drowns what stands beside it. What has passed once passes again unchanged.
+//! Text that has passed this gate contains nothing that a terminal, a file or a page would interpret instead of showing:
+//! control characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear
+//! as `\x1b` and `\u{202e}`; and long text is cut. Text that passes a second time is unchanged.
 //!
-//! A test of the whole program sees to it that bytes become text nowhere else.
+//! A test of the whole program checks that bytes become text nowhere else.
 
 use std::{fmt::Write as _, path::Path};
 
 use crate::units::grouped;
 
-/// The longest text in characters, its own word about what was cut included: error messages of servers have up to 350.
+/// The longest text in characters, including the note about the cut: error messages of servers have up to 350.
 pub const LONGEST: usize = 512;
-/// The longest line of a text that has many, as INFO's or CLIENT LIST's.
+/// The longest line of a text with many lines, such as INFO's or CLIENT LIST's.
 const LONGEST_LINE: usize = 4096;
 
-/// One line of at most [`LONGEST`] characters.
+/// Cleans a text: one line of at most [`LONGEST`] characters.
 pub fn text(text: &str) -> String {
     bytes(text.as_bytes())
 }
 
-/// The same of bytes, of which those that are no UTF-8 stand there as `\xff`.
+/// Cleans bytes in the same way; bytes that are not UTF-8 appear as `\xff`.
 pub fn bytes(bytes: &[u8]) -> String {
     at_most(bytes, LONGEST)
 }
 
-/// The same of a path: the name of a file may have been chosen by anybody.
+/// Cleans a path in the same way: anybody may have chosen the name of a file.
 pub fn path(path: &Path) -> String {
     at_most(path.as_os_str().as_encoded_bytes(), LONGEST_LINE)
 }
 
-/// The same with another length.
+/// Cleans bytes in the same way, with another length.
 pub fn at_most(bytes: &[u8], longest: usize) -> String {
-    // No character becomes shorter, so what lies beyond so many bytes of the longest characters is cut anyway.
+    // No character becomes shorter, so the bytes beyond this number of longest characters are cut anyway.
     let looked_at = &bytes[..bytes.len().min(4 * (longest + 1))];
     let mut shown = Bounded { text: String::new(), length: 0, longest, fits: 0 };
     let whole = push_all(&mut shown, looked_at) && looked_at.len() == bytes.len();
@@ -48,7 +47,7 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
     shown.text + &cut_mark(bytes.len())
 }
 
-/// Many lines, each of its own; what ends them stays.
+/// Cleans many lines, each separately; line ends are kept.
 pub fn lines(bytes: &[u8]) -> String {
     let line = |line: &[u8]| {
         let end = match line {
@@ -61,17 +60,18 @@ pub fn lines(bytes: &[u8]) -> String {
     bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
 }
 
-/// What stands in the place of a text without a code where that is left out.
+/// The replacement for a redacted text without a code.
 pub const LEFT_OUT: &str = "left out (--redact)";
 
-/// What `--redact` leaves of an error in a server's words: the code that it begins with, and nothing of one without.
+/// Returns the part of a server's error that `--redact` keeps: the code at its beginning, or nothing if there is no
+/// code.
 pub fn code(text: &str) -> String {
     let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
     (if is_code { word } else { LEFT_OUT }).to_owned()
 }
 
-/// JSON in which nothing is obeyed: such a character stands there by its number, as JSON writes it, and means the same.
+/// Cleans JSON: a dangerous character is escaped by its number, as in JSON, and keeps its meaning.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -79,7 +79,7 @@ pub fn json(text: &str) -> String {
             c if !is_obeyed(c) => shown.push(c),
             c => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    // A string takes whatever is written to it.
+                    // Writing to a string cannot fail.
                     let _ = write!(shown, "\\u{unit:04x}");
                 }
             }
@@ -88,7 +88,8 @@ pub fn json(text: &str) -> String {
     shown
 }
 
-/// Whether `c` does something to a terminal or a page, or to the order or place of what stands beside it.
+/// Returns whether a terminal or a page would interpret `c`, or whether `c` changes the order or position of the
+/// text around it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -110,20 +111,20 @@ fn cut_mark(bytes: usize) -> String {
     format!("… ({} bytes)", grouped(bytes as u64))
 }
 
-/// Text with room for so many characters.
+/// Text of limited length.
 struct Bounded {
     text: String,
     length: usize,
     longest: usize,
-    /// How much of the text stays if it is cut, in bytes.
+    /// How many bytes of the text are kept if it is cut.
     fits: usize,
 }
 
-/// Room for the longest word about a cut, `… (18 446 744 073 709 551 615 bytes)`.
+/// Room for the longest note about a cut, `… (18 446 744 073 709 551 615 bytes)`.
 const CUT_MARK: usize = 36;
 
 impl Bounded {
-    /// Whether there was room for it.
+    /// Appends a part. Returns whether there was room for it.
     fn push(&mut self, part: &str) -> bool {
         self.length += part.chars().count();
         if self.length > self.longest {
@@ -137,7 +138,7 @@ impl Bounded {
     }
 }
 
-/// Whether all of it had room.
+/// Appends all bytes. Returns whether there was room for them.
 fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     let mut escape = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -1,9 +1,9 @@
-//! Which connections are our own, where the server does not know: a memcached knows no names of clients.
+//! The process's own connections, for servers that do not identify clients: memcached has no client names.
 
 use std::{collections::HashSet, net::IpAddr};
 
-/// The local ports of this process's TCP connections to this port, of this address where it is known; none where the
-/// system does not report them.
+/// Returns the local ports of this process's TCP connections to this port, at this address if it is known; empty if
+/// the system does not report them.
 pub fn ports_to(host: Option<IpAddr>, port: u16) -> HashSet<u16> {
     of_system::ports(host, port).unwrap_or_default()
 }
@@ -12,10 +12,10 @@ pub fn ports_to(host: Option<IpAddr>, port: u16) -> HashSet<u16> {
 mod of_system {
     use std::{collections::HashSet, fs, net::IpAddr};
 
-    /// Connected.
+    /// The state of an open connection.
     const ESTABLISHED: &str = "01";
 
-    /// The ports of our sockets whose other side has this port, and this address where it is known.
+    /// Returns the ports of this process's sockets with this remote port, and this remote address if it is known.
     pub(super) fn ports(host: Option<IpAddr>, port: u16) -> Option<HashSet<u16>> {
         let own: HashSet<String> =
             fs::read_dir("/proc/self/fd").ok()?.filter_map(|file| inode(&file.ok()?.path())).collect();
@@ -32,13 +32,13 @@ mod of_system {
         Some(tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(of_ours).collect())
     }
 
-    /// The number of the socket that a file is.
+    /// Returns the inode number of the socket that a file descriptor refers to.
     fn inode(file: &std::path::Path) -> Option<String> {
         let link = fs::read_link(file).ok()?;
         Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
     }
 
-    /// Whether `0100007F:1F90` is this place; IPv6 addresses are compared by their port alone.
+    /// Returns whether `0100007F:1F90` is this address and port; IPv6 addresses are compared by port only.
     fn is_at(peer: &str, host: Option<IpAddr>, port: u16) -> bool {
         let Some((address, found)) = peer.split_once(':') else { return false };
         let is_address = |host| match host {

@@ -1,13 +1,13 @@
-//! What the thread that asks has cost since it last asked.
+//! The cost of the calling thread since its last query.
 //!
 //! ```text
 //!  running ███   ██████     ██   CPU time: the thread's own clock
 //!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
 //!  asleep                 ...
 //! ```
-//! Two system calls of a microsecond together: its clock, and one read of a file of `/proc` that stays open. A
-//! thread that asks for itself at the end of its tick gets figures of exactly that tick, however late the rest of
-//! the program is; another thread would be late when it matters, on a machine that has no core to spare.
+//! A query takes two system calls, a microsecond together: the thread's clock, and a read of a `/proc` file that
+//! stays open. A thread that queries itself at the end of its tick gets figures of exactly that tick, even if the
+//! rest of the program is late; another thread would be late exactly on a machine without a spare core.
 
 use std::time::Instant;
 
@@ -15,20 +15,19 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::SECOND_NS;
 
-/// What a thread used between two questions.
+/// The thread's cost between two queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
-    /// How long it was, from before the question that began it to after the one that ended it: what it used of that is never
-    /// more than all.
+    /// The length in ns, from before the first query to after the second: the thread's CPU time never exceeds it.
     pub length_ns: u64,
     /// Time on a core, user and system, in ns.
     pub cpu_ns: u64,
-    /// Time in which it could have run and waited for a core, in ns; `None` where the system does not report it: only
-    /// Linux does, when it was built with scheduler statistics.
+    /// Time in which the thread could have run and waited for a core, in ns; `None` if the system does not report
+    /// it: only Linux does, if it was built with scheduler statistics.
     pub run_delay_ns: Option<u64>,
 }
 
-/// The calling thread. It belongs to the thread that made it.
+/// The calling thread. The value must stay on the thread that created it.
 #[derive(Debug)]
 pub struct OwnThread {
     queue: Queue,
@@ -38,19 +37,19 @@ pub struct OwnThread {
 }
 
 impl OwnThread {
-    /// Begins to watch the calling thread: its first lap begins now.
+    /// Starts to watch the calling thread: its first lap begins now.
     pub fn current() -> Self {
         let (queue, since) = (Queue::of_this_thread(), Instant::now());
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Time since the thread began in which it could have run and waited for a core, in ns; `None` where the system does not
-    /// report it. To be called on the same thread; it begins no lap.
+    /// Returns the time since the thread began in which it could have run and waited for a core, in ns; `None` if
+    /// the system does not report it. Must be called on the same thread; it does not begin a lap.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }
 
-    /// What the thread used since the last lap; the next one begins. To be called on the same thread.
+    /// Ends the lap and returns its cost; the next lap begins. Must be called on the same thread.
     pub fn lap(&mut self) -> Lap {
         let now = Instant::now();
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());
@@ -66,13 +65,13 @@ impl OwnThread {
     }
 }
 
-/// The CPU time of the calling thread since it began.
+/// Returns the CPU time of the calling thread since it began, in ns.
 fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
 }
 
-/// The kernel's account of how long a thread has stood in the run queue.
+/// The kernel's counter of a thread's time in the run queue.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct Queue(Option<std::fs::File>);
@@ -80,7 +79,7 @@ struct Queue(Option<std::fs::File>);
 #[cfg(target_os = "linux")]
 impl Queue {
     fn of_this_thread() -> Self {
-        // Where there is no /proc, or no scheduler statistics, the delay is not known.
+        // Without /proc, or without scheduler statistics, the delay is unknown.
         Self(std::fs::File::open("/proc/thread-self/schedstat").ok())
     }
 
@@ -93,13 +92,13 @@ impl Queue {
     }
 }
 
-/// The second number of a `schedstat`: time on a core, time in the run queue (both ns), turns on a core.
+/// Parses the second number of a `schedstat`: time on a core, time in the run queue (both ns), turns on a core.
 #[cfg(target_os = "linux")]
 fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Other systems keep no such account.
+/// Other systems have no such counter.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 struct Queue;

@@ -10,14 +10,13 @@ use super::{
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}` and the
-    /// names of keys and values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key
-    /// beyond those of the set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. `{repeat 10: field{i}
-    /// {value}}` is written out. Other braces stay as they are.
+    /// Parses `text`: words separated by spaces. `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`,
+    /// `{number below N}` and the names of keys and values of the `workload` in braces are placeholders, anywhere in a word;
+    /// `{NAME.new}` is the next key after those of the set, and `{NAME.same}` the last key of `{NAME}` or
+    /// `{NAME.new}`. `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
     ///
-    /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
-    /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
-    /// it is.
+    /// Quotes are those of redis-cli: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`,
+    /// `\"` and `\\` are escapes for one byte; `'a b'` is one word, in which only `\'` is an escape. Between braces a quote is a plain character, so that JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = Reading::default();
@@ -35,8 +34,8 @@ impl Step {
     }
 }
 
-/// The words of a command as redis-cli reads them, quotes and all, in which nothing is a placeholder; `None` where a quote is
-/// not closed, or closed in the middle of a word.
+/// Parses the words of a command like redis-cli, including quotes, without placeholders; `None` if a quote is not
+/// closed, or is closed in the middle of a word.
 pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     let mut reading = Reading { is_plain: true, ..Reading::default() };
     let mut rest = text;
@@ -49,17 +48,17 @@ pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     reading.quote.is_none().then(|| words.collect())
 }
 
-/// How far a step is read.
+/// The state of the parser.
 #[derive(Default)]
 struct Reading {
     words: Vec<Vec<Fragment>>,
-    /// The word that is not ended yet.
+    /// The word in progress.
     word: Option<Vec<Fragment>>,
-    /// The quote that is open.
+    /// The open quote.
     quote: Option<char>,
-    /// Braces that are open in the word.
+    /// The number of open braces in the word.
     braces: u32,
-    /// Whether braces mean nothing.
+    /// Whether braces have no meaning.
     is_plain: bool,
 }
 
@@ -80,7 +79,7 @@ impl Reading {
         }
     }
 
-    /// Takes the next character; what is left of the text `behind` it.
+    /// Processes the next character. Returns the remaining text, which is `behind` without the characters used.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {
             (Some('"'), '\\') => {
@@ -116,7 +115,7 @@ impl Reading {
     }
 }
 
-/// What a backslash and the beginning of `text` stand for, and what stands behind them.
+/// Returns the bytes for a backslash and the beginning of `text`, and the text after them.
 fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     let hex = text.strip_prefix('x').and_then(|rest| Some((rest.get(..2)?, rest.get(2..)?)));
     let hex = hex.filter(|(digits, _)| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -136,7 +135,7 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
 }
 
-/// The placeholder that `text` begins with, and what stands behind it.
+/// Parses the placeholder at the beginning of `text`. Returns it with the text after it.
 fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
     let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
     let drawn = |name: &str| match (set(name), workload.value_kind(name)) {
@@ -163,7 +162,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
     Some((fragment, behind))
 }
 
-/// The numbers of `1..9`, or `below 10`.
+/// Parses the numbers of `1..9`, or `below 10`.
 fn number(range: &str) -> Option<Fragment> {
     let (from, to) = match range.strip_prefix("below ") {
         Some(count) => (0, count.parse::<u64>().ok()?.checked_sub(1)?),
