@@ -30,7 +30,7 @@ impl Default for Address {
 }
 
 impl Address {
-    /// As options of redis-cli and redyno: `-h 127.0.0.1 -p 6379`.
+    /// Formats the address as options of redis-cli and redyno: `-h 127.0.0.1 -p 6379`.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
@@ -38,7 +38,7 @@ impl Address {
         }
     }
 
-    /// As a URI for this dialect, without a user: `memcached://127.0.0.1:11211`.
+    /// Formats the address as a URI for this dialect, without a user: `memcached://127.0.0.1:11211`.
     pub fn uri(&self, dialect: Dialect) -> String {
         let scheme = dialect.scheme(false);
         match self {
@@ -81,7 +81,7 @@ pub struct Credentials {
 pub struct Password(String);
 
 impl Password {
-    /// A password with this text.
+    /// Creates a password with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -9,20 +9,20 @@ const FIRST: Duration = Duration::from_millis(10);
 /// The longest pause: 1 s.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Pauses that double from 10 ms to 1 s, each randomly shortened by up to half, so that many connections which lost the same server
-/// do not return at the same time.
+/// Pauses that double from 10 ms to 1 s, each randomly shortened by up to half, so that many connections which lost the
+/// same server do not return at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,
 }
 
 impl BackOff {
-    /// At the beginning.
+    /// Creates the state before the first failure.
     pub const fn new() -> Self {
         Self { failures: 0 }
     }
 
-    /// The next pause.
+    /// Returns the next pause.
     pub fn next(&mut self, random: &mut impl Rng) -> Duration {
         // 2^7 times the first pause is more than the longest.
         let pause = (FIRST * (1 << self.failures.min(7))).min(LONGEST);
@@ -30,13 +30,13 @@ impl BackOff {
         random.random_range(pause / 2..=pause)
     }
 
-    /// Whether there was a failure since the beginning.
+    /// Returns whether there was a failure since the beginning.
     #[inline]
     pub fn is_failing(&self) -> bool {
         self.failures > 0
     }
 
-    /// Back to the beginning, because the connection works. Returns whether there had been a failure.
+    /// Resets the pauses, because the connection works. Returns whether there had been a failure.
     pub fn reset(&mut self) -> bool {
         std::mem::take(&mut self.failures) > 0
     }

@@ -34,7 +34,7 @@ pub(super) fn connect_to_any(
     Err(last)
 }
 
-/// The endpoints of connections.
+/// Resolves the target to endpoints.
 pub(super) fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
     let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
@@ -52,7 +52,7 @@ fn connect(endpoint: &Endpoint, tls: Option<&Tls>, until: Instant) -> io::Result
     Ok(transport)
 }
 
-/// The time until `deadline`.
+/// Returns the time until `deadline`.
 pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }

@@ -1,5 +1,5 @@
-//! A target, and the endpoints of its name: looked up before the first connection, and again after a loss, since a name may have
-//! moved by then.
+//! A target, and the endpoints of its name: looked up before the first connection, and again after a loss, since a name
+//! may have moved by then.
 //!
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
@@ -66,7 +66,7 @@ impl Endpoints {
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
 
-    /// A connection was lost, or could not be opened: the endpoints may be outdated.
+    /// Notes that a connection was lost, or could not be opened: the endpoints may be outdated.
     pub fn doubt(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
@@ -74,7 +74,7 @@ impl Endpoints {
         });
     }
 
-    /// The endpoints, at least one; `None` while they are being looked up, for at most a second.
+    /// Returns the endpoints, at least one; `None` while they are being looked up, for at most a second.
     pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
         self.with(|state| {
             state.look_up(&self.target, now_ns);
@@ -145,7 +145,7 @@ mod tests {
         })
     }
 
-    /// The port at `now_ns`, after the present lookup has been answered.
+    /// Returns the port at `now_ns`, after the present lookup has been answered.
     fn settled(endpoints: &Endpoints, now_ns: u64) -> u16 {
         loop {
             match port(endpoints.current(now_ns)) {

@@ -1,5 +1,5 @@
-//! The first commands on a new connection: authentication, protocol, database, client name. This module knows bytes and replies, and
-//! no sockets.
+//! The first commands on a new connection: authentication, protocol, database, client name. This module knows bytes and
+//! replies, and no sockets.
 //!
 //! ```text
 //! load, ping      all steps at once ─► a reply each ─► done
@@ -41,13 +41,13 @@ pub struct TurnedDown {
 }
 
 impl Greeting {
-    /// For a connection to `target` with `name` in `CLIENT LIST`: all steps are written at once.
+    /// Creates the greeting for a connection to `target` with `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// The greeting of redis-benchmark: only what was requested, so perhaps nothing at all. All steps are written at once: AUTH,
-    /// `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
+    /// Creates the greeting of redis-benchmark: only what was requested, so perhaps nothing at all. All steps are
+    /// written at once: AUTH, `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
         let mut said = introduction(target, None);
@@ -58,12 +58,13 @@ impl Greeting {
         Self::of(target, said, false)
     }
 
-    /// Whether there is nothing to send.
+    /// Returns whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// For the first contact with `target`: one step after the other, and no password before a PING was answered.
+    /// Creates the greeting for the first contact with `target`: one step after the other, and no password before a
+    /// PING was answered.
     pub(super) fn stepwise(target: &Target) -> Self {
         let ping = || (Step::Ping, target.dialect.ping().to_vec());
         let steps = [ping()].into_iter().chain(introduction(target, None)).chain([ping()]);
@@ -80,7 +81,7 @@ impl Greeting {
         Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
-    /// The dialect, and the steps.
+    /// Returns the dialect of the steps.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -90,13 +91,14 @@ impl Greeting {
         (Greeter { answered: 0 }, if self.is_stepwise { self.step(0) } else { &self.bytes })
     }
 
-    /// The bytes of step number `i`.
+    /// Returns the bytes of step number `i`.
     fn step(&self, i: usize) -> &[u8] {
         let from = i.checked_sub(1).map_or(0, |before| self.steps[before].1);
         &self.bytes[from..self.steps[i].1]
     }
 
-    /// The meaning of an error as reply number `i`: the end, or `None` if the connection works without the command.
+    /// Returns the meaning of an error as reply number `i`: the end, or `None` if the connection works without the
+    /// command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
@@ -112,14 +114,14 @@ impl Greeting {
         Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
     }
 
-    /// Whether a good reply number `i` means that no password may be sent.
+    /// Returns whether a good reply number `i` means that no password may be sent.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
         is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
     }
 }
 
-/// The commands that authenticate on `target`.
+/// Returns the commands that authenticate on `target`.
 fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
     let credentials = target.credentials.as_ref();
     let user = credentials.and_then(|who| who.user.as_deref());
@@ -146,7 +148,7 @@ pub enum GreetingStep<'g> {
 }
 
 impl Greeter {
-    /// The command whose reply is next in `greeting`, which is not done yet.
+    /// Returns the command with the next reply in `greeting`, which is not done yet.
     pub fn awaits(&self, greeting: &Greeting) -> Step {
         greeting.steps[usize::from(self.answered)].0
     }
@@ -176,14 +178,14 @@ impl Greeter {
 }
 
 impl TurnedDown {
-    /// From an error that was not a reply: the server's message about the connection itself.
+    /// Creates the error from a message that was not a reply: the server's message about the connection itself.
     pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (Step::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
-    /// The kind under which it is counted: `maxclients`, or the code of the server's error. Other servers' errors are counted under
-    /// the code that Redis has for them.
+    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. Other
+    /// servers' errors are counted under the code that Redis has for them.
     pub fn kind(&self) -> &str {
         match self.refusal {
             Refusal::TooManyClients => "maxclients",
@@ -194,7 +196,7 @@ impl TurnedDown {
     }
 }
 
-/// An error reply as text, without the password: a server without AUTH repeats its arguments.
+/// Returns an error reply as text, without the password: a server without AUTH repeats its arguments.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return untrusted::bytes(line);
@@ -224,7 +226,7 @@ mod tests {
         Target { credentials: Some(credentials), dialect: Dialect::Resp3, db: 3, ..Target::default() }
     }
 
-    /// The result of a greeting whose reply number `i` is this error, after good replies.
+    /// Returns the result of a greeting whose reply number `i` is this error, after good replies.
     fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
         let (mut greeter, _) = greeting.begin();
         for _ in 0..i {

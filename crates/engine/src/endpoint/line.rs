@@ -36,7 +36,7 @@ impl Stream {
         }
     }
 
-    /// Whether the handshake is done by `until`, or not needed.
+    /// Continues the handshake; returns whether it is done by `until`, or not needed.
     pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
             if !self.wait(PollFlags::IN, until) {
@@ -46,7 +46,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// The first bytes of the other side, before the handshake.
+    /// Returns the first bytes of the other side, before the handshake.
     fn first_bytes(&self) -> &[u8] {
         match &self.0 {
             Transport::Plain(_) => &[],
@@ -87,7 +87,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Whether there was time left to wait.
+    /// Waits for readiness; returns whether there was time left to wait.
     fn wait(&self, interest: PollFlags, until: Instant) -> bool {
         let left = left(until);
         if !left.is_zero() {
@@ -98,12 +98,12 @@ impl Stream {
     }
 }
 
-/// No data at present.
+/// Returns whether the error means that there is no data at present.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// The meaning of a failed handshake; `first` are the first bytes of the other side.
+/// Returns the meaning of a failed handshake; `first` are the first bytes of the other side.
 fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     let address = target.address.clone();
     match TlsFailure::of(&error) {
@@ -117,8 +117,8 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     }
 }
 
-/// The meaning of an unanswered handshake. A server without TLS takes it for an incomplete line and waits, so a second connection
-/// sends a PING in plain text, and nothing else.
+/// Returns the meaning of an unanswered handshake. A server without TLS takes it for an incomplete line and waits, so a
+/// second connection sends a PING in plain text, and nothing else.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
@@ -135,8 +135,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Whether a server that closed silently answers a TLS handshake: OpenSSL disconnects silently on plain text. Nothing follows the
-/// handshake.
+/// Returns whether a server that closed silently answers a TLS handshake: OpenSSL disconnects silently on plain text.
+/// Nothing follows the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
@@ -150,7 +150,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     ask().unwrap_or(false)
 }
 
-/// Whether the other side has disconnected, in any way.
+/// Returns whether the other side has disconnected, in any way.
 pub(super) fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,5 +1,5 @@
-//! The connection to a server: address, credentials and TLS; the first contact with its diagnosis; the greeting; and the pauses
-//! between attempts.
+//! The connection to a server: address, credentials and TLS; the first contact with its diagnosis; the greeting; and
+//! the pauses between attempts.
 
 mod address;
 mod back_off;

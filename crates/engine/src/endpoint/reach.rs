@@ -1,4 +1,5 @@
-//! First contact: whether the server is there, is of the right kind and accepts us, with a diagnosis if not. It blocks for a while.
+//! First contact: whether the server is there, is of the right kind and accepts us, with a diagnosis if not. It blocks
+//! for a while.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
@@ -131,7 +132,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// The meaning of a socket's error. In TLS 1.3, a client learns only after the handshake that its certificate is not accepted.
+    /// Returns the meaning of a socket's error. In TLS 1.3, a client learns only after the handshake that its
+    /// certificate is not accepted.
     fn broken(&self, cause: io::Error) -> ReachError {
         let address = self.target.address.clone();
         match TlsFailure::of(&cause) {
@@ -170,7 +172,7 @@ impl Conversation<'_> {
     }
 }
 
-/// The meaning of a refused step of the first contact.
+/// Returns the meaning of a refused step of the first contact.
 fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
     // A server without AUTH (it may have been renamed) repeats its arguments.

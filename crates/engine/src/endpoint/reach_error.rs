@@ -20,7 +20,7 @@ pub struct Party {
 }
 
 impl Party {
-    /// The other side of connections to `target`.
+    /// Returns the other side of connections to `target`.
     pub fn of(target: &Target) -> Self {
         Self { address: target.address.clone(), dialect: target.dialect }
     }
@@ -242,7 +242,7 @@ pub enum ReachError {
 }
 
 impl ReachError {
-    /// The same without the server's own text.
+    /// Returns the same error without the server's own text.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         use ReachError::*;
@@ -260,7 +260,7 @@ impl ReachError {
         self
     }
 
-    /// Whether something answers there, but not as a server that can be measured now.
+    /// Returns whether something answers there, but not as a server that can be measured now.
     pub fn is_answer(&self) -> bool {
         !matches!(
             self,
@@ -276,8 +276,8 @@ impl ReachError {
         )
     }
 
-    /// Whether another attempt may succeed with the same command line: the server may start, recover or finish loading. Other errors are
-    /// permanent.
+    /// Returns whether another attempt may succeed with the same command line: the server may start, recover or finish
+    /// loading. Other errors are permanent.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::HostNotFound { .. }

@@ -1,5 +1,5 @@
-//! Resolves addresses to endpoints without blocking for longer than a given time: a name server that hangs must not stop the
-//! measurement.
+//! Resolves addresses to endpoints without blocking for longer than a given time: a name server that hangs must not
+//! stop the measurement.
 
 use std::{
     collections::VecDeque,
@@ -22,13 +22,13 @@ pub struct Resolver(Option<Arc<LookUp>>);
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 impl Resolver {
-    /// A resolver other than the system's; it may block.
+    /// Creates a resolver other than the system's; it may block.
     pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(look_up)))
     }
 
-    /// Begins to resolve `address`. IP addresses and unix sockets are known at once; a name is looked up by a thread `resolve`, which
-    /// is abandoned if its answer is no longer needed: the system's resolver cannot be interrupted.
+    /// Begins to resolve `address`. IP addresses and unix sockets are known at once; a name is looked up by a thread
+    /// `resolve`, which is abandoned if its answer is no longer needed: the system's resolver cannot be interrupted.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -85,7 +85,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// The endpoints, at least one, if they are known within `limit`; returned once.
+    /// Returns the endpoints, at least one, if they are known within `limit`; returned once.
     ///
     /// # Errors
     /// When the name resolves to nothing.

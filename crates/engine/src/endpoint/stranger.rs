@@ -20,7 +20,7 @@ enum Stranger {
     Unknown,
 }
 
-/// The error for a server that sent `bytes`.
+/// Returns the error for a server that sent `bytes`.
 pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     let party = Party::of(target);
     match recognize(bytes) {
@@ -62,7 +62,7 @@ fn recognize(bytes: &[u8]) -> Stranger {
     }
 }
 
-/// The first 48 bytes as text.
+/// Returns the first 48 bytes as text.
 pub(super) fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 48;
     let shown = untrusted::bytes(&bytes[..bytes.len().min(SHOWN)]);

@@ -51,7 +51,8 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 }
 
 impl Talk {
-    /// The same; refuses replies of more than this many bytes, or that a decoder [cannot handle](Skipper::bounded).
+    /// Limits the connection: it refuses replies of more than this many bytes, or that a decoder [cannot
+    /// handle](Skipper::bounded).
     #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, skipper: self.skipper.bounded(), ..self }
@@ -80,7 +81,8 @@ impl Talk {
     /// Sends `questions`, and passes the bytes and kind of each of this many `replies` to `take`.
     ///
     /// # Errors
-    /// When the connection breaks, when something other than replies arrives, or when they are incomplete after `limit`.
+    /// When the connection breaks, when something other than replies arrives, or when they are incomplete after
+    /// `limit`.
     pub fn ask(
         &mut self,
         questions: &[u8],
@@ -133,7 +135,7 @@ impl Talk {
         self.received.drain(..std::mem::take(&mut self.begins));
     }
 
-    /// Whether more data came than was requested.
+    /// Returns whether more data came than was requested.
     pub fn has_more(&self) -> bool {
         self.begins < self.received.len()
     }

@@ -30,7 +30,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Begins to connect. The socket becomes writable when the attempt has ended; [`is_connected`](Self::is_connected) has the result.
+    /// Begins to connect. The socket becomes writable when the attempt has ended; [`is_connected`](Self::is_connected)
+    /// has the result.
     ///
     /// # Errors
     /// When the system refuses at once; `WouldBlock` for a unix socket whose backlog is full.
@@ -54,7 +55,7 @@ impl Transport {
         })
     }
 
-    /// The underlying socket.
+    /// Returns the underlying socket.
     pub fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
@@ -62,7 +63,7 @@ impl Transport {
         }
     }
 
-    /// Whether the socket is connected.
+    /// Returns whether the socket is connected.
     ///
     /// # Errors
     /// Why the attempt failed.
@@ -78,7 +79,7 @@ impl Transport {
         }
     }
 
-    /// Once the socket is connected: continues the handshake, if there is one. Returns whether data may follow.
+    /// Continues the handshake once the socket is connected, if there is one. Returns whether data may follow.
     ///
     /// # Errors
     /// As [`TlsStream::shake_hands`].
@@ -89,12 +90,12 @@ impl Transport {
         }
     }
 
-    /// Whether a read returns data though the socket is not readable.
+    /// Returns whether a read returns data though the socket is not readable.
     pub fn has_more(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_more())
     }
 
-    /// Whether accepted bytes wait for the socket, besides those that were not accepted.
+    /// Returns whether accepted bytes wait for the socket, besides those that were not accepted.
     #[inline]
     pub fn wants_write(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.wants_write())
@@ -113,8 +114,8 @@ pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Polls: sets for each of `polled` what it is ready for. The timeout has a resolution of nanoseconds on systems with `ppoll` (Linux
-/// and the BSDs); on macOS it is rounded up to whole milliseconds.
+/// Polls, and sets for each of `polled` what it is ready for. The timeout has a resolution of nanoseconds on systems
+/// with `ppoll` (Linux and the BSDs); on macOS it is rounded up to whole milliseconds.
 pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),

@@ -7,8 +7,8 @@
 //! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
 //!                                                     memcached+unix:///path
 //! ```
-//! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. Passwords with an unescaped `/` or
-//! `@` are parsed wrongly, so errors repeat no part of the text except the scheme.
+//! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. Passwords with an
+//! unescaped `/` or `@` are parsed wrongly, so errors repeat no part of the text except the scheme.
 
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     }
 }
 
-/// All schemes over TCP, for a message.
+/// Returns all schemes over TCP, for a message.
 fn schemes() -> String {
     Dialect::schemes().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(", ")
 }
@@ -161,7 +161,7 @@ fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError>
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
-/// Only digits: `parse` alone would accept a `+`.
+/// Parses digits only: `parse` alone would accept a `+`.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

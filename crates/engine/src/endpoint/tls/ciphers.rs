@@ -57,7 +57,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// The provider with these suites.
+    /// Returns the provider with these suites.
     pub(super) fn provider(&self) -> CryptoProvider {
         let all = ring::default_provider();
         let of = |version, wanted: &Option<Vec<CipherSuite>>| {

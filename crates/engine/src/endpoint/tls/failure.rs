@@ -81,7 +81,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// The failure in an error of a stream, if it is about TLS.
+    /// Returns the failure in an error of a stream, if it is about TLS.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }
@@ -133,7 +133,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
     }
 }
 
-/// The text in the quotes of `DnsName("db.example")` and the brackets of `IpAddress(10.0.0.5)`.
+/// Returns the text in the quotes of `DnsName("db.example")` and the brackets of `IpAddress(10.0.0.5)`.
 fn bare(name: &str) -> &str {
     let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
     inner.trim_matches('"')
@@ -159,13 +159,13 @@ fn refused(alert: AlertDescription) -> TlsFailure {
     }
 }
 
-/// `alert 'handshake failure'`.
+/// Formats `alert 'handshake failure'`.
 fn alerted(alert: AlertDescription) -> String {
     format!("alert '{}'", spoken(&format!("{alert:?}")))
 }
 
-/// The TLS library's message, without names of types: `peer is incompatible: NoCipherSuitesInCommon` becomes `peer is incompatible:
-/// no cipher suites in common`.
+/// Returns the TLS library's message, without names of types: `peer is incompatible: NoCipherSuitesInCommon` becomes
+/// `peer is incompatible: no cipher suites in common`.
 fn spoken(text: &str) -> String {
     let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
     let mut spoken = String::new();

@@ -99,7 +99,7 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// The library's error about our certificate and key.
+    /// Converts the library's error about our certificate and key.
     pub(super) fn client(client: &ClientCertificate, error: &rustls::Error) -> Self {
         match error {
             rustls::Error::InconsistentKeys(_) => Self::OtherKey(client.clone()),
@@ -113,7 +113,7 @@ impl TlsError {
     }
 }
 
-/// All certificates of a file, at least one.
+/// Reads all certificates of a file, at least one.
 pub(super) fn certificates(
     option: &'static str,
     path: &Path,
@@ -129,7 +129,7 @@ pub(super) fn certificates(
     }
 }
 
-/// Our certificate with those that sign it, and its key.
+/// Reads our certificate with those that sign it, and its key.
 pub(super) fn identity(
     client: &ClientCertificate,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
@@ -149,8 +149,8 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
 }
 
-/// The bytes of a file, or of a pipe, as a shell makes for `<(command)`. A device without an end, or a pipe without a writer, is an
-/// error.
+/// Reads the bytes of a file, or of a pipe, as a shell makes for `<(command)`. A device without an end, or a pipe
+/// without a writer, is an error.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without this, opening a pipe would wait for a writer.
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -173,7 +173,7 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl TlsError {
-    /// The system's message about a file.
+    /// Creates the error with the system's message about a file.
     pub(super) fn unreadable(option: &'static str, path: &Path, cause: &std::io::Error) -> Self {
         Self::Unreadable { option, path: path.to_owned(), cause: cause.to_string() }
     }

@@ -7,9 +7,9 @@
 //! ```
 //! The stream does not know sockets or readiness; the owner of the socket waits for it.
 //!
-//! Without a CA, the system's own roots are trusted (those of `update-ca-certificates` and SSL_CERT_FILE, as in redis-cli), not a
-//! compiled list: certificates of Redis servers are mostly signed by a company's own CA. Unlike redis-cli, the server's name is
-//! verified too, which the signature alone does not prove.
+//! Without a CA, the system's own roots are trusted (those of `update-ca-certificates` and SSL_CERT_FILE, as in
+//! redis-cli), not a compiled list: certificates of Redis servers are mostly signed by a company's own CA. Unlike
+//! redis-cli, the server's name is verified too, which the signature alone does not prove.
 
 mod ciphers;
 mod failure;

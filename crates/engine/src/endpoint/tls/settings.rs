@@ -49,10 +49,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// For the server at `address`. Reads all files.
+    /// Creates the settings for the server at `address`. Reads all files.
     ///
     /// # Errors
-    /// When a file cannot be read or is invalid, when there is no trusted CA, or when the address cannot have a certificate.
+    /// When a file cannot be read or is invalid, when there is no trusted CA, or when the address cannot have a
+    /// certificate.
     pub fn new(settings: TlsSettings, address: &Address) -> Result<Self, TlsError> {
         let server_name = server_name(&settings, address)?;
         let provider = Arc::new(settings.ciphers.provider());
@@ -81,17 +82,17 @@ impl Tls {
         Ok(Self { settings, server_name, config: Arc::new(config) })
     }
 
-    /// Whether the server's identity is verified.
+    /// Returns whether the server's identity is verified.
     pub fn is_verified(&self) -> bool {
         self.settings.trust != Trust::Anybody
     }
 
-    /// The required server name; an IP address is not sent.
+    /// Returns the required server name; an IP address is not sent.
     pub fn server_name(&self) -> String {
         self.server_name.to_str().into_owned()
     }
 
-    /// A connection's state, before its first byte.
+    /// Creates a connection's state, before its first byte.
     pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.server_name.clone())
     }

@@ -12,8 +12,8 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// The most bytes of records that a read accepts without plaintext, 64 KiB: a record has at most 16 KiB, and only a hostile server
-/// sends many without data.
+/// The most bytes of records that a read accepts without plaintext, 64 KiB: a record has at most 16 KiB, and only a
+/// hostile server sends many without data.
 const IN_VAIN: usize = 64 * 1024;
 /// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
@@ -47,7 +47,7 @@ enum Pulled {
 }
 
 impl<S: Read + Write> TlsStream<S> {
-    /// On a socket that is connected, or will be before [`shake_hands`](Self::shake_hands).
+    /// Creates a stream on a socket that is connected, or will be before [`shake_hands`](Self::shake_hands).
     ///
     /// # Errors
     /// When the library refuses.
@@ -56,12 +56,12 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(Self { socket, session, drained: false, filled: false, first: Vec::new(), failed: None })
     }
 
-    /// The socket.
+    /// Returns the socket.
     pub fn socket(&self) -> &S {
         &self.socket
     }
 
-    /// The first bytes, at most 64; none after the handshake.
+    /// Returns the first bytes, at most 64; none after the handshake.
     pub fn first_bytes(&self) -> &[u8] {
         &self.first
     }
@@ -90,13 +90,13 @@ impl<S: Read + Write> TlsStream<S> {
         Err(io::Error::new(io::ErrorKind::InvalidData, "the server's TLS handshake does not end"))
     }
 
-    /// Whether records wait for the socket: continue with [`flush`](Write::flush).
+    /// Returns whether records wait for the socket: continue with [`flush`](Write::flush).
     #[inline]
     pub fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
-    /// Whether a read returns data though the socket is not readable.
+    /// Returns whether a read returns data though the socket is not readable.
     pub fn has_more(&self) -> bool {
         self.filled || self.failed.is_some()
     }
@@ -106,7 +106,8 @@ impl<S: Read + Write> TlsStream<S> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// A server that refuses us says why and disconnects: its message is better than a failed write.
+    /// Reads the last alert: a server that refuses us says why and disconnects: its message is better than a failed
+    /// write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -160,7 +161,7 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(Pulled::Records(n))
     }
 
-    /// Plaintext that is available; 0 if there is none.
+    /// Takes the plaintext that is available; 0 if there is none.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
@@ -176,8 +177,8 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// As for a plain non-blocking socket: a read that does not fill `buffer` has emptied the socket and left no plaintext; or the other
-    /// side sends records without data, and the caller should check the time.
+    /// Reads as from a plain non-blocking socket: a read that does not fill `buffer` has emptied the socket and left no
+    /// plaintext; or the other side sends records without data, and the caller should check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {

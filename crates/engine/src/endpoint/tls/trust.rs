@@ -15,8 +15,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// The roots that the system trusts. Those that cannot be parsed are left out, as every TLS library does, since systems have
-/// certificates of all ages.
+/// Loads the roots that the system trusts. Those that cannot be parsed are left out, as every TLS library does, since
+/// systems have certificates of all ages.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -28,7 +28,7 @@ pub(super) fn system() -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// CAs from a file, from a directory, or from both.
+/// Loads CAs from a file, from a directory, or from both.
 pub(super) fn these(file: Option<&Path>, directory: Option<&Path>) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     if let Some(path) = file {
@@ -54,8 +54,8 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Every certificate of every file in a directory. OpenSSL reads only files whose name is a hash; here any name is valid. Files
-/// without a certificate are skipped, but at least one file must have some.
+/// Adds every certificate of every file in a directory. OpenSSL reads only files whose name is a hash; here any name is
+/// valid. Files without a certificate are skipped, but at least one file must have some.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);

@@ -8,8 +8,8 @@ use rustls::{ServerConfig, ServerConnection, crypto::ring, pki_types::PrivateKey
 use super::*;
 use crate::endpoint::{Address, TlsSettings, Trust};
 
-/// A socket with a TLS server, without time and system: the server's data comes in parts of `part` bytes, and `room` bytes can be
-/// written before it blocks.
+/// A socket with a TLS server, without time and system: the server's data comes in parts of `part` bytes, and `room`
+/// bytes can be written before it blocks.
 #[derive(Debug)]
 struct Peer {
     server: ServerConnection,
@@ -76,7 +76,7 @@ impl Write for Peer {
     }
 }
 
-/// A stream after its handshake.
+/// Creates a stream after its handshake.
 fn stream() -> TlsStream<Peer> {
     let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["h".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
