@@ -1,5 +1,5 @@
-//! `{cas}`: the number of an item from the reply to the previous step, for a step that changes the item only if it still has that
-//! number.
+//! `{cas}`: the number of an item from the reply to the previous step, for a step that changes the item only if it
+//! still has that number.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -56,7 +56,7 @@ fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the reply to a step contains the number of an item.
+/// Returns whether the reply to a step contains the number of an item.
 fn returns_cas(step: &Step) -> bool {
     match step.command().as_deref() {
         Some("GETS" | "GATS") => true,
@@ -65,7 +65,7 @@ fn returns_cas(step: &Step) -> bool {
     }
 }
 
-/// Whether `{cas}` is used once in a step, where memcached accepts the number.
+/// Returns whether a step uses `{cas}` once, where memcached accepts the number.
 fn takes_cas(step: &Step) -> bool {
     let compares = [Fragment::Text(vec![COMPARES]), Fragment::Cas];
     let is_taken = match step.command().as_deref() {
@@ -76,7 +76,7 @@ fn takes_cas(step: &Step) -> bool {
     is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
 }
 
-/// The flags of a meta command: its words after the key, and in ms after the value.
+/// Returns the flags of a meta command: its words after the key, and in ms after the value.
 fn flags(step: &Step) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)
@@ -87,7 +87,7 @@ fn has_flag(step: &Step, flag: u8) -> bool {
     flags(step).any(is_it)
 }
 
-/// Which replies of a step are misses on memcached.
+/// Returns which replies of a step are misses on memcached.
 pub(super) fn misses(step: &Step) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,

@@ -114,7 +114,7 @@ impl Workload {
         Ok(())
     }
 
-    /// The error that it uses no keys.
+    /// Returns the error that the workload uses no keys.
     pub fn has_no_keys(&self) -> WorkloadError {
         WorkloadError::of(format!("the workload '{}' has no keys to draw", self.name))
     }
@@ -130,7 +130,7 @@ impl Workload {
         wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))
     }
 
-    /// The same, except the requirements of a distribution on the numbers.
+    /// Checks the same names, except for the requirements of a distribution on the numbers.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))

@@ -74,7 +74,8 @@ enum How {
 }
 
 impl Chooser {
-    /// For a set of keys, if the knob is `keyspace`, for one client; `grows` is whether operations insert new keys.
+    /// Creates the chooser for a set of keys, if the knob is `keyspace`, for one client; `grows` is whether operations
+    /// insert new keys.
     pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
@@ -111,20 +112,20 @@ impl Chooser {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// The number of the next new key, as in its name, and the handle that makes it available for drawing when the operation at this
-    /// place of its batch is answered.
+    /// Returns the number of the next new key, as in its name, and the handle that makes it available for drawing when
+    /// the operation at this place of its batch is answered.
     pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
         let growth = Arc::clone(&self.counters.growth);
         let number = growth.insert();
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
-    /// The number of a drawn key, as in its name.
+    /// Returns the number of a drawn key, as in its name.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number)
     }
 
-    /// The number of the next key, as in its name, for the set with the number `set`.
+    /// Returns the number of the next key, as in its name, for the set with the number `set`.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
         if self.grows {
@@ -135,7 +136,7 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// The same, if there are new keys.
+    /// Returns the number of the next key, if there are new keys.
     fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let place = self.place(self.count + answered, set, draws);
@@ -143,7 +144,7 @@ impl Chooser {
         self.form.named(self.first + new.map_or(place, |number| self.count + number))
     }
 
-    /// The place of the next key among `n`.
+    /// Returns the place of the next key among `n`.
     #[inline(never)]
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         match self.how {
@@ -171,8 +172,8 @@ impl Chooser {
         }
     }
 
-    /// YCSB hashes onto the final number of keys, and draws again if a key does not exist yet. The final number is unknown here: at
-    /// first twice the present number, and doubled whenever it is reached.
+    /// Draws like YCSB, which hashes onto the final number of keys, and draws again if a key does not exist yet. The
+    /// final number is unknown here: at first twice the present number, and doubled whenever it is reached.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -183,7 +184,7 @@ impl Chooser {
         }
     }
 
-    /// The next key in this client's part; if there are fewer keys than clients, some share one.
+    /// Returns the next key in this client's part; if there are fewer keys than clients, some share one.
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         let (parts, client) = (self.clients.min(n), draws.client());
         let part = client % parts;
@@ -198,12 +199,12 @@ pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     begin(part)..begin(part + 1)
 }
 
-/// The number of keys in a hotspot of this share, of `n` keys, at least one.
+/// Returns the number of keys in a hotspot of this share, of `n` keys, at least one.
 pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
     ((n as f64 * share) as u64).clamp(1, n)
 }
 
-/// The first number within 0 to `n`, rounded down.
+/// Returns the first number within 0 to `n`, rounded down.
 fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
     loop {
         let drawn = draw();
@@ -215,7 +216,7 @@ fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
 }
 
 impl Workload {
-    /// The sets of keys with their choosers and names.
+    /// Returns the sets of keys with their choosers and names.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
         let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
@@ -239,29 +240,29 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The stream with this seed. Different streams never give the same requests.
+    /// Creates the stream with this seed. Different streams never give the same requests.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, steps: Vec::new() }
     }
 
-    /// The stream with this seed, for the client `client` of the run, from 0.
+    /// Creates the stream with this seed, for the client `client` of the run, from 0.
     pub fn of_client(seed: u64, client: u64) -> Self {
         Self { client, ..Self::new(seed) }
     }
 
-    /// Which client of the run it is, from 0.
+    /// Returns the number of the client in the run, from 0.
     pub(super) fn client(&self) -> u64 {
         self.client
     }
 
-    /// The place of the next operation among `n` that come in turn.
+    /// Returns the place of the next operation among `n` that come in turn.
     pub(super) fn turn(&mut self, n: u64) -> u64 {
         let turn = self.turn;
         self.turn = if turn + 1 < n { turn + 1 } else { 0 };
         turn
     }
 
-    /// How often this was called for the set with the number `set`.
+    /// Returns how often this was called for the set with the number `set`.
     pub(super) fn step(&mut self, set: usize) -> u64 {
         if self.steps.len() <= set {
             self.steps.resize(set + 1, 0);
@@ -270,13 +271,13 @@ impl Draws {
         self.steps[set] - 1
     }
 
-    /// A uniform number in [0, 1).
+    /// Draws a uniform number in [0, 1).
     #[inline]
     pub(super) fn unit(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A normally distributed number with mean 0 and deviation 1, by Marsaglia's polar method.
+    /// Draws a normally distributed number with mean 0 and deviation 1, by Marsaglia's polar method.
     pub(super) fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -287,21 +288,22 @@ impl Draws {
         }
     }
 
-    /// A uniform number below `n`.
+    /// Draws a uniform number below `n`.
     #[inline]
     pub(super) fn below(&mut self, n: u64) -> u64 {
         share(self.random.next_u64(), n)
     }
 }
 
-/// Maps a random number to a number below `n`, by Lemire's multiplication: its upper bits decide, and the bias is below n/2^64.
+/// Maps a random number to a number below `n`, by Lemire's multiplication: its upper bits decide, and the bias is below
+/// n/2^64.
 #[inline]
 pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// The seed of the client `number` over all workers of a run with the seed `seed`. Similar seeds give independent streams: the
-/// generator mixes the seed.
+/// Returns the seed of the client `number` over all workers of a run with the seed `seed`. Similar seeds give
+/// independent streams: the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

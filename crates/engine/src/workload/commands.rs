@@ -12,7 +12,8 @@ pub enum Misses {
     NullOrConflict,
 }
 
-/// The commands that change nothing, and are never a hit or a miss. Commands neither here nor in [`FINDING`] are assumed to write.
+/// The commands that change nothing, and are never a hit or a miss. Commands neither here nor in [`FINDING`] are
+/// assumed to write.
 const READING: &str = "\
     BITCOUNT BITFIELD_RO BITPOS DBSIZE DISCARD DUMP ECHO EVALSHA_RO EVAL_RO EXEC EXISTS EXPIRETIME FCALL_RO \
     FT.AGGREGATE FT.INFO FT.SEARCH GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GETBIT \
@@ -38,33 +39,33 @@ const GROUPS: &str = "\
     ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
     XINFO";
 
-/// The commands that change the connection itself: its database, user or name, or how many replies follow a request. Keys would be
-/// written where they are not removed, and replies would be assigned wrongly.
+/// The commands that change the connection itself: its database, user or name, or how many replies follow a request.
+/// Keys would be written where they are not removed, and replies would be assigned wrongly.
 const OF_CONNECTIONS: &str = "\
     AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
     SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
 
-/// Whether `command`, as the server counts it, changes its connection.
+/// Returns whether `command`, as the server counts it, changes its connection.
 pub(super) fn changes_connection(command: &str) -> bool {
     is_in(OF_CONNECTIONS, command)
 }
 
-/// Whether `command` affects other commands between its own ones on the same connection.
+/// Returns whether `command` affects other commands between its own ones on the same connection.
 pub(super) fn begins_transaction(command: &str) -> bool {
     ["MULTI", "WATCH"].contains(&command)
 }
 
-/// Whether the server counts `command`, in upper case, with its second word.
+/// Returns whether the server counts `command`, in upper case, with its second word.
 pub(super) fn has_subcommands(command: &str) -> bool {
     is_in(GROUPS, command)
 }
 
-/// Whether a list contains `command`, in upper case.
+/// Returns whether a list contains `command`, in upper case.
 fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| name == command)
 }
 
-/// Whether `command` is known to change nothing.
+/// Returns whether `command` is known to change nothing.
 pub(super) fn only_reads(command: &str) -> bool {
     is_in(FINDING, command) || is_in(READING, command)
 }
@@ -80,12 +81,12 @@ const KEEPING: &str = "\
     LPUSHX LREM LSET LTRIM MD MOVE PERSIST PEXPIRE PEXPIREAT REPLACE RPOP RPUSHX SPOP SREM TOUCH UNLINK XDEL \
     XTRIM ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE";
 
-/// Whether `command` reads keys made by SET.
+/// Returns whether `command` reads keys made by SET.
 pub(super) fn reads_strings(command: &str) -> bool {
     is_in(OF_STRINGS, command)
 }
 
-/// Whether `command` is known to write without making a key.
+/// Returns whether `command` is known to write without making a key.
 pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
@@ -94,18 +95,18 @@ pub(super) fn keeps_keys(command: &str) -> bool {
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 
-/// Whether the reply to `command` on memcached shows whether its key was found.
+/// Returns whether the reply to `command` on memcached shows whether its key was found.
 pub(super) fn finds_on_memcached(command: &str) -> bool {
     is_in(FINDING_ON_MEMCACHED, command)
 }
 
-/// Which replies are misses of `command` with these arguments, as far as they are fixed.
+/// Returns which replies are misses of `command` with these arguments, as far as they are fixed.
 pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     let finds = is_in(FINDING, command) || is_in(WHOLE, command);
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Whether the arguments are a range of indices that includes the first element of every list.
+/// Returns whether the arguments are a range of indices that includes the first element of every list.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -119,7 +120,7 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// How many elements the reply of `command` with this many words has, each null if there is nothing.
+/// Returns how many elements the reply of `command` with this many words has, each null if there is nothing.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,
@@ -128,8 +129,8 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Which of the `words` of `command`, the first of which is the command itself, are keys that it may write; empty if that is
-/// unknown, or there is none.
+/// Returns which of the `words` of `command`, the first of which is the command itself, are keys that it may write;
+/// empty if that is unknown, or there is none.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

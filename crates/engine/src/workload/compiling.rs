@@ -53,7 +53,7 @@ fn same_keys(workload: &Workload) -> Vec<usize> {
 }
 
 impl Workload {
-    /// The parsed text.
+    /// Returns the parsed text.
     pub(super) fn compiled(&self) -> &Compiled {
         let compiled = self.compiled.0.get_or_init(|| Compiled::of(self));
         let operations = compiled.operations.iter().map(|operation| operation.steps.len());
@@ -67,7 +67,7 @@ impl Workload {
         compiled
     }
 
-    /// The set of keys with this number, and its name.
+    /// Returns the set of keys with this number, and its name.
     pub(super) fn keyset(&self, set: u16) -> (&str, &Keyset) {
         let (name, keys) =
             self.keys.iter().nth(set.into()).expect("a step has the sets of its workload only");
@@ -79,28 +79,28 @@ impl Workload {
         self.operations.iter().zip(&self.compiled().operations)
     }
 
-    /// The parsed operations that have a weight.
+    /// Returns the parsed operations that have a weight.
     pub(super) fn read_asked(&self) -> impl Iterator<Item = &CompiledOperation> {
         let asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
         asked.map(|(_, compiled)| compiled)
     }
 
-    /// The steps of operations with a weight.
+    /// Returns the steps of operations with a weight.
     pub(super) fn asked_steps(&self) -> impl Iterator<Item = &Step> {
         self.read_asked().flat_map(|operation| &operation.steps)
     }
 
-    /// For each operation with a weight, whether it may write.
+    /// Returns whether every operation with a weight may write.
     pub fn only_writes(&self) -> bool {
         self.read_asked().all(|operation| operation.writes)
     }
 
-    /// The steps of operations with a weight that may write.
+    /// Returns the steps of operations with a weight that may write.
     pub(super) fn writing_steps(&self) -> impl Iterator<Item = &Step> {
         self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// The steps of one operation as they are sent: a key drawn only once is drawn again as the same.
+    /// Returns the steps of one operation as they are sent: a key drawn only once is drawn again as the same.
     pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
@@ -115,12 +115,13 @@ impl Workload {
         steps
     }
 
-    /// Whether a client's requests depend on the number of clients.
+    /// Returns whether a client's requests depend on the number of clients.
     pub fn depends_on_clients(&self) -> bool {
         self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// The sets of keys that operations with a weight, setup and prefill may write, and whether these include new keys.
+    /// Returns the sets of keys that operations with a weight, setup and prefill may write, and whether these include
+    /// new keys.
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
@@ -130,14 +131,14 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// The commands of operations with a weight, and of the prefill, that may write keys which are not the run's own: with a literal
-    /// key, `SET foo`, or unknown keys, `FLUSHALL`.
+    /// Returns the commands of operations with a weight, and of the prefill, that may write keys which are not the
+    /// run's own: with a literal key, `SET foo`, or unknown keys, `FLUSHALL`.
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
         steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// The modules' commands in setup, prefill and operations with a weight: those with a dot in the name.
+    /// Returns the modules' commands in setup, prefill and operations with a weight: those with a dot in the name.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);

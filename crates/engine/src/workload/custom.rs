@@ -7,8 +7,8 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// The workload of commands: their words in order, with `;` between two commands and `N:` before one as its weight, 1 by default. A
-    /// word is sent unchanged except for placeholders, see [`Operation::steps`].
+    /// Creates the workload of commands: their words in order, with `;` between two commands and `N:` before one as its
+    /// weight, 1 by default. A word is sent unchanged except for placeholders, see [`Operation::steps`].
     ///
     /// # Errors
     /// When a command is missing, or a weight is invalid.
@@ -31,7 +31,7 @@ impl Workload {
         Ok(Self { operations: named, ..unnamed.clone() })
     }
 
-    /// The workload of steps, each an operation of equal weight named after its first word.
+    /// Creates the workload of steps, each an operation of equal weight named after its first word.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         Self::custom(operations)
@@ -43,7 +43,7 @@ impl Workload {
     }
 }
 
-/// Whether an operation has this `name`, or the name and a number.
+/// Returns whether an operation has this `name`, or the name and a number.
 fn is_named(operation: &Operation, name: &str) -> bool {
     let number = operation.name.strip_prefix(name);
     number.is_some_and(|rest| {
@@ -80,7 +80,7 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadErro
     Ok(Operation { name, weight, steps, ..Operation::default() })
 }
 
-/// A word in the syntax of a step.
+/// Returns a word in the syntax of a step.
 fn quoted(word: &str) -> String {
     let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && !word.contains(needs_quotes) {

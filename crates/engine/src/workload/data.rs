@@ -21,8 +21,8 @@ pub struct Workload {
     /// The sets of keys, by their names in steps: `{key}` draws one of `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
-    /// The kinds of values, by their names in steps: `{text}` draws one of `text`. `{value}` is a plain value with the size of the knob,
-    /// unless a kind has this name.
+    /// The kinds of values, by their names in steps: `{text}` draws one of `text`. `{value}` is a plain value with the
+    /// size of the knob, unless a kind has this name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
     /// The operations, in the order of all lists.
@@ -30,12 +30,12 @@ pub struct Workload {
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The prefill, which makes the keys that it reads: each step runs once for every key of the first set with several keys that it
-    /// uses, or of a single key: `ZADD {index} 0 {post}` for every post.
+    /// The prefill, which makes the keys that it reads: each step runs once for every key of the first set with several
+    /// keys that it uses, or of a single key: `ZADD {index} 0 {post}` for every post.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// Whether each client sends its operations in turn, each as often as its weight, and not at random. It is not part of files and
-    /// recordings.
+    /// Whether each client sends its operations in turn, each as often as its weight, and not at random. It is not part
+    /// of files and recordings.
     #[serde(skip)]
     pub in_turn: bool,
     /// Its dataset, if it sends records. It is not part of files and recordings.
@@ -73,7 +73,7 @@ pub struct Keyset {
 }
 
 impl Default for Keyset {
-    /// As many keys as the knob, with twelve digits.
+    /// Creates a set with as many keys as the knob, with twelve digits.
     fn default() -> Self {
         let KeyForm { digits, hashed } = KeyForm::default();
         Self {
@@ -97,19 +97,19 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Whether there are none.
+    /// Returns whether there are no commands.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 }
 
 impl Keyset {
-    /// The numbers of its keys, if the knob is `keyspace`, before any is inserted.
+    /// Returns the numbers of the set's keys, if the knob is `keyspace`, before any is inserted.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
     }
 
-    /// The format of its numbers.
+    /// Returns the format of the set's numbers.
     pub fn form(&self) -> KeyForm {
         KeyForm { digits: self.digits, hashed: self.hashed }
     }
@@ -130,11 +130,13 @@ pub struct Operation {
     /// Whether it changes the server's data, if that cannot be seen from its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, with redis-cli's quotes.
-    /// `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds since 1970, `{cas}` the
-    /// number of the item in the reply to the previous step; braces with an unknown name are unchanged.
+    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, with
+    /// redis-cli's quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in
+    /// milliseconds since 1970, `{cas}` the number of the item in the reply to the previous step; braces with an
+    /// unknown name are unchanged.
     pub steps: Vec<String>,
-    /// Whether its steps are sent byte for byte, each as a request: inline commands with their line ends. It is not part of files.
+    /// Whether its steps are sent byte for byte, each as a request: inline commands with their line ends. It is not
+    /// part of files.
     #[serde(skip)]
     pub is_raw: bool,
 }
@@ -175,7 +177,7 @@ impl Together {
 }
 
 impl Operation {
-    /// An operation with one command, named after its first word.
+    /// Creates an operation with one command, named after its first word.
     pub fn command(step: &str, weight: u32) -> Self {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
@@ -183,12 +185,12 @@ impl Operation {
 }
 
 impl Workload {
-    /// The operations that have a weight.
+    /// Returns the operations that have a weight.
     pub fn asked(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.weight > 0)
     }
 
-    /// The workload with this `distribution` for every set of keys.
+    /// Returns the workload with this `distribution` for every set of keys.
     #[must_use]
     pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
@@ -196,7 +198,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// The distributions of its keys other than uniform, each once.
+    /// Returns the distributions of all sets of keys other than uniform, each once.
     pub fn distributions(&self) -> Vec<Distribution> {
         let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();
         let mut seen = Vec::new();
@@ -213,13 +215,13 @@ impl Workload {
         self.values.values().cloned().chain([ValueKind::default()])
     }
 
-    /// The number of the kind of `{name}`.
+    /// Returns the number of the kind of `{name}`.
     pub(super) fn value_kind(&self, name: &str) -> Option<u16> {
         let named = self.values.keys().position(|known| known == name);
         named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
     }
 
-    /// The place of the operation called `name`.
+    /// Returns the place of the operation called `name`.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.operations.iter().position(|operation| operation.name == name)
     }
@@ -229,7 +231,7 @@ impl Workload {
 const MOST_NAMES: usize = 4;
 
 impl Workload {
-    /// `GET:SET 10:1`, always in the order of the operations: the form in exports, whose readers rely on it.
+    /// Returns `GET:SET 10:1`, always in the order of the operations: the form in exports, whose readers rely on it.
     pub fn in_own_order(&self) -> String {
         self.listed(&self.asked().collect::<Vec<_>>())
     }
@@ -246,8 +248,8 @@ impl Workload {
 }
 
 impl fmt::Display for Workload {
-    /// `SET:GET 1:10`, in the order of `--ratio`; other operations with a weight in their own order. A single one is just its
-    /// name, and many are counted: `ycsb (20 operations)`.
+    /// Writes `SET:GET 1:10`, in the order of `--ratio`; other operations with a weight in their own order. A single
+    /// one is just its name, and many are counted: `ycsb (20 operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut asked: Vec<_> = self.asked().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {

@@ -1,7 +1,7 @@
 //! How often each key of a set is drawn, as data.
 //!
-//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the default
-//! parameters. A [`Chooser`](super::chooser::Chooser) draws by it.
+//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the
+//! default parameters. A [`Chooser`](super::chooser::Chooser) draws by it.
 
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -34,19 +34,21 @@ pub enum Distribution {
     Zipfian(f64),
     /// The same with the lowest number as the hottest key, and so on upwards (memtier's Z).
     ZipfianInOrder(f64),
-    /// Exactly YCSB's zipfian: 10^10 ranks at 0.99, hashed onto the keys. The hottest key gets about 3.78 % of the draws, for any number
-    /// of keys.
+    /// Exactly YCSB's zipfian: 10^10 ranks at 0.99, hashed onto the keys. The hottest key gets about 3.78 % of the
+    /// draws, for any number of keys.
     YcsbZipfian,
     /// Zipfian with the newest key, the one with the highest number, as the hottest, and so on downwards.
     Latest(f64),
-    /// A share of the keys, those with the lowest numbers and at least one, gets a share of the requests; the others get the rest.
+    /// A share of the keys, those with the lowest numbers and at least one, gets a share of the requests; the others
+    /// get the rest.
     Hotspot {
         /// The share of the keys, 0 to 1.
         keys: f64,
         /// The share of the requests, 0 to 1.
         share: f64,
     },
-    /// Less and less frequent from the newest key downwards: YCSB's, with 95 % of the draws in the newest 6/7 of the keys.
+    /// Less and less frequent from the newest key downwards: YCSB's, with 95 % of the draws in the newest 6/7 of the
+    /// keys.
     Exponential,
     /// A bell curve over the numbers (memtier's G); values outside are drawn again.
     Gaussian {
@@ -64,7 +66,7 @@ pub const DISTRIBUTIONS: &str = "uniform, sequential, partitioned, sequential-by
     ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, gaussian [MEDIAN DEVIATION]";
 
 impl Distribution {
-    /// The names of all, without parameters.
+    /// Returns the names of all distributions, without parameters.
     pub fn names() -> impl Iterator<Item = &'static str> {
         DISTRIBUTIONS.split(", ").filter_map(|form| form.split(' ').next())
     }
@@ -122,8 +124,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = WorkloadError;
 
-    /// Parses `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and all of its parameters or none. `-` is the
-    /// default.
+    /// Parses `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and all of its parameters or
+    /// none. `-` is the default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             WorkloadError::of(format!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}"))
@@ -156,7 +158,7 @@ impl FromStr for Distribution {
 }
 
 impl fmt::Display for Distribution {
-    /// In the syntax that is parsed.
+    /// Writes the distribution in the syntax that is parsed.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let optional =
             |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());

@@ -44,7 +44,7 @@ pub struct FileError {
 impl std::error::Error for FileError {}
 
 impl fmt::Display for FileError {
-    /// `mine.toml:3: unknown field …`.
+    /// Writes `mine.toml:3: unknown field …`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}: {}", self.file, self.cause),
@@ -110,7 +110,7 @@ impl Written {
     }
 }
 
-/// A value whose place in the text does not matter.
+/// Wraps a value whose place in the text does not matter.
 fn anywhere<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
@@ -122,17 +122,17 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    /// At this byte of the text.
+    /// Creates an error at this byte of the text.
     pub fn at(at: usize, cause: impl fmt::Display) -> Self {
         Self { at: Some(at), cause: cause.to_string() }
     }
 
-    /// Without a place.
+    /// Creates an error without a place.
     pub fn anywhere(cause: impl fmt::Display) -> Self {
         Self { at: None, cause: cause.to_string() }
     }
 
-    /// The error, for the file with this text.
+    /// Returns the error, for the file with this text.
     pub fn in_file(self, file: &str, text: &str) -> FileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
@@ -180,7 +180,7 @@ impl Chosen {
     }
 }
 
-/// The text of a file written by a person: a workload, a series or a script.
+/// Reads the text of a file written by a person: a workload, a series or a script.
 ///
 /// # Errors
 /// When it cannot be read, or is too long.
@@ -215,14 +215,14 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     Ok(Chosen { workload: Arc::new(workload), load })
 }
 
-/// The line in `text` of the place `at` in `filled`: replacement of names changes no line's number.
+/// Returns the line in `text` of the place `at` in `filled`: replacement of names changes no line's number.
 pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
 impl fmt::Display for Chosen {
-    /// The text of a file with this content.
+    /// Writes the text of a file with this content.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
     }

@@ -19,9 +19,9 @@ pub struct Footprint {
 }
 
 impl Workload {
-    /// The data on the server when the prefill, and the operations with a weight, have written every possible key, if the knobs are
-    /// `keyspace` and `value_size`. The values of a step belong to the set of keys from which it draws first; of several steps the
-    /// largest counts.
+    /// Returns the data on the server when the prefill, and the operations with a weight, have written every possible
+    /// key, if the knobs are `keyspace` and `value_size`. The values of a step belong to the set of keys from which it
+    /// draws first; of several steps the largest counts.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
         let mut largest = BTreeMap::<_, f64>::new();

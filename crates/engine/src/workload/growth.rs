@@ -5,8 +5,9 @@
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn after the reply to its insert has arrived; one whose insert failed or was lost is never drawn. The last
-//! [`KEPT`] are kept in the order of their replies, without a lock; older ones are in the order of their numbers.
+//! A key can be drawn after the reply to its insert has arrived; one whose insert failed or was lost is never drawn.
+//! The last [`KEPT`] are kept in the order of their replies, without a lock; older ones are in the order of their
+//! numbers.
 
 use std::sync::{
     Arc, OnceLock,
@@ -26,18 +27,18 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// The number of the next new key.
+    /// Returns the number of the next new key.
     pub(super) fn insert(&self) -> u64 {
         self.inserted.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many inserts were answered.
+    /// Returns how many inserts were answered.
     #[inline]
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// The number of the key with this position among the answered ones, from 0, of this many.
+    /// Returns the number of the key with this position among the answered ones, from 0, of this many.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> u64 {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
@@ -66,7 +67,7 @@ pub struct Inserted {
 pub struct Insertions(Vec<Inserted>);
 
 impl Insertions {
-    /// Whether there are none.
+    /// Returns whether there are no new keys.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -88,13 +89,13 @@ impl Insertions {
         self.0.push(inserted);
     }
 
-    /// The first `operations` of the batch were answered: their keys can be drawn from now on.
+    /// Notes that the first `operations` of the batch were answered: their keys can be drawn from now on.
     pub fn answer(&mut self, operations: u32) {
         let answered = self.0.iter().take_while(|inserted| inserted.operation < operations).count();
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// The operation with this place failed.
+    /// Notes that the operation with this place failed.
     pub fn fail(&mut self, operation: u32) {
         self.0.retain(|inserted| inserted.operation != operation);
     }

@@ -24,14 +24,14 @@ pub struct Hottest {
 }
 
 impl Distribution {
-    /// The share of the hottest of the keys with these numbers, at least one.
+    /// Returns the share of the hottest of the keys with these numbers, at least one.
     pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
         let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
         let share = |of| self.share_of_hottest(of, numbers);
         Hottest { key: share(1), hundredth: share(keys), keys }
     }
 
-    /// The share of the `m` hottest.
+    /// Returns the share of the `m` hottest.
     fn share_of_hottest(self, m: u64, numbers: &Range<u64>) -> f64 {
         let n = numbers.end - numbers.start;
         let part = m as f64 / n as f64;
@@ -58,7 +58,7 @@ impl Distribution {
     }
 }
 
-/// The share of the `m` hottest of `n` keys, of which `hot` get this share of the requests.
+/// Returns the share of the `m` hottest of `n` keys, of which `hot` get this share of the requests.
 fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     let share = if hot < n { share } else { 1.0 };
     let (hot, n, m) = (hot as f64, n as f64, m as f64);
@@ -69,7 +69,7 @@ fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
 }
 
-/// The share of the `m` keys around the top of a bell curve over the numbers from 0 to `n`.
+/// Returns the share of the `m` keys around the top of a bell curve over the numbers from 0 to `n`.
 fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     let (median, deviation) = (median.unwrap_or(n / 2.0), deviation.unwrap_or(n / 6.0));
     let below = |x: f64| erf((x - median) / (deviation * consts::SQRT_2));
@@ -80,8 +80,8 @@ fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     best[0].max(best[1]) / (below(n) - below(0.0))
 }
 
-/// The error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within 1.5e-7; near 0, where
-/// that error is large, the beginning of its series, 7.1.5.
+/// Returns the error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within
+/// 1.5e-7; near 0, where that error is large, the beginning of its series, 7.1.5.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;
@@ -107,7 +107,7 @@ mod tests {
 
     const FIRST: u64 = 7;
 
-    /// The share of draws from `n` keys at these places.
+    /// Returns the share of draws from `n` keys at these places.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };

@@ -1,5 +1,5 @@
-//! Sets of keys and kinds of values that a step describes itself: `{key zipfian 1.1}`, `{value 64..1024}`, and placeholders of
-//! other tools.
+//! Sets of keys and kinds of values that a step describes itself: `{key zipfian 1.1}`, `{value 64..1024}`, and
+//! placeholders of other tools.
 //!
 //! ```text
 //!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use super::{Keyset, ValueKind, Workload};
 
-/// Placeholders for a number below the keyspace: with twelve digits (redis-benchmark's, valkey-benchmark's), or without padding (the
-/// TairRoaring tool's).
+/// Placeholders for a number below the keyspace: with twelve digits (redis-benchmark's, valkey-benchmark's), or without
+/// padding (the TairRoaring tool's).
 const NUMBERS: [(&str, u8); 12] = [
     ("__rand_int__", 12),
     ("__rand_1st__", 12),
@@ -29,24 +29,24 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// The placeholders for a number, and what each draws if the knob sets the number of keys.
+/// Returns the placeholders for a number, and what each draws if the knob sets the number of keys.
 pub fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
     NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }
 
-/// Whether a placeholder has the same number everywhere in an operation.
+/// Returns whether a placeholder has the same number everywhere in an operation.
 pub(super) fn is_drawn_once(name: &str) -> bool {
     name.starts_with("__rand_") && name != "__rand_int__"
 }
 
-/// The name at the beginning of `text`, if that is a placeholder of another tool: `__key__`.
+/// Returns the name at the beginning of `text`, if that is a placeholder of another tool: `__key__`.
 pub(super) fn foreign_name(text: &str) -> Option<&str> {
     let length = text.strip_prefix("__")?.find("__")? + 4;
     text.get(..length)
 }
 
-/// The text in the braces with which `text` begins, and the rest after them. Braces are not nested: each is checked once, however
-/// many there are.
+/// Returns the text in the braces with which `text` begins, and the rest after them. Braces are not nested: each is
+/// checked once, however many there are.
 pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find(['{', '}'])?;
@@ -54,7 +54,7 @@ pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Workload {
-    /// The workload with the sets of keys and kinds of values that its steps describe.
+    /// Returns the workload with the sets of keys and kinds of values that its steps describe.
     #[must_use]
     pub(super) fn with_inline(mut self) -> Self {
         let operations = self.operations.iter().flat_map(|operation| &operation.steps);
@@ -101,8 +101,8 @@ impl Workload {
     }
 }
 
-/// `text` with each `{repeat N: WORDS}` expanded: the words N times, with `{i}` in them as the number of the repetition, from 0.
-/// Invalid ones are unchanged.
+/// Returns `text` with each `{repeat N: WORDS}` expanded: the words N times, with `{i}` in them as the number of the
+/// repetition, from 0. Invalid ones are unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -126,7 +126,7 @@ pub(super) fn written_out(text: &str) -> String {
     out + &text[at..]
 }
 
-/// Where each opening brace is closed.
+/// Returns where each opening brace is closed.
 fn closing(text: &str) -> BTreeMap<usize, usize> {
     let (mut open, mut closing) = (Vec::new(), BTreeMap::new());
     for (at, brace) in text.match_indices(['{', '}']) {
@@ -142,7 +142,7 @@ const REPEAT: &str = "{repeat ";
 /// The most repetitions.
 const MOST_TIMES: u32 = 10_000;
 
-/// The number of repetitions, and the words.
+/// Returns the number of repetitions, and the words.
 fn repeated(inner: &str) -> Option<(u32, &str)> {
     let (times, words) = inner.split_once(':')?;
     let times = times.trim().parse().ok().filter(|times| *times <= MOST_TIMES)?;

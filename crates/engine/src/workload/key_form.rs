@@ -19,30 +19,30 @@ pub struct KeyForm {
 }
 
 impl Default for KeyForm {
-    /// Twelve digits.
+    /// Creates the form with twelve digits.
     fn default() -> Self {
         Self { digits: KEY_DIGITS as u8, hashed: false }
     }
 }
 
 impl KeyForm {
-    /// The number in the name for this one.
+    /// Returns the number in the name for this one.
     #[inline]
     pub(super) fn named(self, number: u64) -> u64 {
         if self.hashed { ycsb_hash(number) } else { number }
     }
 
-    /// The text of a number that is [named](Self::named) already.
+    /// Returns the text of a number that is [named](Self::named) already.
     pub(super) fn padded(self, named: u64) -> String {
         format!("{named:0width$}", width = usize::from(self.digits))
     }
 
-    /// The text of a number.
+    /// Formats a number as text.
     pub fn write(self, number: u64) -> String {
         self.padded(self.named(number))
     }
 
-    /// The number in a text; `None` if the format differs. A hash cannot be reversed: any below 2^63 may be one.
+    /// Parses the number in a text; `None` if the format differs. A hash cannot be reversed: any below 2^63 may be one.
     pub fn read(self, text: &[u8]) -> Option<u64> {
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
@@ -52,7 +52,7 @@ impl KeyForm {
         untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
     }
 
-    /// The highest number that does not need more digits.
+    /// Returns the highest number that does not need more digits.
     pub(super) fn highest(self) -> u64 {
         let is_any = self.digits == 0 || self.hashed;
         10_u64.checked_pow(self.digits.into()).filter(|_| !is_any).map_or(u64::MAX, |end| end - 1)
@@ -70,12 +70,12 @@ pub(super) struct SetNames {
 }
 
 impl SetNames {
-    /// The key for a number that is [named](KeyForm::named) already.
+    /// Returns the key for a number that is [named](KeyForm::named) already.
     pub(super) fn key(&self, named: u64) -> Vec<u8> {
         [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
     }
 
-    /// The same for a template, with the number from `source`.
+    /// Returns the parts of the key for a template, with the number from `source`.
     pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
         let number = match self.form.digits {
             0 | 1 => Part::Number(source),

@@ -32,13 +32,13 @@ pub struct RunId([u8; RUN_LETTERS]);
 pub struct NoRunId;
 
 impl RunId {
-    /// A unique name. It does not come from the seed of the load.
+    /// Creates a unique name. It does not come from the seed of the load.
     pub fn random() -> Self {
         let bits: u64 = rand::random();
         Self(std::array::from_fn(|place| ALPHABET[(bits >> (5 * place)) as usize % ALPHABET.len()]))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
     }
@@ -48,7 +48,7 @@ impl RunId {
         letters.iter().all(|letter| ALPHABET.contains(letter)).then_some(Self(letters))
     }
 
-    /// A pattern for KEYS and SCAN that matches every key of every run, and few others.
+    /// Returns a pattern for KEYS and SCAN that matches every key of every run, and few others.
     pub fn any_key_pattern() -> String {
         format!("{NAMESPACE}{}:*", "?".repeat(RUN_LETTERS))
     }
@@ -81,12 +81,12 @@ pub struct KeyNames {
 }
 
 impl KeyNames {
-    /// The names of a run.
+    /// Creates the names of a run.
     pub fn of_run(run: RunId) -> Self {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
     }
 
-    /// The names of a run whose name is not chosen yet: `?` for each of its letters.
+    /// Creates the names of a run whose name is not chosen yet: `?` for each of its letters.
     pub fn of_some_run() -> Self {
         Self { prefix: format!("{NAMESPACE}{}:", "?".repeat(RUN_LETTERS)).into() }
     }
@@ -96,7 +96,7 @@ impl KeyNames {
         Self { prefix: prefix.into() }
     }
 
-    /// The prefix before that of every set of keys.
+    /// Returns the prefix before that of every set of keys.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -118,7 +118,7 @@ impl<'a> OwnKey<'a> {
         Some(Self { run: RunId::read(run)?, name: rest.strip_prefix(b":")? })
     }
 
-    /// Whether it ends in twelve digits after any prefix, as the keys of most sets do.
+    /// Returns whether the name ends in twelve digits after any prefix, as the keys of most sets do.
     pub fn is_usual(&self) -> bool {
         let digits = self.name.last_chunk::<KEY_DIGITS>();
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))

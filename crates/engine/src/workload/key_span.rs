@@ -36,12 +36,13 @@ impl NameSet {
         (&self.prefix, self.form).cmp(&(&other.prefix, other.form))
     }
 
-    /// The part after its prefix, if `name` has the prefix and then a number.
+    /// Returns the number in `name`, if it has the set's prefix and then a number.
     fn number(&self, name: &[u8]) -> Option<u64> {
         self.form.read(name.strip_prefix(self.prefix.as_bytes())?)
     }
 
-    /// The number cannot be recovered from a hash, so every hash is assumed to be in the set.
+    /// Returns whether the set has this name: the number cannot be recovered from a hash, so every hash is assumed to
+    /// be in the set.
     fn has(&self, name: &[u8]) -> bool {
         let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
         self.number(name).is_some_and(|number| self.form.hashed || reaches(number))
@@ -52,7 +53,7 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// The name of its highest known number.
+    /// Returns the name of the highest known number.
     pub fn last(&self) -> String {
         let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
         name + if self.is_open { " and on" } else { "" }
@@ -60,7 +61,7 @@ impl NameSet {
 }
 
 impl KeySpan {
-    /// The names that a load of `workload` over `keyspace` keys may write.
+    /// Returns the names that a load of `workload` over `keyspace` keys may write.
     pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
         let set = |(keys, is_open): (&Keyset, bool)| NameSet {
             prefix: keys.prefix.clone(),
@@ -71,7 +72,7 @@ impl KeySpan {
         workload.written_keys().map(set).collect()
     }
 
-    /// The names that a run of an old redyno, without prefixes of sets, may have written.
+    /// Returns the names that a run of an old redyno, without prefixes of sets, may have written.
     pub fn of_values_and_counters(values: u64, counters: u64) -> Self {
         [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
@@ -81,39 +82,39 @@ impl KeySpan {
         self.0.iter()
     }
 
-    /// The number of names; `None` if unknown.
+    /// Returns the number of names; `None` if unknown.
     pub fn total(&self) -> Option<u64> {
         let count = |set: &NameSet| (!set.is_open).then(|| set.numbers.end - set.numbers.start);
         self.0.iter().try_fold(0_u64, |total, set| Some(total.saturating_add(count(set)?)))
     }
 
-    /// Whether it is empty.
+    /// Returns whether the span is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it contains this name, without the common prefix of the run.
+    /// Returns whether the span contains this name, without the common prefix of the run.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.has(name))
     }
 
-    /// Whether a name has the prefix and the format of one of its sets.
+    /// Returns whether a name has the prefix and the format of one of its sets.
     pub fn has_form(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.number(name).is_some())
     }
 
-    /// Whether `other` is contained in it.
+    /// Returns whether the span contains all of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|other| self.0.iter().any(|set| set.covers(other)))
     }
 
-    /// Both together, and the numbers between theirs.
+    /// Returns both spans together, and the numbers between theirs.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         self.0.into_iter().chain(other.0).collect()
     }
 
-    /// All names, up to the highest known numbers.
+    /// Returns all names, up to the highest known numbers.
     pub fn names(self, names: &KeyNames) -> impl Iterator<Item = Vec<u8>> + use<> {
         let run = names.prefix().to_owned();
         self.0.into_iter().flat_map(move |set| {

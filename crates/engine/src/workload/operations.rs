@@ -49,7 +49,7 @@ pub struct Request {
 }
 
 impl Operations {
-    /// The operations with these steps, in order of their numbers, in a dialect.
+    /// Creates the operations with these steps, in order of their numbers, in a dialect.
     pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
@@ -57,30 +57,30 @@ impl Operations {
         Self { wants_parts: awaits || all.iter().any(|expected| !expected.elements.is_empty()), all }
     }
 
-    /// The number of operations.
+    /// Returns the number of operations.
     #[inline]
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// The expected replies of an operation.
+    /// Returns the expected replies of an operation.
     #[inline]
     pub fn of(&self, op: OpId) -> &Expected {
         &self.all[op.index()]
     }
 
-    /// Whether parts of replies matter: elements that show whether keys were found, numbers for a later step.
+    /// Returns whether parts of replies matter: elements that show whether keys were found, numbers for a later step.
     #[inline]
     pub fn wants_parts(&self) -> bool {
         self.wants_parts
     }
 
-    /// All of them, in the order of their numbers.
+    /// Returns all operations, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &Expected> {
         self.all.iter()
     }
 
-    /// The operation called `label`.
+    /// Returns the operation called `label`.
     pub fn find(&self, label: &str) -> Option<OpId> {
         self.all.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
     }

@@ -60,7 +60,7 @@ pub(super) struct Awaited {
 }
 
 impl Outgoing {
-    /// These bytes.
+    /// Creates requests from these bytes.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self { bytes, ..Self::default() }
     }
@@ -74,19 +74,19 @@ impl Outgoing {
         self.inserted.clear();
     }
 
-    /// The new keys among the requests.
+    /// Returns the new keys among the requests.
     #[inline]
     pub fn inserted(&mut self) -> &mut Insertions {
         &mut self.inserted
     }
 
-    /// Why a record could not be read: requests built since then must not be written.
+    /// Returns why a record could not be read: requests built since then must not be written.
     #[inline]
     pub fn failure(&self) -> Option<&DatasetError> {
         self.record.failure()
     }
 
-    /// Whether the last operation needs a record that is not read yet: no part of it is here.
+    /// Returns whether the last operation needs a record that is not read yet: no part of it is here.
     #[inline]
     pub fn awaits_record(&self) -> bool {
         self.record.is_awaited()
@@ -115,7 +115,8 @@ impl Outgoing {
         while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
     }
 
-    /// The text that was not a valid key, if a request was removed for that since the last call. Such a request has no bytes.
+    /// Returns the text that was not a valid key, if a request was removed for that since the last call. Such a request
+    /// has no bytes.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
     }
@@ -146,33 +147,33 @@ impl Outgoing {
         self.bytes = bytes;
     }
 
-    /// The bytes, if no value is left out.
+    /// Returns the bytes, if no value is left out.
     #[inline]
     pub fn as_whole(&self) -> Option<&[u8]> {
         self.left_out.is_empty().then_some(&self.bytes)
     }
 
-    /// The number of bytes on the wire.
+    /// Returns the number of bytes on the wire.
     #[inline]
     pub fn length(&self) -> usize {
         self.bytes.len() + self.left_out.last().map_or(0, |last| last.upto)
     }
 
-    /// The same, including later steps.
+    /// Returns the number of bytes on the wire, including later steps.
     #[inline]
     pub fn length_in_all(&self) -> usize {
         self.length() + self.later.iter().map(Self::length).sum::<usize>()
     }
 
-    /// The bytes on the wire; values that are left out come from `values`.
+    /// Returns the bytes on the wire; values that are left out come from `values`.
     pub(super) fn wire(&self, values: &Values) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
         let filled = self.slices(Some(values), 0, &mut slices);
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// Fills `slices` with the data after the first `written` bytes, as far as there is room; values that are left out come from
-    /// `values`. Returns how many were filled.
+    /// Fills `slices` with the data after the first `written` bytes, as far as there is room; values that are left out
+    /// come from `values`. Returns how many were filled.
     pub fn slices<'a>(
         &'a self,
         values: Option<&'a Values>,
@@ -204,7 +205,8 @@ mod tests {
         workload::{Draws, KeyNames, Operation, Program, Workload},
     };
 
-    /// The requests of a workload on the wire, after the first `written` bytes; and whether no value is left out.
+    /// Returns the requests of a workload on the wire, after the first `written` bytes; and whether no value is left
+    /// out.
     fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
         let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
         (0..requests).for_each(|_| _ = program.append(&mut draws, &mut out));
@@ -229,7 +231,7 @@ mod tests {
         Program::new(&workload, dialect, 10, values, &KeyNames::given("k:"))
     }
 
-    /// The number in a line of this kind at the beginning of the bytes, and the rest.
+    /// Returns the number in a line of this kind at the beginning of the bytes, and the rest.
     fn header(kind: u8, bytes: &[u8]) -> (usize, &[u8]) {
         assert_eq!(bytes[0], kind);
         let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
@@ -237,7 +239,7 @@ mod tests {
         (std::str::from_utf8(&bytes[1..end]).unwrap().parse().unwrap(), &bytes[end + 2..])
     }
 
-    /// The commands in the bytes.
+    /// Returns the commands in the bytes.
     fn commands(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut commands = Vec::new();
         while !bytes.is_empty() {
@@ -271,7 +273,7 @@ mod tests {
         }
     }
 
-    /// A kind of values with its smallest and largest size.
+    /// Generates a kind of values with its smallest and largest size.
     fn kinds() -> impl Strategy<Value = (String, usize, usize)> {
         let (one, large) = (11..200_usize, LARGE - 2..LARGE + 300);
         let size = prop_oneof![one.clone(), large, 11..3 * LARGE];

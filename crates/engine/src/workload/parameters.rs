@@ -39,12 +39,12 @@ impl From<Vec<Setting>> for Settings {
 }
 
 impl Settings {
-    /// The setting of the parameter `name`.
+    /// Returns the setting of the parameter `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Whether nothing is set.
+    /// Returns whether nothing is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-/// The text of a file with its parameters in place of their names, `$name`; unknown names are unchanged.
+/// Returns the text of a file with its parameters in place of their names, `$name`; unknown names are unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
     let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
@@ -83,7 +83,7 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
     Ok(filled(text, &values))
 }
 
-/// `value`, if a parameter can have it.
+/// Returns `value`, if a parameter can have it.
 pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
     // It is inserted into a text in quotes, on one line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
@@ -92,12 +92,12 @@ pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError
     Ok(value)
 }
 
-/// The error that a parameter cannot have this value.
+/// Returns the error that a parameter cannot have this value.
 pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
     WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
 }
 
-/// A text with these values in place of their names, `$name`.
+/// Returns a text with these values in place of their names, `$name`.
 pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -116,7 +116,7 @@ pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     filled
 }
 
-/// A parameter's value as text.
+/// Returns a parameter's value as text.
 pub fn written(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -3,7 +3,7 @@
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// The workload with only these operations; one without a weight gets weight 1.
+    /// Returns the workload with only these operations; one without a weight gets weight 1.
     ///
     /// # Errors
     /// Names the first one that it does not have.
@@ -24,7 +24,8 @@ impl Workload {
         Ok(Self { operations, ..self.clone() })
     }
 
-    /// The workload with each operation this many times between MULTI and EXEC, with new keys and values each time.
+    /// Returns the workload with each operation this many times between MULTI and EXEC, with new keys and values each
+    /// time.
     #[must_use]
     pub fn in_batches_of(&self, times: u32) -> Self {
         let batch = |operation: &Operation| Operation {

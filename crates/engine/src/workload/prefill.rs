@@ -1,4 +1,5 @@
-//! The prefill: makes the keys that a workload reads, with steps that run once for every key, before anything is measured.
+//! The prefill: makes the keys that a workload reads, with steps that run once for every key, before anything is
+//! measured.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -19,7 +20,7 @@ pub(super) struct Filled {
 }
 
 impl Workload {
-    /// The steps of its prefill as operations, each named after its command.
+    /// Returns the steps of the prefill as operations, each named after its command.
     pub(super) fn prefill_operations(&self) -> Vec<Operation> {
         let compiled = &self.compiled().prefill;
         let operation = |(place, text): (usize, &String)| {
@@ -33,13 +34,14 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// The set of keys for which a step runs: the first one with several keys from which it draws, else the first.
+    /// Returns the set of keys for which a step runs: the first one with several keys from which it draws, else the
+    /// first.
     fn filled_by(&self, step: &Step) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
 
-    /// The steps of the prefill over `keyspace` keys, with the key for which each runs.
+    /// Returns the steps of the prefill over `keyspace` keys, with the key for which each runs.
     pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
         let filled = move |step: &Step| {
             let mut step = self.drawn_once([step]).pop()?;
@@ -53,18 +55,18 @@ impl Workload {
         self.compiled().prefill.iter().filter_map(filled)
     }
 
-    /// The number of requests of the prefill over `keyspace` keys.
+    /// Returns the number of requests of the prefill over `keyspace` keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
         let requests = self.fillings(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
         requests.fold(0, u64::saturating_add)
     }
 
-    /// The keys that the prefill makes over `keyspace` keys.
+    /// Returns the keys that the prefill makes over `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
         self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Those of them whose names are not parts of others, so that they can be checked.
+    /// Returns those of the prefill's keys whose names are not parts of others, so that they can be checked.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
@@ -76,14 +78,14 @@ impl Workload {
         NameSet { prefix, form, numbers: filled.numbers, is_open: false }
     }
 
-    /// The same without a prefill.
+    /// Returns the workload without a prefill.
     #[must_use]
     pub fn without_prefill(&self) -> Self {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// The same with a prefill, if it has none: for each set of keys that it reads (or, if it reads none, has) by the operation that
-    /// makes them, whatever its weight, else by SET.
+    /// Returns the workload with a prefill, if it has none: for each set of keys that it reads (or, if it reads none,
+    /// has) by the operation that makes them, whatever its weight, else by SET.
     ///
     /// # Errors
     /// When there are no keys, or it is unknown how they are made.
@@ -105,12 +107,12 @@ impl Workload {
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
-    /// The first set that consists of the same keys as this one.
+    /// Returns the first set that consists of the same keys as this one.
     fn first_of(&self, set: u16) -> usize {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// The step that makes the keys of a set, which is the first one with these keys.
+    /// Returns the step that makes the keys of a set, which is the first one with these keys.
     fn maker(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &Step)| {

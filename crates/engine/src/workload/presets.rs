@@ -72,8 +72,8 @@ fn made(make: ycsb::Make) -> Preset {
 }
 
 impl Chosen {
-    /// The preset called `text`, or the workload in the file `text`, which has a `/` or ends with `.toml`; with these settings of its
-    /// parameters.
+    /// Returns the preset called `text`, or the workload in the file `text`, which has a `/` or ends with `.toml`; with
+    /// these settings of its parameters.
     ///
     /// # Errors
     /// When it does not exist, is invalid, or lacks one of these parameters.
@@ -81,7 +81,7 @@ impl Chosen {
         Self::find_in(Path::new(""), text, settings)
     }
 
-    /// The same, with other files relative to `directory`.
+    /// Finds a workload like `find`, with other files relative to `directory`.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -103,7 +103,7 @@ impl Chosen {
         }
     }
 
-    /// The preset called `name`, with the load that it suggests.
+    /// Returns the preset called `name`, with the load that it suggests.
     ///
     /// # Errors
     /// When there is none with this name.
@@ -111,7 +111,7 @@ impl Chosen {
         found(name).map(|preset| preset.usual.clone())
     }
 
-    /// The text of a file with the preset called `name`.
+    /// Returns the text of a file with the preset called `name`.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -123,7 +123,7 @@ impl Chosen {
     }
 }
 
-/// Whether a text names a file: it has a `/`, or ends with `.toml`.
+/// Returns whether a text names a file: it has a `/`, or ends with `.toml`.
 pub fn is_path(text: &str) -> bool {
     text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }
@@ -136,7 +136,7 @@ fn found(name: &str) -> Result<&'static Preset, WorkloadError> {
 
 const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weight, such as 1:10";
 
-/// The preset called `name`.
+/// Returns the preset called `name`.
 ///
 /// # Errors
 /// When there is none; the message lists the presets.
@@ -144,23 +144,23 @@ pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
     found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
 
-/// All presets.
+/// Returns all presets.
 pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
     PRESETS.iter().map(|preset| &preset.usual.workload)
 }
 
-/// The names of all presets, for a message or a help text.
+/// Returns the names of all presets, for a message or a help text.
 pub fn preset_names() -> String {
     presets().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The default workload: one SET per ten GETs, as in memtier_benchmark.
+/// Returns the default workload: one SET per ten GETs, as in memtier_benchmark.
 pub fn usual() -> Arc<Workload> {
     Arc::clone(&PRESETS[0].usual.workload)
 }
 
 impl Workload {
-    /// `set` SETs for every `get` GETs.
+    /// Creates the workload with `set` SETs for every `get` GETs.
     pub fn ratio(set: u32, get: u32) -> Arc<Self> {
         Arc::new(strings(set, get))
     }
@@ -185,7 +185,7 @@ impl Workload {
     }
 }
 
-/// GETs and SETs of the same keys.
+/// Creates a workload of GETs and SETs of the same keys.
 fn strings(set: u32, get: u32) -> Workload {
     let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
     let keys = [("key".to_owned(), Keyset::default())].into();

@@ -113,7 +113,7 @@ pub struct PrefillPreview {
 }
 
 impl PrefillPreview {
-    /// The approximate memory in bytes: the data, and the overhead of each key.
+    /// Returns the approximate memory in bytes: the data, and the overhead of each key.
     pub fn memory(&self) -> f64 {
         self.bytes + (self.keys * self.overhead) as f64
     }
@@ -131,7 +131,7 @@ pub struct Sample {
 }
 
 impl Preview {
-    /// The preview of a run.
+    /// Creates the preview of a run.
     ///
     /// # Errors
     /// When the workload sends records, and these can no longer be read.
@@ -146,7 +146,7 @@ impl Preview {
         })
     }
 
-    /// The mean of the bytes sent for an operation, over all.
+    /// Returns the mean of the bytes sent for an operation, over all.
     pub fn bytes(&self) -> f64 {
         self.operations.iter().map(|operation| operation.share * operation.bytes).sum()
     }
@@ -157,7 +157,7 @@ impl Asking<'_> {
         Draws::of_client(client_seed(self.seed, 0), 0)
     }
 
-    /// A program that begins with the first record.
+    /// Creates a program that begins with the first record.
     fn program(&self, make: Make, workload: &Workload) -> Program {
         let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(DRAWS));
         let workload = &Workload { dataset, ..workload.clone() };
@@ -166,7 +166,7 @@ impl Asking<'_> {
         program.for_clients(self.clients)
     }
 
-    /// The operations of a program, with the share and the mean bytes of each.
+    /// Returns the operations of a program, with the share and the mean bytes of each.
     fn weighed(&self, make: Make) -> Result<Vec<Weighed>, DatasetError> {
         let program = self.program(make, &levelled(self.workload));
         program.weighed(DRAWS, &mut self.draws())
@@ -220,7 +220,7 @@ impl Asking<'_> {
         (0..SAMPLES).map(sample).collect()
     }
 
-    /// The sets of keys that operations with a weight use.
+    /// Returns the sets of keys that operations with a weight use.
     fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
         let fragments: Vec<_> = workload.asked_steps().flat_map(Step::fragments).collect();
@@ -265,7 +265,7 @@ impl Asking<'_> {
 /// Makes programs.
 type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
-/// The same, with each value at the mean size of its kind.
+/// Returns the workload with each value at the mean size of its kind.
 fn levelled(workload: &Workload) -> Workload {
     let level = |size: &Size| match size {
         Size::Knob => Size::Knob,

@@ -42,8 +42,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys for sets without their own number,
-    /// called `names`, with `values` that were made for it.
+    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys for sets without
+    /// their own number, called `names`, with `values` that were made for it.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -98,7 +98,7 @@ impl Program {
         self
     }
 
-    /// The same, continuing from `before` for each set of keys that it had too, or an earlier one.
+    /// Returns the program, continuing from `before` for each set of keys that it had too, or an earlier one.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -108,29 +108,30 @@ impl Program {
         self.growing_together()
     }
 
-    /// The same for this many clients, at least 1.
+    /// Returns the program for this many clients, at least 1.
     #[must_use]
     pub fn for_clients(mut self, clients: u32) -> Self {
         self.sources.sets.iter_mut().for_each(|set| set.clients = clients.into());
         self
     }
 
-    /// The source of values.
+    /// Returns the source of values.
     pub fn values(&self) -> &Values {
         &self.sources.values
     }
 
-    /// The labels and expected replies of its operations.
+    /// Returns the labels and expected replies of the operations.
     pub fn operations(&self) -> &Arc<Operations> {
         &self.templates.operations
     }
 
-    /// Whether its operations may need records that are not read yet.
+    /// Returns whether the program's operations may need records that are not read yet.
     pub fn has_records(&self) -> bool {
         self.dataset.is_some()
     }
 
-    /// Appends the next operation of `draws` to `out`, unless that [awaits](Outgoing::awaits_record) a record; returns which one.
+    /// Appends the next operation of `draws` to `out`, unless that [awaits](Outgoing::awaits_record) a record; returns
+    /// which one.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let asked = match self.templates.asked.as_slice() {
@@ -152,8 +153,9 @@ impl Program {
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
-    /// The place of each operation with its share of all, and its bytes on the wire, as the mean of this many draws; for a prefill, over
-    /// the keys from the first to the last. With records, these are as many whole passes as fit.
+    /// Returns the place of each operation with its share of all, and its bytes on the wire, as the mean of this many
+    /// draws; for a prefill, over the keys from the first to the last. With records, these are as many whole passes as
+    /// fit.
     ///
     /// # Errors
     /// When a record cannot be read.

@@ -40,7 +40,7 @@ const SEVERAL: &str =
     "--verify needs a workload with one operation, since with several it is unknown which one wrote a record";
 
 impl Workload {
-    /// The commands for a whole pass over its records.
+    /// Returns the commands for a whole pass over the dataset's records.
     ///
     /// # Errors
     /// When it is unknown how they were written.
@@ -76,7 +76,7 @@ fn can_be_read_back(step: &Step) -> bool {
 }
 
 impl ReadBack {
-    /// The commands for the next record, one for each step; `None` after the last.
+    /// Returns the commands for the next record, one for each step; `None` after the last.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -130,7 +130,7 @@ impl ReadBack {
 }
 
 impl RecordCheck {
-    /// The key in a printable form.
+    /// Returns the key in a printable form.
     pub fn shown_key(&self) -> String {
         untrusted::at_most(&self.key, 80)
     }

@@ -13,7 +13,7 @@ const LONGEST_COMMANDS: usize = 160;
 /// The separator of two steps of which the second waits for the reply to the first.
 pub(super) const THEN: &str = " then ";
 
-/// The commands of an operation, as in the workload.
+/// Returns the commands of an operation, as in the workload.
 pub(super) fn commands_of(operation: &Operation) -> String {
     let between = if operation.together == Together::Sequence { THEN } else { " ; " };
     let steps = operation.steps.join(between);
@@ -21,8 +21,8 @@ pub(super) fn commands_of(operation: &Operation) -> String {
     if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
 }
 
-/// The request in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; lines of a text protocol become one,
-/// with `\r\n` escaped.
+/// Returns the request in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; lines of a text
+/// protocol become one, with `\r\n` escaped.
 pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
     let commands = if dialect.counts_words() { commands(wire) } else { None };
     commands.map_or_else(|| untrusted::at_most(wire, LONGEST_LINE), |commands| line(&commands))
@@ -54,14 +54,14 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
     line
 }
 
-/// A word, in quotes if it would not be recognised as one.
+/// Returns a word, in quotes if it would not be recognised as one.
 fn shown(word: &[u8]) -> String {
     let shown = untrusted::at_most(word, LONGEST_WORD);
     let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }
 
-/// The words of commands in RESP; `None` for anything else.
+/// Parses the words of commands in RESP; `None` for anything else.
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     Some(commands)
 }
 
-/// The number in the line of this kind at the beginning of the bytes, and the rest.
+/// Parses the number in the line of this kind at the beginning of the bytes, and the rest.
 fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\r')?;
     let (line, behind) = bytes.split_at(end);

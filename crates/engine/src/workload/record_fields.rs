@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Step {
-    /// The parts of a record that it sends.
+    /// Returns the parts of a record that the step sends.
     pub(super) fn portions(&self) -> impl Iterator<Item = &Portion> {
         self.fragments().filter_map(|fragment| match fragment {
             Fragment::OfRecord(portion) => Some(portion),
@@ -16,14 +16,14 @@ impl Step {
         })
     }
 
-    /// Whether it sends any part.
+    /// Returns whether the step sends any part of a record.
     pub(super) fn is_of_record(&self) -> bool {
         self.portions().next().is_some()
     }
 }
 
 impl Workload {
-    /// The parts of a record that its operations send, each once.
+    /// Returns the parts of a record that the operations send, each once.
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
         let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
@@ -35,12 +35,12 @@ impl Workload {
         portions
     }
 
-    /// Whether each of its operations with a weight uses a record.
+    /// Returns whether each of the operations with a weight uses a record.
     pub fn is_of_records(&self) -> bool {
         self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
     }
 
-    /// The workload with the first `most` records of a file, which is read once.
+    /// Returns the workload with the first `most` records of a file, which is read once.
     ///
     /// # Errors
     /// When it sends no part of a record, the file lacks a part, or one of its records is invalid.

@@ -1,7 +1,7 @@
 //! The setup: commands that run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
 //!
-//! Its commands are not operations: the control plane sends them before the load, in order, each after the reply to the previous
-//! one, and they are not counted with operations.
+//! Its commands are not operations: the control plane sends them before the load, in order, each after the reply to the
+//! previous one, and they are not counted with operations.
 
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
@@ -18,7 +18,7 @@ pub struct SetupCommand {
 }
 
 impl Workload {
-    /// The names of the commands of its setup, each once, in order.
+    /// Returns the names of the commands of the setup, each once, in order.
     pub fn setup_names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
         let mut seen = std::collections::HashSet::new();
@@ -26,8 +26,8 @@ impl Workload {
         names
     }
 
-    /// The commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called `names`, with values of
-    /// `value_size` bytes; the same seed draws the same.
+    /// Returns the commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called
+    /// `names`, with values of `value_size` bytes; the same seed draws the same.
     pub fn setup_commands(
         &self,
         keyspace: u64,

@@ -28,7 +28,8 @@ pub(super) enum NumberSource {
 }
 
 impl NumberSource {
-    /// The source of a fragment's number, beside the sets of keys, in an operation that repeats keys of these sets.
+    /// Returns the source of a fragment's number, beside the sets of keys, in an operation that repeats keys of these
+    /// sets.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
             Fragment::Key(set) => {
@@ -85,7 +86,7 @@ impl Filling<'_> {
         self.keep(set, drawn)
     }
 
-    /// The next new key of a set, which may be repeated later in the operation.
+    /// Draws the next new key of a set, which may be repeated later in the operation.
     fn insert(&mut self, set: u16) -> u64 {
         let (insertions, operation) = &mut self.inserted;
         let (key, inserted) = self.sources.sets[usize::from(set)].insert(*operation);
@@ -93,7 +94,7 @@ impl Filling<'_> {
         self.keep(set, key)
     }
 
-    /// The next number of a source that is not a set of keys.
+    /// Draws the next number of a source that is not a set of keys.
     #[inline(never)]
     fn of_source(&mut self, source: NumberSource) -> u64 {
         match source {

@@ -9,7 +9,7 @@ use crate::{
     untrusted,
 };
 
-/// Which replies of a `step` are misses.
+/// Returns which replies of a `step` are misses.
 pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     match (dialect, step.command()) {
         (Dialect::Resp2 | Dialect::Resp3, Some(command)) => {
@@ -21,7 +21,7 @@ pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     }
 }
 
-/// A word that is the same in every request.
+/// Returns a word that is the same in every request.
 fn fixed(word: &[Fragment]) -> Option<String> {
     match word {
         [Fragment::Text(text)] => Some(untrusted::bytes(text)),
@@ -64,7 +64,8 @@ impl Workload {
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
-    /// The words of a step, in parts, with each number at its largest; `None` is a value, or a field of a record.
+    /// Returns the words of a step, in parts, with each number at its largest; `None` is a value, or a field of a
+    /// record.
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
@@ -82,7 +83,7 @@ impl Workload {
     }
 }
 
-/// A part that is fixed, or a value, which is a slot in any case.
+/// Returns a part that is fixed, or a value, which is a slot in any case.
 fn part(part: &Option<Vec<u8>>) -> Part<'_> {
     part.as_deref().map_or(Part::Value { kind: 0, size: None }, Part::Text)
 }

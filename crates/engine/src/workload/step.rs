@@ -33,31 +33,31 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
-    /// The set from which it draws a key, existing or new.
+    /// Returns the set from which the fragment draws a key, existing or new.
     pub(super) fn draws(&self) -> Option<u16> {
         if let Self::Key(set) | Self::New(set) = self { Some(*set) } else { None }
     }
 
-    /// The set that gets a new key.
+    /// Returns the set that gets a new key.
     pub(super) fn inserts(&self) -> Option<u16> {
         if let Self::New(set) = self { Some(*set) } else { None }
     }
 
-    /// The set whose last key it repeats.
+    /// Returns the set of which the fragment repeats the last key.
     pub(super) fn repeats(&self) -> Option<u16> {
         if let Self::Same(set) = self { Some(*set) } else { None }
     }
 }
 
 impl Step {
-    /// The kinds of values that it sends, in the order of the wire.
+    /// Returns the kinds of values that the step sends, in the order of the wire.
     pub(super) fn values(&self) -> impl Iterator<Item = u16> {
         self.fragments()
             .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
     }
 
-    /// The command as the server's statistics name it, in any case, `GET` or `SCRIPT|LOAD`; `None` if that is unknown before it is
-    /// drawn, or there is none.
+    /// Returns the command as the server's statistics name it, in any case, `GET` or `SCRIPT|LOAD`; `None` if that is
+    /// unknown before it is drawn, or there is none.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
             [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
@@ -70,8 +70,8 @@ impl Step {
         }
     }
 
-    /// The writes that are not to the run's own keys: the command with each name, or alone if names are unknown. `is_bare` returns
-    /// which sets of keys are only numbers.
+    /// Returns the writes that are not to the run's own keys: the command with each name, or alone if names are
+    /// unknown. `is_bare` returns which sets of keys are only numbers.
     pub(super) fn written_by_name(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
@@ -95,7 +95,7 @@ impl Step {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// The literal beginning of a word, as a person would write it.
+    /// Returns the literal beginning of a word, as a person would write it.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),
@@ -104,7 +104,7 @@ impl Step {
         }
     }
 
-    /// Whether it is known to change nothing.
+    /// Returns whether the step is known to change nothing.
     pub(super) fn only_reads(&self) -> bool {
         // memcached's mg reads, unless a flag creates missing items (N) or sets their expiry (T).
         let changes = |word: &Vec<Fragment>| match word.first() {
@@ -117,12 +117,12 @@ impl Step {
         }
     }
 
-    /// Whether it sends the number of an item from the reply to the previous step.
+    /// Returns whether the step sends the number of an item from the reply to the previous step.
     pub(super) fn awaits_cas(&self) -> bool {
         self.fragments().any(|fragment| *fragment == Fragment::Cas)
     }
 
-    /// All its fragments, in the order of the wire.
+    /// Returns all fragments of the step, in the order of the wire.
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.0.iter().flatten()
     }

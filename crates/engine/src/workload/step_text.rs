@@ -10,13 +10,14 @@ use super::{
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Parses `text`: words separated by spaces. `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`,
-    /// `{number below N}` and the names of keys and values of the `workload` in braces are placeholders, anywhere in a word;
-    /// `{NAME.new}` is the next key after those of the set, and `{NAME.same}` the last key of `{NAME}` or
-    /// `{NAME.new}`. `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
+    /// Parses `text`: words separated by spaces. `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`
+    /// and the names of keys and values of the `workload` in braces are placeholders, anywhere in a word; `{NAME.new}`
+    /// is the next key after those of the set, and `{NAME.same}` the last key of `{NAME}` or `{NAME.new}`. `{repeat 10:
+    /// field{i} {value}}` is expanded. Other braces are unchanged.
     ///
-    /// Quotes are those of redis-cli: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`,
-    /// `\"` and `\\` are escapes for one byte; `'a b'` is one word, in which only `\'` is an escape. Between braces a quote is a plain character, so that JSON needs no escapes.
+    /// Quotes are those of redis-cli: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\`
+    /// are escapes for one byte; `'a b'` is one word, in which only `\'` is an escape. Between braces a quote is a
+    /// plain character, so that JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = Reading::default();

@@ -35,12 +35,12 @@ pub struct Suggested {
 }
 
 impl Suggested {
-    /// Whether it suggests nothing.
+    /// Returns whether the workload suggests nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// This, completed by `other`.
+    /// Returns these settings, completed by `other`.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         // Both are about the length of the load.
@@ -57,7 +57,7 @@ impl Suggested {
         }
     }
 
-    /// Whether it suggests the length of the load.
+    /// Returns whether the workload suggests the length of the load.
     pub fn has_end(&self) -> bool {
         self.duration.is_some() || self.requests.is_some()
     }

@@ -34,7 +34,7 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// The operations of a workload that have a weight, and their sources of numbers after the sets of keys.
+    /// Compiles the operations of a workload that have a weight, and their sources of numbers after the sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,
         dialect: Dialect,
@@ -52,7 +52,7 @@ impl Templates {
         Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
 
-    /// The steps of its prefill over `keyspace` keys, in the same form.
+    /// Compiles the steps of a workload's prefill over `keyspace` keys, in the same form.
     pub(super) fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -124,7 +124,7 @@ impl<'v> Making<'v> {
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 
-    /// The templates of an operation, each written when the reply to the previous one has arrived.
+    /// Compiles the templates of an operation, each written when the reply to the previous one has arrived.
     fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
@@ -155,7 +155,7 @@ impl<'v> Making<'v> {
         }
     }
 
-    /// The parts of a fragment in an operation that repeats keys of the sets `repeated`.
+    /// Returns the parts of a fragment in an operation that repeats keys of the sets `repeated`.
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;

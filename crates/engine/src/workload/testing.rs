@@ -3,12 +3,12 @@
 use super::{Draws, KeyNames, Keyset, Operation, Outgoing, Program, ValueKind, Values, Workload};
 use crate::protocol::Dialect;
 
-/// The program of a workload in RESP2, its keys called `k:…` and its values of 4 bytes.
+/// Returns the program of a workload in RESP2, its keys called `k:…` and its values of 4 bytes.
 pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
     Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
 }
 
-/// The names of the first `n` operations with a seed, and all their bytes; each is answered before the next.
+/// Returns the names of the first `n` operations with a seed, and all their bytes; each is answered before the next.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
     let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
@@ -22,14 +22,14 @@ pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> 
     (labels, String::from_utf8(out.bytes).unwrap())
 }
 
-/// A workload over two sets of keys, `key:` and `other:`.
+/// Creates a workload over two sets of keys, `key:` and `other:`.
 pub(super) fn of(operations: Vec<Operation>) -> Workload {
     let keys = ["key", "other"]
         .map(|name| (name.to_owned(), Keyset { prefix: format!("{name}:"), ..Keyset::default() }));
     Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
 }
 
-/// A workload with only the sets of keys `a`, `key` and `zz_bare`, which has no prefix, and the values `text`.
+/// Creates a workload with only the sets of keys `a`, `key` and `zz_bare`, which has no prefix, and the values `text`.
 pub(super) fn described() -> Workload {
     let bare = Keyset { bare: true, ..Keyset::default() };
     let keys = [("a", Keyset::default()), ("key", Keyset::default()), ("zz_bare", bare)];

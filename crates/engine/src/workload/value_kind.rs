@@ -28,7 +28,8 @@ pub struct ValueKind {
     pub content: Content,
 }
 
-/// The sizes of a kind of values. In a file a number, `{ from = 64, to = 1024 }`, or `{ weights = { 64 = 9, "4k" = 1 } }`.
+/// The sizes of a kind of values. In a file a number, `{ from = 64, to = 1024 }`, or `{ weights = { 64 = 9, "4k" = 1 }
+/// }`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Size {
     /// The size of the knob.
@@ -71,7 +72,7 @@ impl Size {
         *self == Self::Knob
     }
 
-    /// The smallest and the largest size, with the knob at `knob`.
+    /// Returns the smallest and the largest size, with the knob at `knob`.
     pub fn bounds(&self, knob: u32) -> RangeInclusive<u32> {
         match self {
             Self::Knob => knob..=knob,
@@ -85,7 +86,7 @@ impl Size {
         }
     }
 
-    /// The mean size, with the knob at `knob`.
+    /// Returns the mean size, with the knob at `knob`.
     pub fn mean(&self, knob: u32) -> f64 {
         match self {
             Self::Knob | Self::Bytes(_) | Self::Range { .. } => {
@@ -106,7 +107,7 @@ impl Content {
         *self == Self::default()
     }
 
-    /// The smallest size of a value.
+    /// Returns the smallest size of a value.
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),

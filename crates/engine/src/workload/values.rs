@@ -22,8 +22,8 @@ use rand_pcg::Pcg64Mcg;
 use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::Step};
 
 impl Workload {
-    /// The most bytes of values that one of its operations, or of the steps of its prefill, sends if the knob is `value_size`; 0 if
-    /// it sends no value.
+    /// Returns the most bytes of values that one of its operations, or of the steps of its prefill, sends if the knob
+    /// is `value_size`; 0 if it sends no value.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
@@ -32,7 +32,7 @@ impl Workload {
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0)
     }
 
-    /// Whether it sends values, and all of them have their own sizes, so that no knob changes these.
+    /// Returns whether the workload sends values, and all of them have their own sizes, so that no knob changes these.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
@@ -59,8 +59,8 @@ impl ValueKind {
 /// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
 pub(super) const SPREAD: usize = 64 * 1024;
 
-/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor deduplication in a server or
-/// on the way finds repetitions.
+/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor deduplication in
+/// a server or on the way finds repetitions.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
 /// The length of a stretch of which the first bytes are random and the others equal.
@@ -89,12 +89,12 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The pool of kinds that need none.
+    /// Creates the empty pool for kinds that need none.
     pub(super) fn none() -> Self {
         Self { content: Content::default(), bytes: Arc::new([]), starts: Arc::new([]) }
     }
 
-    /// A pool for values of up to `largest` bytes. The same seed gives the same pool.
+    /// Creates a pool for values of up to `largest` bytes. The same seed gives the same pool.
     pub(super) fn new(content: Content, largest: usize, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut bytes = vec![0; largest + SPREAD];
@@ -112,7 +112,7 @@ impl Pool {
         Self { content, bytes: bytes.into(), starts: starts.into() }
     }
 
-    /// Where the value for this random number begins. Its upper bits decide the size.
+    /// Returns where the value for this random number begins. Its upper bits decide the size.
     #[inline]
     pub(super) fn offset(&self, draw: u64) -> usize {
         let offset = draw as usize % SPREAD;
@@ -186,7 +186,7 @@ mod tests {
         assert!(!own(&[("a", "64")], &["SET k {value}"]) && !own(&[("a", "64")], &["PING"]));
     }
 
-    /// The compression by deflate of values of `size` bytes.
+    /// Returns the compression by deflate of values of `size` bytes.
     fn compressed(content: Content, size: usize) -> f64 {
         let pool = Pool::new(content, size, 7);
         let one = |n: u64| {

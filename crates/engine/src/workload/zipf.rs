@@ -5,8 +5,8 @@
 /// The number of terms that are added one by one; the rest is summed in one step.
 const SUMMED: u64 = 1000;
 
-/// ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time: after the first thousand terms by the formula of
-/// Euler and Maclaurin, whose relative error is below 10^-12 there.
+/// Returns ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time: after the first thousand terms
+/// by the formula of Euler and Maclaurin, whose relative error is below 10^-12 there.
 pub fn zeta(n: u64, exponent: f64) -> f64 {
     let first: f64 = (1..=n.min(SUMMED)).rev().map(|i| (i as f64).powf(-exponent)).sum();
     if n <= SUMMED {
@@ -18,25 +18,25 @@ pub fn zeta(n: u64, exponent: f64) -> f64 {
     first + (integral(n, exponent) - integral(k, exponent)) + ends + slopes
 }
 
-/// ∫ x^-exponent from 1 to `x`.
+/// Returns ∫ x^-exponent from 1 to `x`.
 fn integral(x: f64, exponent: f64) -> f64 {
     let logarithm = x.ln();
     logarithm * expm1_over((1.0 - exponent) * logarithm)
 }
 
-/// (e^x - 1)/x, and its limit at 0.
+/// Returns (e^x - 1)/x, and its limit at 0.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.exp_m1() / x } else { 1.0 + x / 2.0 }
 }
 
-/// ln(1 + x)/x, and its limit at 0.
+/// Returns ln(1 + x)/x, and its limit at 0.
 fn ln_1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x / 2.0 }
 }
 
-/// Draws ranks by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6 (1996) 169-184. It needs no table, and a power or two for each draw, for every exponent
-/// above 0 and every n.
+/// Draws ranks by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
+/// monotone discrete distributions", ACM TOMACS 6 (1996) 169-184. It needs no table, and a power or two for each draw,
+/// for every exponent above 0 and every n.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,
@@ -50,7 +50,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// Over the ranks 1 to `ranks`.
+    /// Creates the law over the ranks 1 to `ranks`.
     pub(super) fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf = Self { exponent, lowest: 0.0, near: 0.0, ranks, highest: 0.0 };
         zipf.lowest = integral(1.5, exponent) - 1.0;
@@ -59,7 +59,7 @@ impl Zipf {
         zipf
     }
 
-    /// The same law over the ranks 1 to `ranks`.
+    /// Returns the same law over the ranks 1 to `ranks`.
     #[inline]
     pub(super) fn over(mut self, ranks: u64) -> Self {
         if ranks != self.ranks {
@@ -83,7 +83,7 @@ impl Zipf {
         }
     }
 
-    /// The x at which the integral equals `area`.
+    /// Returns the x at which the integral equals `area`.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
         // Below -1 only because of rounding.
@@ -92,8 +92,8 @@ impl Zipf {
     }
 }
 
-/// YCSB's approximation of Zipf's law at 0.99 over the ranks from 0, used by its scrambled generator: J. Gray and others, "Quickly
-/// generating billion-record synthetic databases", SIGMOD 1994.
+/// YCSB's approximation of Zipf's law at 0.99 over the ranks from 0, used by its scrambled generator: J. Gray and
+/// others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,
@@ -113,7 +113,7 @@ impl YcsbZipf {
         Self { alpha: 1.0 / (1.0 - Self::EXPONENT), eta }
     }
 
-    /// The rank for a number in [0, 1).
+    /// Returns the rank for a number in [0, 1).
     #[inline]
     pub(super) fn rank(self, unit: f64) -> u64 {
         let uz = unit * Self::ZETA;
@@ -132,10 +132,10 @@ const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const ROUNDS: [u64; 4] =
     [0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_3822_299F_31D0, 0x082E_FA98_EC4E_6C89];
 
-/// The place of the number `from` below `n`: a permutation of the numbers below `n`, the same in every run.
+/// Returns the place of the number `from` below `n`: a permutation of the numbers below `n`, the same in every run.
 ///
-/// Four rounds of a Feistel network over the next power of two; a result of `n` or more is mapped again, on average less than once.
-/// While `n` grows within a power of two, only results affected by the new numbers move.
+/// Four rounds of a Feistel network over the next power of two; a result of `n` or more is mapped again, on average
+/// less than once. While `n` grows within a power of two, only results affected by the new numbers move.
 #[inline]
 pub(super) fn scattered(from: u64, n: u64) -> u64 {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();

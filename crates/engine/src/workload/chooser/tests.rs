@@ -13,14 +13,14 @@ fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     Chooser::new(&keys, 0, false)
 }
 
-/// How often each key occurred in this many draws.
+/// Returns how often each key occurred in this many draws.
 fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
     let (mut counts, mut stream) = (HashMap::new(), Draws::new(11));
     (0..draws).for_each(|_| *counts.entry(chooser.choose(0, &mut stream)).or_default() += 1);
     counts
 }
 
-/// Whether `count` of `n` is the expected share, within five standard deviations.
+/// Returns whether `count` of `n` is the expected share, within five standard deviations.
 fn is_share(count: u32, n: u32, expected: f64) -> bool {
     let sigma = (expected * (1.0 - expected) / f64::from(n)).sqrt();
     (f64::from(count) / f64::from(n) - expected).abs() < 5.0 * sigma
@@ -48,8 +48,8 @@ fn the_hottest_key_is_drawn_as_often_as_the_closed_form_says() {
     }
 }
 
-/// The results of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers, and of its scrambled generator over
-/// 1000 keys; computed independently of this code.
+/// The results of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers, and of its scrambled
+/// generator over 1000 keys; computed independently of this code.
 #[test]
 fn ycsbs_generator_draws_what_ycsb_draws() {
     let zipf = YcsbZipf::new();

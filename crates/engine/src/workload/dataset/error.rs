@@ -58,7 +58,7 @@ impl Fault {
         Self { line, what: what.to_string() }
     }
 
-    /// The error for the file with this name.
+    /// Returns the error for the file with this name.
     pub(super) fn of(self, file: &std::path::Path) -> DatasetError {
         DatasetError::Broken { file: file.display().to_string(), line: self.line, what: self.what }
     }

@@ -68,7 +68,8 @@ impl Rows {
         })
     }
 
-    /// The names of the fields: those of the heading, or of the first record, which is read. Empty if there are none.
+    /// Returns the names of the fields: those of the heading, or of the first record, which is read. Empty if there are
+    /// none.
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         match self {
             Self::Separated(rows) => rows.names(),
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use crate::workload::dataset::reading::LARGEST_RECORD;
 
-    /// The records of a file with this name and text, after the names of its fields, or the error.
+    /// Reads the records of a file with this name and text, after the names of its fields, or the error.
     fn read(name: &str, text: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>, String> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);

@@ -28,7 +28,7 @@ pub enum Portion {
 const WHOLE: &str = "__record__";
 
 impl Portion {
-    /// The part for a placeholder, if it is one of these.
+    /// Returns the part for a placeholder, if it is one of these.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -115,25 +115,25 @@ pub(in crate::workload) struct Taken {
 }
 
 impl Taken {
-    /// The part with this number; empty before a record was taken.
+    /// Returns the part with this number; empty before a record was taken.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
         self.batch.as_ref().map_or(&[], |batch| batch.fields.get(self.place * batch.width + number))
     }
 
-    /// Why none could be taken.
+    /// Returns why no record could be taken.
     #[inline]
     pub(in crate::workload) fn failure(&self) -> Option<&DatasetError> {
         self.failed.as_ref()
     }
 
-    /// Whether the next one was needed, and is not read yet.
+    /// Returns whether the next record was needed, and is not read yet.
     #[inline]
     pub(in crate::workload) fn is_awaited(&self) -> bool {
         self.is_awaited
     }
 
-    /// Whether the next one is read.
+    /// Sets whether the next record is awaited.
     pub(super) fn await_next(&mut self, is_awaited: bool) {
         self.is_awaited = is_awaited;
     }
@@ -171,7 +171,7 @@ impl Fields {
         self.bytes.extend_from_slice(piece);
     }
 
-    /// All pieces of the next one are there.
+    /// Ends the next field, after all its pieces.
     pub(super) fn end(&mut self) {
         self.ends.push(self.bytes.len());
     }
@@ -182,24 +182,24 @@ impl Fields {
         self.ends.clear();
     }
 
-    /// How many there are.
+    /// Returns how many fields there are.
     pub(super) fn count(&self) -> usize {
         self.ends.len()
     }
 
-    /// All of them, one after the other.
+    /// Returns all fields, one after the other.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.count()).map(|place| self.get(place))
     }
 
-    /// The field with this number.
+    /// Returns the field with this number.
     #[inline]
     pub(super) fn get(&self, place: usize) -> &[u8] {
         let from = place.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[from..self.ends[place]]
     }
 
-    /// Their total number of bytes.
+    /// Returns the total number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }

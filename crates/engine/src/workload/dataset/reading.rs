@@ -1,4 +1,5 @@
-//! The passes over a file: the first one, which only counts and checks, and those of the thread that reads for the workers.
+//! The passes over a file: the first one, which only counts and checks, and those of the thread that reads for the
+//! workers.
 //!
 //! Reading a file: decompressed if necessary, with counted lines, and limited records.
 
@@ -46,7 +47,7 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// The present version of the file.
+    /// Returns the present version of the file.
     pub(super) fn of(file: &Path) -> Result<Self, DatasetError> {
         let now = file.metadata().map_err(unreadable(file))?;
         Ok(Self { file: (now.dev(), now.ino()), length: now.len(), changed: (now.mtime(), now.mtime_nsec()) })
@@ -69,8 +70,8 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 }
 
 impl RecordFile {
-    /// Reads all records, and passes them on in batches while those are accepted, each with the same content as in the first pass.
-    /// Returns the number of records.
+    /// Reads all records, and passes them on in batches while those are accepted, each with the same content as in the
+    /// first pass. Returns the number of records.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut is_last) = (0, false);
@@ -93,7 +94,7 @@ impl RecordFile {
         Ok(Some(count))
     }
 
-    /// The number of records that can be sent.
+    /// Returns the number of records that can be sent.
     pub(super) fn count(&self) -> Result<u64, DatasetError> {
         let count = self.pass(|_| true)?.unwrap_or(0);
         let none = || DatasetError::Unreadable {
@@ -161,12 +162,12 @@ impl Input {
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
     }
 
-    /// The present line, from 1.
+    /// Returns the present line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// A record begins.
+    /// Notes that a record begins.
     pub(super) fn begin_record(&mut self) {
         self.left = LARGEST_RECORD;
     }

@@ -45,7 +45,7 @@ struct Stream {
 }
 
 impl Dataset {
-    /// The first `most` records of a file, of which these parts are sent. The file is read once, to count them.
+    /// Opens the first `most` records of a file, of which these parts are sent. The file is read once, to count them.
     ///
     /// # Errors
     /// When it cannot be read, lacks these fields, or a record is invalid: names the first one.
@@ -65,22 +65,22 @@ impl Dataset {
         Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
     }
 
-    /// How many records there are.
+    /// Returns how many records there are.
     pub fn records(&self) -> u64 {
         self.0.records
     }
 
-    /// The parts of each that are sent.
+    /// Returns the parts of each record that are sent.
     pub fn portions(&self) -> &[Portion] {
         &self.0.source.portions
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &Path {
         &self.0.source.file
     }
 
-    /// The first `most` of them, from the beginning. They are waited for, so they are not for a load.
+    /// Returns the first `most` records, from the beginning. They are waited for, so they are not for a load.
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
@@ -88,13 +88,14 @@ impl Dataset {
         Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 
-    /// The number of a part that is sent.
+    /// Returns the number of a part that is sent.
     pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Takes the next record, the first again after the last, into `taken`; or reports there why that is impossible, or that it is not
-    /// read yet: a thread of the load must not wait for a file, since a disk may hang. Returns whether it was taken.
+    /// Takes the next record, the first again after the last, into `taken`; or reports there why that is impossible, or
+    /// that it is not read yet: a thread of the load must not wait for a file, since a disk may hang. Returns whether
+    /// it was taken.
     pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
@@ -110,7 +111,7 @@ impl Dataset {
         true
     }
 
-    /// The present batch, or the next one if that is used up; `None` while that is not read.
+    /// Returns the present batch, or the next one if that is used up; `None` while that is not read.
     fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
         let mut stream = self.0.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
@@ -142,13 +143,14 @@ impl Dataset {
         }
     }
 
-    /// The same records for a load, with a reader that hangs: nothing is read before the sender is gone.
+    /// Returns the same records for a load, with a reader that hangs: nothing is read before the sender is gone.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// The same, with a reader that sends records without a field, over which a worker panics.
+    /// Returns the same records for a load, with a reader that sends records without a field, over which a worker
+    /// panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
         let mut broken = Batch::of(1);

@@ -3,8 +3,8 @@
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
 //! ```
-//! A quote that is never closed would swallow all rows up to the next one, so after a closing quote only a comma or the end of the
-//! row is allowed.
+//! A quote that is never closed would swallow all rows up to the next one, so after a closing quote only a comma or the
+//! end of the row is allowed.
 
 use std::io::{self, BufRead};
 
@@ -121,7 +121,7 @@ impl Separated {
         self.input.line()
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     fn peek(&mut self, line: u64) -> Result<Option<u8>, Fault> {
         Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
     }
@@ -143,7 +143,7 @@ impl Separated {
         }
     }
 
-    /// What ends with this byte, or with the file. CR and LF are two ends, with nothing between them.
+    /// Returns what ends with this byte, or with the file. CR and LF are two ends, with nothing between them.
     fn ended_by(&self, found: Option<u8>) -> End {
         if found == Some(self.separator) { End::Column } else { End::Row }
     }

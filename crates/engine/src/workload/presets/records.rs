@@ -20,7 +20,7 @@ impl Group {
         ("zset", Self::Zset),
     ];
 
-    /// The default number of fields of a record: YCSB's ten, and one for a type without fields.
+    /// Returns the default number of fields of a record: YCSB's ten, and one for a type without fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
@@ -37,7 +37,7 @@ impl Group {
         format!("{name} {key}{}", (0..fields).map(field).collect::<String>())
     }
 
-    /// The command that reads a record, and the arguments after its key.
+    /// Returns the command that reads a record, and the arguments after its key.
     fn reading(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::String => ("GET", &[]),
@@ -54,8 +54,8 @@ impl Group {
         [&[name, "{user}"], rest].concat().join(" ")
     }
 
-    /// Changes one random field of the record `key`; a string is replaced. A set has no named fields: a new member replaces an old one.
-    /// In a sorted set, a new member at a random rank replaces the lowest one.
+    /// Changes one random field of the record `key`; a string is replaced. A set has no named fields: a new member
+    /// replaces an old one. In a sorted set, a new member at a random rank replaces the lowest one.
     pub(super) fn update(self, key: &str, fields: u64) -> Vec<String> {
         let last = fields - 1;
         match self {
@@ -70,8 +70,8 @@ impl Group {
         }
     }
 
-    /// Reads 1 to `most` records, from a random one on in the order of their names. YCSB requests the names and then each record; here
-    /// the server does all of that in one script.
+    /// Reads 1 to `most` records, from a random one on in the order of their names. YCSB requests the names and then
+    /// each record; here the server does all of that in one script.
     pub(super) fn scan(self, most: u64) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

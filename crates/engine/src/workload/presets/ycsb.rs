@@ -10,8 +10,8 @@
 //! ycsb-e                        5    95                      zipfian
 //! ycsb-f       50                                       50   zipfian
 //! ```
-//! Proportions, names of keys and distributions are those of YCSB's workload files. As YCSB's Redis binding does, it keeps an index
-//! for scans: a sorted set of the records' names, here in the order of the names.
+//! Proportions, names of keys and distributions are those of YCSB's workload files. As YCSB's Redis binding does, it
+//! keeps an index for scans: a sorted set of the records' names, here in the order of the names.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -122,7 +122,7 @@ impl Read {
         })
     }
 
-    /// The record `key`, and its name in the index.
+    /// Returns the steps that insert the record `key`, and its name in the index.
     fn inserts(&self, key: &str, in_index: &str) -> Vec<String> {
         let index = self.is_indexed.then(|| format!("ZADD {{index}} 0 {in_index}"));
         [self.group.insert(key, self.fields)].into_iter().chain(index).collect()
@@ -189,7 +189,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
 }
 
-/// A whole number in this range.
+/// Parses a whole number in this range.
 fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
@@ -205,7 +205,7 @@ fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadErro
     Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
-/// The meaning of one of these words.
+/// Parses one of these words.
 fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text);
@@ -215,7 +215,7 @@ fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result
         .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
 }
 
-/// The distribution of keys: what YCSB calls zipfian is its scrambled form; `zipfian 1.1` is redyno's own.
+/// Parses the distribution of keys: what YCSB calls zipfian is its scrambled form; `zipfian 1.1` is redyno's own.
 fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
     const NAME: &str = "requestdistribution";
     match settings.get(NAME) {

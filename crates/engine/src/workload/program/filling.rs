@@ -49,8 +49,8 @@ impl Program {
         self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
     }
 
-    /// Appends the steps of an operation that are written later. All is drawn at once, with the keys of its first step. If a name is
-    /// not a valid key, it is returned, and no step is appended.
+    /// Appends the steps of an operation that are written later. All is drawn at once, with the keys of its first step.
+    /// If a name is not a valid key, it is returned, and no step is appended.
     #[inline(never)]
     fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
         let steps = self.templates.later.iter().find(|(known, _)| *known == op);

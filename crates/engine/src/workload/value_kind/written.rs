@@ -39,7 +39,7 @@ impl FromStr for ValueKind {
     }
 }
 
-/// A size in a line.
+/// Parses a size in a line.
 fn size_of(text: &str) -> Option<Size> {
     if let Some((from, to)) = text.split_once("..") {
         return Some(Size::Range { from: bytes(from)?, to: bytes(to)? });
@@ -58,14 +58,14 @@ fn bytes(text: &str) -> Option<u32> {
     parse_bytes(text).ok()?.try_into().ok()
 }
 
-/// Each size once.
+/// Collects weights, each size once.
 fn weights(all: Vec<(u32, u32)>) -> Option<BTreeMap<u32, u32>> {
     let count = all.len();
     Some(all.into_iter().collect::<BTreeMap<_, _>>()).filter(|weights| weights.len() == count)
 }
 
 impl fmt::Display for ValueKind {
-    /// In the syntax of a line.
+    /// Writes the kind in the syntax of a line.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let size = match &self.size {
             Size::Knob => return write!(f, "{}", self.content),

@@ -1,5 +1,5 @@
-//! Values of all kinds of a workload, each cut from a pool that is made once. One random number decides place and size: its lower
-//! bits the offset, its upper ones the size.
+//! Values of all kinds of a workload, each cut from a pool that is made once. One random number decides place and size:
+//! its lower bits the offset, its upper ones the size.
 
 use std::sync::Arc;
 
@@ -44,13 +44,13 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// A value that is not part of a pool.
+    /// Creates a value that is not part of a pool.
     #[inline]
     pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
         Self { kind, offset: 0, size: length as u32 }
     }
 
-    /// The number of its kind.
+    /// Returns the number of the value's kind.
     #[inline]
     pub(in crate::workload) fn kind(self) -> u16 {
         self.kind
@@ -64,12 +64,13 @@ impl Cut {
 }
 
 impl Values {
-    /// The values of a workload, with `value_size` bytes unless it has its own. The same seed gives the same values.
+    /// Creates the values of a workload, with `value_size` bytes unless it has its own. The same seed gives the same
+    /// values.
     pub fn new(workload: &Workload, value_size: u32, seed: u64) -> Self {
         Self::made(workload, value_size, seed, &[])
     }
 
-    /// The values of another workload or size, with the same pools where they are equal.
+    /// Creates the values of another workload or size, with the same pools where they are equal.
     #[must_use]
     pub fn again(&self, workload: &Workload, value_size: u32) -> Self {
         Self::made(workload, value_size, self.seed, &self.kinds)
@@ -98,7 +99,7 @@ impl Values {
         Self { kinds: cutters.into(), seed }
     }
 
-    /// Whether all values are cut from the pools of `other`.
+    /// Returns whether all values are cut from the pools of `other`.
     #[cfg(test)]
     pub fn shares_pools(&self, other: &Self) -> bool {
         let pools =
@@ -106,7 +107,7 @@ impl Values {
         pools(self) == pools(other)
     }
 
-    /// The size of all values of a kind; `None` if it varies.
+    /// Returns the size of all values of a kind; `None` if it varies.
     pub(in crate::workload) fn fixed_size(&self, kind: u16) -> Option<usize> {
         let cutter = &self.kinds[usize::from(kind)];
         match cutter.sizes {
@@ -115,7 +116,7 @@ impl Values {
         }
     }
 
-    /// The value of a kind for the random number `draw`, and its total size.
+    /// Returns the value of a kind for the random number `draw`, and its total size.
     #[inline]
     pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut, usize) {
         let cutter = &self.kinds[usize::from(kind)];
@@ -148,13 +149,13 @@ impl Values {
         is_bare
     }
 
-    /// The text before and after a cut.
+    /// Returns the text before and after a cut.
     #[inline]
     pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
     }
 
-    /// The bytes of a cut.
+    /// Returns the bytes of a cut.
     #[inline]
     pub(in crate::workload) fn bytes(&self, cut: Cut) -> &[u8] {
         let (from, size) = (cut.offset as usize, cut.size());
@@ -190,7 +191,7 @@ impl Cutter {
         cutter
     }
 
-    /// The number of bytes around the cut.
+    /// Returns the number of bytes around the cut.
     #[inline]
     fn around(&self) -> usize {
         self.frame.map_or(0, |[before, behind]| before.len() + behind.len())
@@ -198,7 +199,7 @@ impl Cutter {
 }
 
 impl Content {
-    /// The pool of its values.
+    /// Returns the content of the pool for the values.
     fn pool(self) -> Self {
         if self == Self::Json { Self::Text } else { self }
     }
