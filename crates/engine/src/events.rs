@@ -163,7 +163,8 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// It is connected again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is not counted.
+    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is
+    /// not counted.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -203,7 +204,7 @@ event_kinds! {
 }
 
 impl EventKind {
-    /// Whether it reports a recovery.
+    /// Returns whether the event reports a recovery.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
     }
@@ -213,7 +214,7 @@ fn micros(us: u64) -> String {
     units::latency(us.saturating_mul(1000))
 }
 
-/// The text after a word, or nothing.
+/// Returns the text after a word, or nothing.
 fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
 }

@@ -23,7 +23,7 @@ pub struct Found {
 }
 
 impl fmt::Display for Found {
-    /// `p99<1ms is kept up to rate 9 410, not at 9 600`.
+    /// Writes `p99<1ms is kept up to rate 9 410, not at 9 600`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let upper = self.upper.map(|upper| format!("not at {}", units::grouped(upper)));
         let value = units::grouped(self.value);
@@ -57,7 +57,7 @@ pub struct SweptStep {
 }
 
 impl fmt::Display for SweptStep {
-    /// `pipeline 16 for 3.0 s: 1.21 M/s, p50 292 µs, p99 780 µs`.
+    /// Writes `pipeline 16 for 3.0 s: 1.21 M/s, p50 292 µs, p99 780 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for {:.1} s: {}", self.setting, self.length_s, units::rate(self.ops_per_s))?;
         for (name, us) in [("p50", self.p50_us), ("p99", self.p99_us), ("p99.9", self.p999_us)] {
@@ -103,7 +103,7 @@ pub struct KneeAt {
 }
 
 impl fmt::Display for Best {
-    /// `pipeline 16 does most: 1.21 M/s, p99 780 µs`.
+    /// Writes `pipeline 16 does most: 1.21 M/s, p99 780 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let under = after(" of what holds ", &self.limit);
         let p99 = after(", p99 ", &self.p99_us.map(latency));

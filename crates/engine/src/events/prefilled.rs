@@ -26,14 +26,14 @@ pub struct Prefilled {
 }
 
 impl Prefilled {
-    /// Whether every request was answered, and every checked key exists.
+    /// Returns whether every request was answered, and every checked key exists.
     pub fn is_whole(&self) -> bool {
         self.answered == self.requests && self.there == self.looked_for
     }
 }
 
 impl fmt::Display for Prefilled {
-    /// `1 000 000 requests answered in 8.2 s, 122 k/s; all 100 000 keys that were checked exist`.
+    /// Writes `1 000 000 requests answered in 8.2 s, 122 k/s; all 100 000 keys that were checked exist`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { requests, answered, length_s, looked_for, there, .. } = *self;
         if answered < requests {

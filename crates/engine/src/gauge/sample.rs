@@ -39,17 +39,17 @@ impl Gauges {
         self.0[gauge as usize] = value.filter(|value| value.is_finite());
     }
 
-    /// The value of a count, as a whole number.
+    /// Returns the value of a count, as a whole number.
     pub fn whole(&self, gauge: Gauge) -> Option<u64> {
         self[gauge].map(|value| value as u64)
     }
 
-    /// A flag.
+    /// Returns the value of a flag.
     pub fn flag(&self, gauge: Gauge) -> Option<bool> {
         self[gauge].map(|value| value != 0.0)
     }
 
-    /// The gauges that have a value.
+    /// Returns the gauges that have a value.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
         GAUGES.iter().zip(&self.0).filter_map(|(gauge, value)| Some((*gauge, (*value)?)))
     }
@@ -73,7 +73,7 @@ impl Gauges {
 }
 
 impl Serialize for Gauges {
-    /// `{"cpu":0.97,"clients":52,…}`, without gauges that have no value.
+    /// Writes `{"cpu":0.97,"clients":52,…}`, without gauges that have no value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         /// From here on, floating-point numbers no longer represent every whole number.
         const LARGEST: f64 = 9_007_199_254_740_992.0;
@@ -92,7 +92,7 @@ impl Serialize for Gauges {
 }
 
 impl<'de> Deserialize<'de> for Gauges {
-    /// The content of a map.
+    /// Reads the values from a map.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let map = Map::deserialize(deserializer)?;
         let mut gauges = Self::default();

@@ -150,7 +150,7 @@ impl Gauge {
         }
     }
 
-    /// `value` with its unit: `13.6 MiB`, `97 %`, `none`.
+    /// Returns `value` with its unit: `13.6 MiB`, `97 %`, `none`.
     pub fn written(self, value: f64) -> String {
         // Whole values fit into 64 bits.
         let whole = value as u64;

@@ -28,13 +28,13 @@ impl Adjustable {
     /// The settings besides the panel's knobs that have their own field.
     pub const ALONE: [Self; 2] = [Self::Backlog, Self::Reconnect];
 
-    /// All of them: the knobs in the order of the panel, then the others.
+    /// Returns all settings: the knobs in the order of the panel, then the others.
     pub fn all() -> impl Iterator<Item = Self> {
         let knobs = Knob::ALL.into_iter().map(Self::Knob);
         knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
-    /// The setting at the beginning of a query, by its word or a prefix of it, and the value after it.
+    /// Returns the setting at the beginning of a query, by its word or a prefix of it, and the value after it.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: &Self| query.strip_prefix(setting.word()).filter(|rest| rest.starts_with(' '));
@@ -57,7 +57,8 @@ impl Adjustable {
         }
     }
 
-    /// Whether it has an effect in `knobs`: in a closed loop, nothing is due, so nothing waits or is shed.
+    /// Returns whether the setting has an effect in `knobs`: in a closed loop, nothing is due, so nothing waits or is
+    /// shed.
     pub fn applies(self, knobs: &Knobs) -> bool {
         self != Self::Backlog || knobs.rate.is_some()
     }
@@ -72,7 +73,7 @@ impl Adjustable {
         }
     }
 
-    /// The values that have names.
+    /// Returns the values that have names.
     pub fn choices(self) -> Vec<&'static str> {
         match self {
             Self::Knob(Knob::Rate) => vec!["max"],
@@ -85,7 +86,7 @@ impl Adjustable {
         }
     }
 
-    /// The other values that can be typed.
+    /// Returns the other values that can be typed.
     pub fn range(self) -> &'static str {
         match self {
             Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys) => "a count: 250, 20k, 1.5M",
@@ -105,7 +106,7 @@ impl Adjustable {
         }
     }
 
-    /// `knobs` with the typed value.
+    /// Returns `knobs` with the typed value.
     ///
     /// # Errors
     /// When it is invalid.
@@ -126,7 +127,7 @@ impl Adjustable {
     }
 }
 
-/// `knobs` with the weight in `GET 5`.
+/// Returns `knobs` with the weight in `GET 5`.
 fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
@@ -143,7 +144,7 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
 }
 
 impl Knobs {
-    /// The knobs with the chosen workload, and the load that it suggests.
+    /// Returns the knobs with the chosen workload, and the load that it suggests.
     ///
     /// # Errors
     /// Names the first knob that is out of range.

@@ -27,7 +27,8 @@ pub enum Backlog {
     Shed,
 }
 
-/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. Longer than our own wake-ups take, shorter than a stall.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. Longer than our own wake-ups take, shorter than a
+/// stall.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
 /// A word that is neither choice.

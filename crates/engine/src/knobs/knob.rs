@@ -108,8 +108,8 @@ impl Knob {
         Self::Exponent,
     ];
 
-    /// The available knobs with these settings, in the order of the panel: the share of reads for GET and SET; the weight of each
-    /// operation for others, or more.
+    /// Returns the available knobs with these settings, in the order of the panel: the share of reads for GET and SET;
+    /// the weight of each operation for others, or more.
     pub fn of(knobs: &Knobs) -> Vec<Self> {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {
@@ -124,7 +124,7 @@ impl Knob {
         Self::ALL.into_iter().filter(is_there).chain(weights).collect()
     }
 
-    /// The operation whose weight it is.
+    /// Returns the operation of a weight.
     fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
@@ -151,7 +151,7 @@ impl Knob {
         }
     }
 
-    /// Whether its values are always whole numbers, so that a curve can be drawn over it.
+    /// Returns whether the knob's values are always whole numbers, so that a curve can be drawn over it.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
@@ -186,8 +186,8 @@ impl Knob {
         }
     }
 
-    /// `knobs` with this one changed by a step. `ops_per_s` is the present throughput: a rate that was "max" becomes slightly lower,
-    /// where the first step makes a difference.
+    /// Returns `knobs` with this one changed by a step. `ops_per_s` is the present throughput: a rate that was "max"
+    /// becomes slightly lower, where the first step makes a difference.
     ///
     /// # Errors
     /// When it is at its limit, when there is nothing to change, or when it contradicts others.
@@ -239,8 +239,8 @@ impl Knob {
         Ok(turned.checked()?)
     }
 
-    /// `knobs` with the typed value: a count or size with an optional suffix, a percentage, `max` for a rate, a distribution with its
-    /// parameters.
+    /// Returns `knobs` with the typed value: a count or size with an optional suffix, a percentage, `max` for a rate, a
+    /// distribution with its parameters.
     ///
     /// # Errors
     /// When the text is invalid or out of range; the message says which.
@@ -287,7 +287,7 @@ impl Knob {
         Ok(typed.checked()?)
     }
 
-    /// `knobs` with this weight for the operation at `place`.
+    /// Returns `knobs` with this weight for the operation at `place`.
     fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, TurnError> {
         if weight == 0 && knobs.workload.asks_alone(place) {
             return Err(TurnError::LastOperation(self.called(knobs).to_owned()));

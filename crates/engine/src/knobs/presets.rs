@@ -13,7 +13,7 @@ pub struct Preset {
     knobs: fn() -> Knobs,
 }
 
-/// The base of all presets: a cache with ten reads for each write.
+/// Returns the base of all presets: a cache with ten reads for each write.
 fn cache() -> Knobs {
     Knobs { workload: Workload::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::default() }
 }
@@ -50,7 +50,7 @@ presets! {
 }
 
 impl Preset {
-    /// `knobs` with everything of this preset, except the switch of the load.
+    /// Returns `knobs` with everything of this preset, except the switch of the load.
     pub fn of(&self, knobs: &Knobs) -> Knobs {
         Knobs { load: knobs.load, ..(self.knobs)() }
     }

@@ -17,7 +17,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The opposite direction.
+    /// Returns the opposite direction.
     pub fn reversed(self) -> Self {
         match self {
             Self::Down => Self::Up,
@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-/// The next of 1, 2, 5, 10, 20, 50, … after `n`.
+/// Returns the next of 1, 2, 5, 10, 20, 50, … after `n`.
 pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
     let mut decade = 1_u64;
     while decade <= n / 10 {
@@ -45,7 +45,7 @@ pub(super) fn stepped(n: u32, direction: Direction, highest: u32) -> u32 {
     u32::try_from(step_125(n.into(), direction)).unwrap_or(highest).min(highest)
 }
 
-/// The next power of two after `n`.
+/// Returns the next power of two after `n`.
 pub(super) fn doubled(n: u32, direction: Direction, highest: u32) -> u32 {
     let power = n.checked_ilog2().map_or(1, |log| 1 << log);
     match direction {
@@ -67,7 +67,7 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
 }
 
-/// The next multiple of the step after `percent`.
+/// Returns the next multiple of the step after `percent`.
 pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     let steps = percent / f64::from(READS_STEP);
     let next = match direction {
@@ -77,7 +77,7 @@ pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     (next.max(0.0) as u32 * READS_STEP).min(100)
 }
 
-/// The next of the weights 0, 1, 2, 5, 10, … after `n`.
+/// Returns the next of the weights 0, 1, 2, 5, 10, … after `n`.
 pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     match (n, direction) {
         (0, Direction::Up) => 1,
@@ -86,7 +86,7 @@ pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     }
 }
 
-/// The next tenth after `exponent`, at least a tenth.
+/// Returns the next tenth after `exponent`, at least a tenth.
 pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64) -> f64 {
     let tenths = exponent * 10.0;
     let next = match direction {
@@ -101,8 +101,8 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
-/// The next distribution by steps, with the same exponent; unchanged at the end. From one that can only be typed it goes to the
-/// first.
+/// Returns the next distribution by steps, with the same exponent; unchanged at the end. From one that can only be
+/// typed it goes to the first.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });

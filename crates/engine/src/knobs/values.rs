@@ -27,14 +27,15 @@ pub struct Knobs {
     pub clients: u32,
     /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// Open loop: requests per second over all clients, due on a schedule that does not wait for replies. `None` is a closed loop: a
-    /// client sends again when its replies are there.
+    /// Open loop: requests per second over all clients, due on a schedule that does not wait for replies. `None` is a
+    /// closed loop: a client sends again when its replies are there.
     pub rate: Option<u32>,
     /// The distribution of the times at which requests are due, in an open loop.
     pub arrivals: Arrivals,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
-    /// The number of replies after which a client opens a new connection; it finishes its pipeline first. `None` keeps connections.
+    /// The number of replies after which a client opens a new connection; it finishes its pipeline first. `None` keeps
+    /// connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
     /// The operations and their weights. Clones of the knobs share it.
@@ -46,7 +47,7 @@ pub struct Knobs {
 }
 
 impl Default for Knobs {
-    /// The defaults.
+    /// Returns the defaults.
     fn default() -> Self {
         Self {
             load: false,
@@ -99,7 +100,7 @@ pub enum KnobError {
 }
 
 impl Knobs {
-    /// The knobs, if each is in its range.
+    /// Returns the knobs, if each is in its range.
     ///
     /// # Errors
     /// Names the first knob out of range, with the range; or two knobs that contradict each other.
@@ -129,7 +130,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// The rate and the differences from a plain open loop: `max`, `5000/s`, `5000/s poisson shed`.
+    /// Returns the rate and the differences from a plain open loop: `max`, `5000/s`, `5000/s poisson shed`.
     pub fn pace(&self) -> String {
         let Some(rate) = self.rate else {
             return "max".to_owned();
@@ -146,7 +147,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// The number of keys, and how they are drawn if not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
+    /// Returns the number of keys, and how they are drawn if not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
@@ -154,8 +155,8 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; if connections are not kept,
-    /// also `reconnect 100`.
+    /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; if
+    /// connections are not kept, also `reconnect 100`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use crate::workload::{Distribution, Operation, Workload};
 
 impl Workload {
-    /// Whether it has only GET and SET, so that one share replaces two weights.
+    /// Returns whether the workload has only GET and SET, so that one share replaces two weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();
         names == ["GET", "SET"]
     }
 
-    /// Whether the operation at `place` is the only one with a weight.
+    /// Returns whether the operation at `place` is the only one with a weight.
     pub fn asks_alone(&self, place: usize) -> bool {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
 
-    /// The workload with this weight for the operation at `place`; unchanged if there is none.
+    /// Returns the workload with this weight for the operation at `place`; unchanged if there is none.
     #[must_use]
     pub fn with_weight(&self, place: usize, weight: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -25,26 +25,26 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Whether `other` has the same operations, with any weights.
+    /// Returns whether `other` has the same operations, with any weights.
     pub fn has_operations_of(&self, other: &Self) -> bool {
         let bare = |operation: &Operation| Operation { weight: 0, ..operation.clone() };
         self.operations.iter().map(bare).eq(other.operations.iter().map(bare))
     }
 
-    /// The places of GET and SET; `None` if the workload lacks one of them.
+    /// Returns the places of GET and SET; `None` if the workload lacks one of them.
     fn read_and_write(&self) -> Option<(usize, usize)> {
         self.place("GET").zip(self.place("SET"))
     }
 
-    /// The share of GET among GET and SET, 0 to 1; `None` if the workload does not have both.
+    /// Returns the share of GET among GET and SET, 0 to 1; `None` if the workload does not have both.
     pub fn read_share(&self) -> Option<f64> {
         let weight = |place: usize| f64::from(self.operations[place].weight);
         let (get, set) = self.read_and_write().map(|(get, set)| (weight(get), weight(set)))?;
         (get + set > 0.0).then(|| get / (get + set))
     }
 
-    /// The workload in which `percent` (0 to 100) of all GETs and SETs are GETs. Other operations keep their share. A workload without
-    /// both is unchanged.
+    /// Returns the workload in which `percent` (0 to 100) of all GETs and SETs are GETs. Other operations keep their
+    /// share. A workload without both is unchanged.
     #[must_use]
     pub fn with_read_percent(&self, percent: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -65,21 +65,21 @@ impl Workload {
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);
     }
 
-    /// How its keys are drawn, if all sets of keys have the same distribution.
+    /// Returns how the workload's keys are drawn, if all sets of keys have the same distribution.
     pub fn distribution(&self) -> Option<Distribution> {
         let mut all = self.keys.values().map(|keys| keys.distribution);
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
 
-    /// The exponent of its sets of keys that have one, if it is the same.
+    /// Returns the exponent of all sets of keys that have one, if it is the same.
     pub fn exponent(&self) -> Option<f64> {
         let mut all = self.keys.values().filter_map(|keys| keys.distribution.exponent());
         let first = all.next()?;
         all.all(|other| other.to_bits() == first.to_bits()).then_some(first)
     }
 
-    /// The workload with this exponent in all distributions that have one.
+    /// Returns the workload with this exponent in all distributions that have one.
     #[must_use]
     pub fn with_exponent(&self, exponent: f64) -> Arc<Self> {
         let mut workload = self.clone();
@@ -89,7 +89,8 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Whether it has keys, and all sets of keys have a number of their own, so that no knob changes it.
+    /// Returns whether the workload has keys, and all sets of keys have a number of their own, so that no knob changes
+    /// it.
     pub fn has_own_keys(&self) -> bool {
         !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())
     }
@@ -115,7 +116,7 @@ impl Distribution {
         }
     }
 
-    /// The distribution with this exponent, if it has one.
+    /// Returns the distribution with this exponent, if it has one.
     #[must_use]
     pub fn with_exponent(self, exponent: f64) -> Self {
         match self {
