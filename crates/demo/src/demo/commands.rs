@@ -1,7 +1,7 @@
 //! The commands: one table, and a file for each family.
 //!
-//! A command gets a [`Call`]: its arguments, the state and the place for its reply. It writes the reply or fails; a reply written
-//! before a failure is removed.
+//! A command gets a [`Call`]: its arguments, the state and the place for its reply. It writes the reply or fails; a
+//! reply written before a failure is removed.
 
 mod collections;
 mod connection;
@@ -60,7 +60,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Argument `index`, 0 being the command's name.
+    /// Returns argument `index`, 0 being the command's name.
     ///
     /// # Errors
     /// When there is none: a syntax error, as for an option without its value.
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         self.arguments.get(index).ok_or(Failure::SYNTAX)
     }
 
-    /// Argument `index` as an integer.
+    /// Returns argument `index` as an integer.
     ///
     /// # Errors
     /// When it is not an integer.
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
         number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
     }
 
-    /// Argument `index` as a count, `None` when there is no such argument.
+    /// Returns argument `index` as a count, `None` when there is no such argument.
     ///
     /// # Errors
     /// When it is negative or not an integer.
@@ -85,27 +85,27 @@ impl<'a> Call<'a> {
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
     }
 
-    /// Argument `index` in lower case, for options. Empty when there is none.
+    /// Returns argument `index` in lower case, for options. Empty when there is none.
     pub fn word(&self, index: usize) -> Vec<u8> {
         self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
     }
 
-    /// Argument `index`, shortened and escaped for an error.
+    /// Returns argument `index`, shortened and escaped for an error.
     pub fn text(&self, index: usize) -> String {
         String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
     }
 
-    /// The error for a wrong number of arguments, for commands that check it themselves.
+    /// Returns the error for a wrong number of arguments, for commands that check it themselves.
     pub fn arity_failure(&self) -> Failure {
         Failure::arity(COMMANDS[self.id].name)
     }
 
-    /// The client.
+    /// Returns the client.
     pub fn session(&mut self) -> &mut Session {
         &mut self.state.sessions[&self.client]
     }
 
-    /// The client's database, and the reply.
+    /// Returns the client's database, and the reply.
     pub fn database(&mut self) -> (&mut Database, &mut Reply<'a>) {
         let index = self.state.sessions[&self.client].database;
         let now_ms = self.state.unix_ms();
@@ -114,7 +114,7 @@ impl<'a> Call<'a> {
         (database, &mut self.reply)
     }
 
-    /// The value of the key in argument 1, and the reply; counts a hit or a miss.
+    /// Returns the value of the key in argument 1, and the reply; counts a hit or a miss.
     ///
     /// # Errors
     /// When it has another type.
@@ -134,7 +134,8 @@ impl<'a> Call<'a> {
         Ok(database.change(key, |value| act(value, reply))?.is_some())
     }
 
-    /// The same, with an empty value if the key does not exist; returns the result of `act`.
+    /// Changes the value of that key like `change`, starting with an empty value if the key does not exist; returns the
+    /// result of `act`.
     ///
     /// # Errors
     /// When it has another type.
@@ -148,13 +149,13 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A floating-point number in Redis's syntax: no NaN, no spaces; `inf` and `-inf` are numbers.
+/// Parses a floating-point number in Redis's syntax: no NaN, no spaces; `inf` and `-inf` are numbers.
 pub fn float(text: &[u8]) -> Result<f64, Failure> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     value.filter(|value| !value.is_nan()).ok_or(Failure::NOT_FLOAT)
 }
 
-/// The range of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
+/// Returns the range of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
 pub fn index_range(start: i64, stop: i64, length: usize) -> (usize, usize) {
     let count = length as i64;
     let from_end = |index: i64| if index < 0 { (index + count).max(0) } else { index };

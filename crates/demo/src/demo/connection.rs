@@ -82,18 +82,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The connection of this client.
+    /// Returns the connection of this client.
     pub fn new(socket: Socket, client: usize) -> Self {
         let (input, outbox) = (Vec::new(), Outbox::default());
         Self { client, socket, input, outbox, phase: Answering::Serving, choked: false, hung_up: false }
     }
 
-    /// When a delayed reply may be sent.
+    /// Returns when a delayed reply may be sent.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.outbox.held_until_ns()
     }
 
-    /// If it `reads`, reads once and answers; then writes what may be written, in one write.
+    /// If `reads` is set, reads once and answers; then writes what may be written, in one write.
     pub fn go_on(&mut self, reads: bool, engine: &mut Engine, room: &mut Room) -> Next {
         let read = if reads { self.read(engine, room) } else { Next::Wait };
         match (self.send(engine), read) {
@@ -132,7 +132,8 @@ impl Connection {
         }
     }
 
-    /// Answers the complete requests in the remaining and the `new` bytes, and keeps the rest. Usually nothing is copied.
+    /// Answers the complete requests in the remaining and the `new` bytes, and keeps the rest. Usually nothing is
+    /// copied.
     fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) {
         let mut input = std::mem::take(&mut self.input);
         if input.is_empty() {
@@ -246,7 +247,7 @@ impl Outbox {
         }
     }
 
-    /// When the first delay ends.
+    /// Returns when the first delay ends.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.holds.front().map(|(_, until_ns)| *until_ns)
     }

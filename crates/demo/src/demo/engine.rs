@@ -1,7 +1,7 @@
 //! From a request to its reply: finds the command, checks whether it may run, runs or queues it.
 //!
-//! It does not know sockets. A command's time is from the end of the previous one (or the event loop's wake-up) to its own end,
-//! so that one reading of the clock for each command is enough.
+//! It does not know sockets. A command's time is from the end of the previous one (or the event loop's wake-up) to its
+//! own end, so that one reading of the clock for each command is enough.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A server without data or clients. `seed` makes its random values reproducible.
+    /// Creates a server without data or clients. `seed` makes its random values reproducible.
     pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
         let mut state = State::new(config, COMMANDS.len(), stop, seed);
         state.read_clock();
         Self { state, script }
     }
 
-    /// When the script's next stall is due.
+    /// Returns when the script's next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
         self.script.next_stall_ns()
     }
@@ -45,8 +45,8 @@ impl Engine {
         self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
     }
 
-    /// Executes a client's request, appends its reply to `out`, and returns what the faults do to that reply. `position` is that of
-    /// the request, from 1, among those that arrived in the same read.
+    /// Executes a client's request, appends its reply to `out`, and returns what the faults do to that reply.
+    /// `position` is that of the request, from 1, among those that arrived in the same read.
     pub fn answer(
         &mut self,
         (client, position): (usize, u64),
@@ -72,7 +72,7 @@ impl Engine {
         treatment
     }
 
-    /// Why a command with this many arguments may not run, for a client that is authenticated or not.
+    /// Returns why a command with this many arguments may not run, for a client that is authenticated or not.
     fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<Failure> {
         let command = &COMMANDS[id];
         if !command.takes(words) {

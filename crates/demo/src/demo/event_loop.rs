@@ -3,8 +3,8 @@
 //! ```text
 //! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is asked to stop
 //! ```
-//! Events are edge-triggered: each is handled until the socket has no more data, or the connection queues itself again. Clients
-//! are counted from 1, and numbers are unique.
+//! Events are edge-triggered: each is handled until the socket has no more data, or the connection queues itself again.
+//! Clients are counted from 1, and numbers are unique.
 
 use std::{
     collections::BTreeSet,
@@ -57,7 +57,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// A loop with these listeners.
+    /// Creates a loop with these listeners.
     ///
     /// # Errors
     /// When the listeners cannot be registered.
@@ -114,7 +114,7 @@ impl EventLoop {
         }
     }
 
-    /// How long the poll may wait.
+    /// Returns how long the poll may wait.
     fn poll_timeout(&self) -> Duration {
         if !self.again.is_empty() {
             return Duration::ZERO;
@@ -204,7 +204,7 @@ impl EventLoop {
 }
 
 impl Listener {
-    /// The next new connection, and its address; `None` when there is none or it cannot be accepted now.
+    /// Returns the next new connection, and its address; `None` when there is none or it cannot be accepted now.
     fn next_client(&self) -> Option<(Socket, String)> {
         let (socket, peer) = loop {
             match self.socket.accept() {

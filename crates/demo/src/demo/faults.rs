@@ -80,8 +80,8 @@ pub enum Damage {
 /// The commands to which a fault applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Commands that load generators send: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and so on are spared, so that
-    /// the server can still be observed.
+    /// Commands that load generators send: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and so on are
+    /// spared, so that the server can still be observed.
     Load,
     /// Every command.
     Any,

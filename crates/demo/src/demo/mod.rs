@@ -6,11 +6,12 @@
 //!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! It speaks RESP2 and RESP3 and follows Redis 7.0 in its texts. It is cheap enough that a load generator measured against it
-//! shows its own cost. It has no persistence, replication, cluster or scripts, and of transactions only MULTI and EXEC.
+//! It speaks RESP2 and RESP3 and follows Redis 7.0 in its texts. It is cheap enough that a load generator measured
+//! against it shows its own cost. It has no persistence, replication, cluster or scripts, and of transactions only
+//! MULTI and EXEC.
 //!
-//! It does not depend on load, probes, sessions or screens; of the other rooms it uses the clock, the units and the type of a
-//! password.
+//! It does not depend on load, probes, sessions or screens; of the other rooms it uses the clock, the units and the
+//! type of a password.
 
 mod commands;
 mod connection;

@@ -1,7 +1,7 @@
 //! Replies as bytes: each value in the format of the connection's protocol.
 //!
-//! RESP2 has no null of its own, no map, set, double or verbatim text; each is written as Redis writes it to a RESP2 client (null
-//! bulk, flat array, array, bulk, bulk).
+//! RESP2 has no null of its own, no map, set, double or verbatim text; each is written as Redis writes it to a RESP2
+//! client (null bulk, flat array, array, bulk, bulk).
 //!
 //! Error replies, with the texts of Redis.
 
@@ -41,12 +41,12 @@ impl<'a> Reply<'a> {
         Self { bytes, protocol }
     }
 
-    /// A reply inside this one, such as one of EXEC's.
+    /// Returns a reply inside this one, such as one of EXEC's.
     pub fn part(&mut self, protocol: Protocol) -> Reply<'_> {
         Reply { bytes: self.bytes, protocol }
     }
 
-    /// The output that waits for the client, including this reply.
+    /// Returns the output that waits for the client, including this reply.
     pub fn length(&self) -> usize {
         self.bytes.len()
     }
@@ -56,32 +56,32 @@ impl<'a> Reply<'a> {
         self.bytes.truncate(length);
     }
 
-    /// A status, `+OK`.
+    /// Writes a status, `+OK`.
     pub fn status(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
     }
 
-    /// `+OK`.
+    /// Writes `+OK`.
     pub fn ok(&mut self) {
         self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
-    /// An error; line ends in it become spaces, since they would end the reply.
+    /// Writes an error; line ends in it become spaces, since they would end the reply.
     pub fn error(&mut self, message: &str) {
         self.line(b'-', message.replace(['\r', '\n'], " ").as_bytes());
     }
 
-    /// An integer.
+    /// Writes an integer.
     pub fn integer(&mut self, n: i64) {
         self.number(b':', n);
     }
 
-    /// A count.
+    /// Writes a count.
     pub fn count(&mut self, n: usize) {
         self.number(b':', n);
     }
 
-    /// A byte string.
+    /// Writes a byte string.
     pub fn bulk(&mut self, value: &[u8]) {
         self.bytes.reserve(value.len() + 24);
         self.number(b'$', value.len());
@@ -89,12 +89,12 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// A text as a byte string.
+    /// Writes a text as a byte string.
     pub fn text(&mut self, value: &str) {
         self.bulk(value.as_bytes());
     }
 
-    /// A value if there is one, else null.
+    /// Writes a value if there is one, else null.
     pub fn bulk_or_null(&mut self, value: Option<&[u8]>) {
         match value {
             Some(value) => self.bulk(value),
@@ -102,13 +102,13 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// No value.
+    /// Writes the null value.
     pub fn null(&mut self) {
         let null: &[u8] = self.either(b"$-1\r\n", b"_\r\n");
         self.bytes.extend_from_slice(null);
     }
 
-    /// No array.
+    /// Writes the null array.
     pub fn null_array(&mut self) {
         let null: &[u8] = self.either(b"*-1\r\n", b"_\r\n");
         self.bytes.extend_from_slice(null);
@@ -133,7 +133,7 @@ impl<'a> Reply<'a> {
         self.number(self.either(b'*', b'~'), n);
     }
 
-    /// A floating-point number.
+    /// Writes a floating-point number.
     pub fn double(&mut self, value: f64) {
         let text = value.to_string();
         match self.protocol {
@@ -142,7 +142,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A text for people.
+    /// Writes a text for people.
     pub fn verbatim(&mut self, text: &str) {
         match self.protocol {
             Protocol::Resp2 => self.text(text),
@@ -187,17 +187,17 @@ impl Failure {
         Self(Cow::Borrowed(text))
     }
 
-    /// An error with its own text, including the prefix.
+    /// Returns an error with its own text, including the prefix.
     pub fn other(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }
 
-    /// Too few or too many arguments. `config|get` names a subcommand.
+    /// Returns the error for too few or too many arguments. `config|get` names a subcommand.
     pub fn arity(command: &str) -> Self {
         Self::other(format!("ERR wrong number of arguments for '{command}' command"))
     }
 
-    /// An expiry time that is zero, negative or too far away.
+    /// Returns the error for an expiry time that is zero, negative or too far away.
     pub fn expire_time(command: &str) -> Self {
         Self::other(format!("ERR invalid expire time in '{command}' command"))
     }

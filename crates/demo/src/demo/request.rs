@@ -1,8 +1,8 @@
 //! Requests as they arrive: RESP arrays and inline commands.
 //!
-//! Arguments are not copied: they are ranges of the received bytes. An incomplete request is parsed again when more bytes have
-//! arrived, which is cheap, because arguments are skipped. This module does not know commands or sockets. Inline commands are
-//! words between spaces, without quoting.
+//! Arguments are not copied: they are ranges of the received bytes. An incomplete request is parsed again when more
+//! bytes have arrived, which is cheap, because arguments are skipped. This module does not know commands or sockets.
+//! Inline commands are words between spaces, without quoting.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
@@ -35,23 +35,23 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The number of arguments, including the name.
+    /// Returns the number of arguments, including the name.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Argument `index`, if there are that many.
+    /// Returns argument `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
         self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
 
-    /// The arguments from `first` on, in pairs; a single last one is left out.
+    /// Returns the arguments from `first` on, in pairs; a single last one is left out.
     pub fn pairs(&self, first: usize) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut rest = self.from(first);
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
     }
 
-    /// The arguments from `first` on.
+    /// Returns the arguments from `first` on.
     pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         let bytes = self.bytes;
         self.spans[first.min(self.spans.len())..].iter().map(move |span| &bytes[span.clone()])
@@ -63,8 +63,8 @@ fn no_request(why: &str) -> Failure {
     Failure::other(format!("ERR Protocol error: {why}"))
 }
 
-/// The length of the request at the beginning of `bytes`, if it is complete; `spans` then has the ranges of its arguments. An
-/// empty line or array has none.
+/// Parses the request at the beginning of `bytes`. Returns its length, if it is complete; `spans` then has the ranges
+/// of its arguments. An empty line or array has none.
 ///
 /// # Errors
 /// When the bytes are not a request.
@@ -103,7 +103,8 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fai
     Ok(Some(at))
 }
 
-/// The number in the line at `at`, after its first byte, and where the next line begins; `None` if its end is missing.
+/// Parses the number in the line at `at`, after its first byte, and where the next line begins; `None` if its end is
+/// missing.
 fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, Failure> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {
@@ -133,7 +134,7 @@ fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fa
     Ok(Some(length + 1))
 }
 
-/// A decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
+/// Parses a decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
 pub fn number(digits: &[u8]) -> Option<i64> {
     // Parsed by hand, because it runs once for every argument of every request.
     if let [first @ b'1'..=b'9', rest @ ..] = digits

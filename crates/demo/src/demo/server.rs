@@ -145,12 +145,12 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether it serves, and has not failed.
+    /// Returns whether the server runs, and has not failed.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }

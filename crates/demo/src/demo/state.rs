@@ -1,5 +1,5 @@
-//! The server's state beside its data and its sockets: clients, parameters, counters and logs; CPU times of its thread; the
-//! request to stop; and the end of commands that a fault makes longer:
+//! The server's state beside its data and its sockets: clients, parameters, counters and logs; CPU times of its thread;
+//! the request to stop; and the end of commands that a fault makes longer:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
@@ -77,7 +77,7 @@ pub struct State {
 }
 
 impl State {
-    /// An empty server. `commands` is the size of the command table, `seed` makes random values reproducible.
+    /// Creates an empty server. `commands` is the size of the command table, `seed` makes random values reproducible.
     pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // The id distinguishes runs, so it does not come from the seed.
@@ -106,12 +106,12 @@ impl State {
         self.now_ns
     }
 
-    /// The time of the current command in µs since 1970.
+    /// Returns the time of the current command in µs since 1970.
     pub fn unix_us(&self) -> u64 {
         self.start_unix_us + self.now_ns / 1000
     }
 
-    /// The same in ms.
+    /// Returns the time of the current command in ms since 1970.
     pub fn unix_ms(&self) -> u64 {
         self.unix_us() / 1000
     }
@@ -133,22 +133,22 @@ impl State {
         self.sleep(Duration::from_nanos(end_ns.saturating_sub(now_ns)));
     }
 
-    /// The server was idle until now.
+    /// Notes that the server was idle until now.
     pub fn idled(&mut self) {
         self.spending.end();
     }
 
-    /// The bytes of all databases.
+    /// Returns the bytes of all databases.
     pub fn used_bytes(&self) -> usize {
         self.databases.iter().map(Database::bytes).sum()
     }
 
-    /// Whether the data is below `maxmemory`.
+    /// Returns whether the data is below `maxmemory`.
     pub fn has_room(&self) -> bool {
         self.config.maxmemory == 0 || self.used_bytes() as u64 <= self.config.maxmemory
     }
 
-    /// Housekeeping, `hz` times a second: expiry, rates, the highest memory use.
+    /// Runs the housekeeping, `hz` times a second: expiry, rates, the highest memory use.
     pub fn tick(&mut self) {
         let now_ms = self.unix_ms();
         for database in &mut self.databases {
@@ -241,14 +241,14 @@ impl Transaction {
 }
 
 impl Queued {
-    /// The arguments, the command's name first.
+    /// Returns the arguments, the command's name first.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments { bytes: &self.bytes, spans: &self.spans }
     }
 }
 
-/// How much delay of the system the server catches up with. A sleeping thread is woken some tenths of a millisecond late, or
-/// more on a busy machine; a longer delay is a stall as on any server.
+/// How much delay of the system the server catches up with. A sleeping thread is woken some tenths of a millisecond
+/// late, or more on a busy machine; a longer delay is a stall as on any server.
 const MADE_UP_NS: u64 = 5_000_000;
 
 /// Up to when time has been spent.
@@ -259,7 +259,7 @@ pub(super) struct Spending {
 }
 
 impl Spending {
-    /// When a command ends that arrives at `now_ns` and takes `length`.
+    /// Returns when a command ends that arrives at `now_ns` and takes `length`.
     pub(super) fn spend(&mut self, now_ns: u64, length: Duration) -> u64 {
         let begin_ns = self.spent_ns.map_or(now_ns, |ns| ns.max(now_ns.saturating_sub(MADE_UP_NS)));
         let end_ns = begin_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX));
@@ -267,7 +267,7 @@ impl Spending {
         end_ns
     }
 
-    /// No more requests are waiting.
+    /// Notes that no more requests are waiting.
     pub(super) fn end(&mut self) {
         self.spent_ns = None;
     }
@@ -287,18 +287,18 @@ impl Stop {
         self.requested.notify_all();
     }
 
-    /// Whether the server was asked to stop.
+    /// Returns whether the server was asked to stop.
     pub fn is_requested(&self) -> bool {
         *self.lock()
     }
 
-    /// For the server's thread: sleeps, or less if it is asked to stop.
+    /// Sleeps on the server's thread, or less if it is asked to stop.
     pub fn sleep(&self, length: Duration) {
         // If woken early, it sleeps for the rest.
         drop(self.requested.wait_timeout_while(self.lock(), length, |is_requested| !*is_requested));
     }
 
-    /// A flag is always valid: a panic elsewhere does not spoil it.
+    /// Locks the flag, which is always valid: a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, bool> {
         self.is_requested.lock().unwrap_or_else(PoisonError::into_inner)
     }

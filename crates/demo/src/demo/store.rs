@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Whether it is an empty collection, which Redis removes. Strings and streams may be empty.
+    /// Returns whether the value is an empty collection, which Redis removes. Strings and streams may be empty.
     pub fn is_emptied(&self) -> bool {
         match self {
             Self::String(_) | Self::Stream(_) => false,
@@ -77,11 +77,11 @@ impl Value {
 
 /// A type of value.
 pub trait Kind: Default {
-    /// The value as this type, if it has this type.
+    /// Returns the value as this type, if it has this type.
     fn of(value: &Value) -> Option<&Self>;
-    /// The same, mutable.
+    /// Returns the value as this type, mutable.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
-    /// A value of this type.
+    /// Wraps this in a value.
     fn wrap(self) -> Value;
 }
 
@@ -120,7 +120,7 @@ pub struct SortedSet {
     order: BTreeMap<(i64, Arc<[u8]>), f64>,
 }
 
-/// A whole number in the same order as `score`, as in `f64::total_cmp`; minus zero equals zero.
+/// Returns a whole number in the same order as `score`, as in `f64::total_cmp`; minus zero equals zero.
 fn rank(score: f64) -> i64 {
     let bits = (score + 0.0).to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64

@@ -122,7 +122,7 @@ pub fn members(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// ZADD without its options.
+/// Runs ZADD without its options.
 pub fn add_scores(call: &mut Call<'_>) -> Outcome {
     if !call.arguments.len().is_multiple_of(2) {
         return Err(Failure::SYNTAX);
@@ -159,7 +159,7 @@ fn pair(reply: &mut Reply<'_>, nested: bool, member: &[u8], score: f64) {
     reply.double(score);
 }
 
-/// ZRANGE by index, with WITHSCORES.
+/// Runs ZRANGE by index, with WITHSCORES.
 pub fn score_range(call: &mut Call<'_>) -> Outcome {
     let with_scores = match (call.arguments.len(), call.word(4).as_slice()) {
         (4, _) => false,

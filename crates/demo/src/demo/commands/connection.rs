@@ -145,7 +145,7 @@ pub fn client_setname(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// A client's name, which must not break CLIENT LIST.
+/// Checks a client's name, which must not break CLIENT LIST.
 fn client_name(name: &[u8]) -> Result<String, Failure> {
     let is_visible = name.iter().all(u8::is_ascii_graphic);
     let name = is_visible.then(|| String::from_utf8_lossy(name).into_owned());

@@ -152,8 +152,8 @@ fn keyspace(call: &Call<'_>) -> String {
     databases.map(line).collect()
 }
 
-/// CPU time of the calling thread in the kernel and outside it; on systems without that (macOS), of the process.
-/// Zero if neither is known.
+/// Returns the CPU time of the calling thread in the kernel and outside it; on systems without that (macOS), of the
+/// process. Zero if neither is known.
 pub fn thread_cpu() -> [Duration; 2] {
     #[cfg(target_os = "linux")]
     const WHO: UsageWho = UsageWho::RUSAGE_THREAD;
@@ -163,7 +163,7 @@ pub fn thread_cpu() -> [Duration; 2] {
     getrusage(WHO).map_or([Duration::ZERO; 2], |usage| [usage.system_time(), usage.user_time()].map(duration))
 }
 
-/// Memory of this process in bytes, from `/proc`; `None` where there is none.
+/// Returns the memory of this process in bytes, from `/proc`; `None` where there is none.
 pub fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

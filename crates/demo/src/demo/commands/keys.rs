@@ -56,7 +56,7 @@ pub fn flushall(call: &mut Call<'_>) -> Outcome {
 /// The number of entries that a SCAN visits, unless COUNT is given.
 const DEFAULT_COUNT: usize = 10;
 
-/// A key that exists from the first call to the last is returned; none is returned twice.
+/// Runs SCAN: a key that exists from the first call to the last is returned; none is returned twice.
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
     let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
@@ -92,7 +92,7 @@ pub fn get(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// SET with NX or XX, and EX or PX.
+/// Runs SET with NX or XX, and EX or PX.
 pub fn set(call: &mut Call<'_>) -> Outcome {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
     // Whether the key must exist, or must not.
@@ -123,7 +123,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// The expiry time for a time to live in argument `index`, in units of `unit_ms`; in ms since 1970.
+/// Returns the expiry time for a time to live in argument `index`, in units of `unit_ms`; in ms since 1970.
 fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, Failure> {
     u64::try_from(call.integer(index)?)
         .ok()

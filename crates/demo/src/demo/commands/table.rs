@@ -43,12 +43,12 @@ impl Command {
         self.name.split('|').next().unwrap_or(self.name)
     }
 
-    /// Whether it has this flag.
+    /// Returns whether the command has this flag.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
-    /// Whether it takes this many words.
+    /// Returns whether the command takes this many words.
     pub fn takes(&self, words: usize) -> bool {
         (self.words.0..=self.words.1).contains(&words)
     }
@@ -133,7 +133,7 @@ static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
     COMMANDS.iter().enumerate().map(|(id, command)| (command.name.as_bytes(), id)).collect()
 });
 
-/// The command for these arguments.
+/// Returns the command for these arguments.
 ///
 /// # Errors
 /// When there is none, with the text of Redis.
@@ -143,7 +143,7 @@ pub fn find(arguments: Arguments<'_>) -> Result<CommandId, Failure> {
     named(&[name]).or_else(subcommand).ok_or_else(|| unknown(arguments))
 }
 
-/// The command whose name consists of these parts, in any case.
+/// Returns the command whose name consists of these parts, in any case.
 fn named(parts: &[&[u8]]) -> Option<CommandId> {
     let (mut lower, mut length) = ([0; LONGEST_NAME], 0);
     for part in parts {
@@ -154,7 +154,7 @@ fn named(parts: &[&[u8]]) -> Option<CommandId> {
     IDS.get(&lower[..length]).copied()
 }
 
-/// The commands of this group, or the command of this name, in any case.
+/// Returns the commands of this group, or the command of this name, in any case.
 pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     let is_meant = |command: &Command| {
         [command.name, command.group()].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
@@ -162,7 +162,7 @@ pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     (0..COMMANDS.len()).filter(move |id| is_meant(&COMMANDS[*id]))
 }
 
-/// Whether the built-in server has a command or group with this name (in lower case).
+/// Returns whether the built-in server has a command or group with this name (in lower case).
 pub fn is_known(name: &str) -> bool {
     COMMANDS.iter().any(|command| command.group() == name)
 }
@@ -174,7 +174,7 @@ fn repeated(argument: &[u8]) -> String {
     String::from_utf8_lossy(&argument[..argument.len().min(REPEATED)]).into_owned()
 }
 
-/// The error for an unknown command, with the beginning of its arguments.
+/// Returns the error for an unknown command, with the beginning of its arguments.
 fn unknown(arguments: Arguments<'_>) -> Failure {
     let name = repeated(arguments.get(0).unwrap_or_default());
     let group = COMMANDS.iter().map(Command::group).find(|group| group.eq_ignore_ascii_case(&name));

@@ -20,7 +20,7 @@ impl TestServer {
         Self::with("", Script::new(Vec::new(), 1))
     }
 
-    /// A server with this password (empty: none) and this script of faults.
+    /// Creates a server with this password (empty: none) and this script of faults.
     pub fn with(password: &str, script: Script) -> Self {
         let stop = Arc::new(Stop::default());
         let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&stop), 1);
@@ -36,7 +36,7 @@ impl TestServer {
         client
     }
 
-    /// The reply on the wire to these words, with `\n` for its line ends; `''` is an empty word.
+    /// Returns the reply on the wire to these words, with `\n` for its line ends; `''` is an empty word.
     pub fn ask(&mut self, line: &str) -> String {
         self.ask_as(1, line)
     }
@@ -47,7 +47,7 @@ impl TestServer {
         String::from_utf8_lossy(&reply).replace("\r\n", "\n")
     }
 
-    /// The faults of the reply.
+    /// Returns the faults of the reply.
     pub fn fault(&mut self, line: &str) -> Treatment {
         self.answer(1, line, &mut Vec::new())
     }
@@ -62,7 +62,7 @@ impl TestServer {
         self.engine.answer((client, 1), Arguments { bytes: bytes.as_bytes(), spans: &spans }, reply)
     }
 
-    /// The reply as a list of its words: integers, statuses and strings without their framing.
+    /// Returns the reply as a list of its words: integers, statuses and strings without their framing.
     pub fn words(&mut self, line: &str) -> Vec<String> {
         let reply = self.ask(line);
         let mut words = Vec::new();

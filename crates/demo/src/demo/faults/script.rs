@@ -50,7 +50,7 @@ struct Rule {
 }
 
 impl Script {
-    /// A script whose times count from 0. The same seed gives the same random faults.
+    /// Creates a script with times that count from 0. The same seed gives the same random faults.
     pub fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let first = |when| match when {
             When::Once(after) | When::Every(after) => after.as_nanos() as u64,
@@ -60,7 +60,7 @@ impl Script {
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Whether no fault can apply to requests.
+    /// Returns whether no fault can apply to requests.
     pub fn is_quiet(&self) -> bool {
         self.rules.iter().all(|rule| matches!(rule.fault.kind, Kind::Stall(_)))
     }
@@ -76,7 +76,7 @@ impl Script {
         treatment
     }
 
-    /// When the next stall is due.
+    /// Returns when the next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
         let stalls = self.rules.iter().filter(|rule| matches!(rule.fault.kind, Kind::Stall(_)));
         stalls.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
@@ -145,7 +145,7 @@ impl Rule {
     }
 }
 
-/// The usual messages of Redis for the most common prefixes.
+/// Returns the usual messages of Redis for the most common prefixes.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",

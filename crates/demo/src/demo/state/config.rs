@@ -1,8 +1,9 @@
 //! The parameters of CONFIG, as a table of names, kinds and defaults.
 //!
-//! Parameters have an effect if the built-in server has the feature: `requirepass`, `maxmemory`, `maxclients`, `hz`, the slow log
-//! and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`, `appendonly`, `appendfsync` and
-//! `activedefrag` are kept and returned, so that a client which sets them can be tested.
+//! Parameters have an effect if the built-in server has the feature: `requirepass`, `maxmemory`, `maxclients`, `hz`,
+//! the slow log and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`,
+//! `appendonly`, `appendfsync` and `activedefrag` are kept and returned, so that a client which sets them can be
+//! tested.
 //!
 //! Glob patterns as in Redis, except classes such as `[a-z]`: `*`, `?`, and `\` before a literal byte.
 
@@ -56,7 +57,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, with this port and password (empty: none).
+    /// Creates the defaults, with this port and password (empty: none).
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
             "port" => port.to_string(),
@@ -68,12 +69,12 @@ impl Config {
         config
     }
 
-    /// A parameter's value; empty for an unknown one.
+    /// Returns a parameter's value; empty for an unknown one.
     pub fn value(&self, name: &str) -> &str {
         PARAMETERS.iter().position(|(known, ..)| *known == name).map_or("", |index| &self.values[index])
     }
 
-    /// The value of a numeric parameter, 0 or more.
+    /// Returns the value of a numeric parameter, 0 or more.
     pub fn number(&self, name: &str) -> u64 {
         self.value(name).parse().expect("the table's numbers are checked when they are set")
     }
@@ -143,7 +144,7 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Whether all of `text` matches `pattern`. The time is at most proportional to the product of their lengths.
+/// Returns whether all of `text` matches `pattern`. The time is at most proportional to the product of their lengths.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     // The positions in the text that the pattern may have reached.
     let mut reached = vec![false; text.len() + 1];

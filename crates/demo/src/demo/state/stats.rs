@@ -93,7 +93,7 @@ impl Stats {
         self.samples.truncate(SAMPLES + 1);
     }
 
-    /// Recent commands per second.
+    /// Returns the recent rate of commands per second.
     pub fn ops_per_s(&self) -> f64 {
         match (self.samples.front(), self.samples.back()) {
             (Some((now_ns, now)), Some((then_ns, then))) if now_ns > then_ns => {
@@ -113,8 +113,8 @@ pub struct DurationCounts {
 /// From 1 µs to above an hour.
 const BUCKETS: usize = 32;
 
-/// The highest duration in ns in bucket `index`. Redis lists its HDR histogram with two digits at 1024 ns × 2^n; there a value
-/// represents all up to 1032 × 2^n − 1.
+/// Returns the highest duration in ns in bucket `index`. Redis lists its HDR histogram with two digits at 1024 ns ×
+/// 2^n; there a value represents all up to 1032 × 2^n − 1.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }
@@ -128,7 +128,7 @@ impl DurationCounts {
         self.counts[index.min(BUCKETS - 1)] += 1;
     }
 
-    /// The bounds in µs of the buckets that are not empty, each with the number of durations up to it.
+    /// Returns the bounds in µs of the buckets that are not empty, each with the number of durations up to it.
     pub fn cumulative(&self) -> Vec<(u64, u64)> {
         let mut total = 0;
         let mut listed = Vec::new();
@@ -178,7 +178,7 @@ impl Slowlog {
     }
 }
 
-/// A request in the form of the slow log: shortened if it is long.
+/// Returns a request in the form of the slow log: shortened if it is long.
 pub fn shortened(arguments: Arguments<'_>) -> Vec<Vec<u8>> {
     let all = arguments.len();
     let kept = if all > KEPT_ARGUMENTS { KEPT_ARGUMENTS - 1 } else { all };

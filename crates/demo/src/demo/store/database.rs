@@ -4,8 +4,8 @@
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! So a key that exists from the first call of a SCAN to the last is returned, whatever is added and removed meanwhile: an entry
-//! that moves was visited before, or is visited in its new place.
+//! So a key that exists from the first call of a SCAN to the last is returned, whatever is added and removed meanwhile:
+//! an entry that moves was visited before, or is visited in its new place.
 
 use super::{Kind, Map, Value};
 use crate::demo::reply::Failure;
@@ -47,12 +47,12 @@ impl Database {
         self.now_ms = now_ms;
     }
 
-    /// Whether the key exists; counts a hit or a miss.
+    /// Returns whether the key exists; counts a hit or a miss.
     pub fn lookup(&mut self, key: &[u8]) -> bool {
         self.find_counted(key).is_some()
     }
 
-    /// The value of `key`; counts a hit or a miss.
+    /// Returns the value of `key`; counts a hit or a miss.
     ///
     /// # Errors
     /// When it has another type.
@@ -61,7 +61,8 @@ impl Database {
         found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
     }
 
-    /// Changes the value of `key`, if the key exists; returns the result of `act`. A collection that becomes empty is removed.
+    /// Changes the value of `key`, if the key exists; returns the result of `act`. A collection that becomes empty is
+    /// removed.
     ///
     /// # Errors
     /// When it has another type.
@@ -73,7 +74,7 @@ impl Database {
         self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
-    /// The same, with an empty value if the key does not exist.
+    /// Changes the value of `key` like `change`, starting with an empty value if the key does not exist.
     ///
     /// # Errors
     /// When it has another type.
@@ -127,7 +128,7 @@ impl Database {
         true
     }
 
-    /// When `key` expires, in ms since 1970; `Some(None)` if never, `None` if it does not exist.
+    /// Returns when `key` expires, in ms since 1970; `Some(None)` if never, `None` if it does not exist.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<u64>> {
         let at_ms = self.find(key).map(|place| self.entries[place].expires_ms)?;
         Some((at_ms > 0).then_some(at_ms))
@@ -183,12 +184,12 @@ impl Database {
         (self.hits, self.misses, self.expired) = (0, 0, 0);
     }
 
-    /// The number of keys, including expired ones that are not removed yet.
+    /// Returns the number of keys, including expired ones that are not removed yet.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The bytes of all keys and values.
+    /// Returns the bytes of all keys and values.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
