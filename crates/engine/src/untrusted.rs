@@ -4,9 +4,9 @@
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! Text that has passed this gate contains nothing that a terminal, a file or a page would interpret instead of showing:
-//! control characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear
-//! as `\x1b` and `\u{202e}`; and long text is cut. Text that passes a second time is unchanged.
+//! Text that has passed this gate contains nothing that a terminal, a file or a page would interpret instead of
+//! showing: control characters (C0, DEL, C1), marks that change the writing direction, and characters without a width
+//! appear as `\x1b` and `\u{202e}`; and long text is cut. Text that passes a second time is unchanged.
 //!
 //! A test of the whole program checks that bytes become text nowhere else.
 
