@@ -52,7 +52,7 @@ macro_rules! event_kinds {
         }
 
         impl EventKind {
-            /// Its name, a word or two; some events share one.
+            /// Returns the event's name, a word or two; some events share one.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$event { .. } => $name,)*
@@ -61,7 +61,7 @@ macro_rules! event_kinds {
         }
 
         impl fmt::Display for EventKind {
-            /// The details, without the name.
+            /// Writes the details, without the name.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$event $({ $($field),* })? => f.write_str($words.as_ref()),)*
@@ -74,11 +74,11 @@ macro_rules! event_kinds {
 event_kinds! {
     /// The server cannot be reached.
     Unreachable { cause: String } "unreachable" cause;
-    /// It can be reached again, or reports its figures again.
+    /// The server can be reached again, or reports its figures again.
     Reachable "reachable" "it answers again";
-    /// It answers, but refuses to report its figures.
+    /// The server answers, but refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
-    /// It refuses another command.
+    /// The server refuses another command.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
     /// A new entry of the slow log: its duration, its command and first argument, and its client.
     SlowCommand { us: u64, command: String, client: Option<String> } "slowlog"
@@ -131,7 +131,7 @@ event_kinds! {
     Restarted "restart" "the server was restarted";
     /// The marker of this run was lost, and has been set again.
     MarkerRenewed { run: String } "marker" format!("the server lost the marker of run {run}; it is written again");
-    /// It cannot be set.
+    /// The marker of this run cannot be set.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, redyno clean would not find this run");
     /// Connections of the load were lost; `untold` counts the losses since the last report that had none.
@@ -142,7 +142,7 @@ event_kinds! {
     };
     /// Losses that were not reported singly, because there were too many.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more times, each soon back");
-    /// All of them are connected again.
+    /// All lost connections of the load are open again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
     /// The whole process was stopped.
@@ -161,7 +161,7 @@ event_kinds! {
     PingError { message: String } "ping error" message;
     /// The ping probe has no connection.
     PingLost { cause: String } "ping lost" cause;
-    /// It is connected again.
+    /// The ping probe is connected again.
     PingBack "ping back" "pings are answered again";
     /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is
     /// not counted.
@@ -177,7 +177,7 @@ event_kinds! {
     Found { found: Found } "found" found.to_string();
     /// A sweep measured this value of its knob.
     Stepped { step: SweptStep } "step" step.to_string();
-    /// It found its best step.
+    /// A sweep found its best step.
     BestStep { best: Best } "best" best.to_string();
     /// No value keeps the limit.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");

@@ -45,11 +45,11 @@ impl Default for Room {
 /// The next state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It waits for an event.
+    /// The connection waits for an event.
     Wait,
-    /// It has more to read, but other connections come first.
+    /// The connection has more to read, but other connections come first.
     Read,
-    /// It is closed.
+    /// The connection is closed.
     Close,
 }
 

@@ -1,7 +1,7 @@
 //! From a request to its reply: finds the command, checks whether it may run, runs or queues it.
 //!
-//! It does not know sockets. A command's time is from the end of the previous one (or the event loop's wake-up) to its
-//! own end, so that one reading of the clock for each command is enough.
+//! This module does not know sockets. A command's time is from the end of the previous one (or the event loop's
+//! wake-up) to its own end, so that one reading of the clock for each command is enough.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The server's state beside its data and its sockets: clients, parameters, counters and logs; CPU times of its thread;
-//! the request to stop; and the end of commands that a fault makes longer:
+//! The server's state apart from its data and its sockets: clients, parameters, counters and logs; CPU times of its
+//! thread; the request to stop; and the end of commands that a fault makes longer:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
@@ -196,17 +196,17 @@ impl State {
 /// One client.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
-    /// Its address, `127.0.0.1:50000` or the path of the socket.
+    /// The client's address, `127.0.0.1:50000` or the path of the socket.
     pub address: String,
     /// The name that it gave itself.
     pub name: String,
     /// The database that it selected.
     pub database: usize,
-    /// Its protocol.
+    /// The client's protocol.
     pub protocol: Protocol,
     /// Whether it may run commands.
     pub authenticated: bool,
-    /// Its requests since MULTI.
+    /// The client's requests since MULTI.
     pub transaction: Option<Transaction>,
     /// Whether it is disconnected when the output so far has been sent.
     pub leaving: bool,

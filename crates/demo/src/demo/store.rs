@@ -15,10 +15,10 @@ use std::{
 
 use indexmap::IndexSet;
 
-/// A map whose entries have numbers, from 0 without gaps.
+/// A map with numbered entries, from 0 without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
 
-/// The memory of one member beside its own bytes; an approximation for pointers and its share of the table.
+/// The memory of one member in addition to its own bytes; an approximation for pointers and its share of the table.
 const MEMBER: usize = 32;
 
 /// A list of byte strings.
@@ -46,7 +46,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Its bytes; for a collection, as if all members had the size of the first.
+    /// Returns the value's bytes; for a collection, as if all members had the size of the first.
     pub fn size(&self) -> usize {
         let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {

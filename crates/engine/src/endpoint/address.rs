@@ -72,7 +72,7 @@ pub enum Endpoint {
 pub struct Credentials {
     /// The ACL user; `None` is the default user.
     pub user: Option<String>,
-    /// Its password.
+    /// The user's password.
     pub password: Password,
 }
 
@@ -86,7 +86,7 @@ impl Password {
         Self(text.into())
     }
 
-    /// Its text, only for the connection itself.
+    /// Returns the password's text, only for the connection itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -23,7 +23,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// The server to measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
-    /// Where it listens.
+    /// The address on which the server listens.
     pub address: Address,
     /// Our credentials there.
     pub credentials: Option<Credentials>,
@@ -124,7 +124,7 @@ mod tests {
 
     const NOW: u64 = 10 * GAP_NS;
 
-    /// Endpoints of a name whose lookups are answered by hand, after the first: at port 1.
+    /// Endpoints of a name with lookups that the test answers, after the first: at port 1.
     fn by_hand() -> (Endpoints, Sender<io::Result<u16>>) {
         let (answer, answers): (_, Receiver<io::Result<u16>>) = channel();
         answer.send(Ok(1)).unwrap();

@@ -36,7 +36,7 @@ pub struct TurnedDown {
     pub dialect: Dialect,
     /// The server's error, without the password, which some servers repeat.
     pub reply: String,
-    /// Its meaning.
+    /// The error's meaning.
     pub refusal: Refusal,
 }
 
@@ -226,7 +226,7 @@ mod tests {
         Target { credentials: Some(credentials), dialect: Dialect::Resp3, db: 3, ..Target::default() }
     }
 
-    /// Returns the result of a greeting whose reply number `i` is this error, after good replies.
+    /// Returns the result of a greeting with this error as reply number `i`, after good replies.
     fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
         let (mut greeter, _) = greeting.begin();
         for _ in 0..i {

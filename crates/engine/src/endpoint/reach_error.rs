@@ -13,7 +13,7 @@ use crate::{
 /// The other side: its address and protocol. Its text is the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// Where it is.
+    /// The address.
     pub address: Address,
     /// The protocol.
     pub dialect: Dialect,
@@ -84,18 +84,18 @@ pub enum ReachError {
         /// The system's message.
         cause: io::Error,
     },
-    /// It accepted the connection and sent nothing.
+    /// The server accepted the connection and sent nothing.
     #[error(
         "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS (--tls)"
     )]
     Silent(Address),
-    /// It accepted the connection and did not begin the handshake.
+    /// The server accepted the connection and did not begin the handshake.
     #[error(
         "{0} accepted the connection and did not answer the TLS handshake; it hangs, or does not speak TLS (leave out \
          --tls, or write {scheme}://)", scheme = .0.dialect.scheme(false)
     )]
     SilentToTls(Party),
-    /// It began a reply and did not complete it.
+    /// The server began a reply and did not complete it.
     #[error(
         "{party} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
     )]
@@ -105,22 +105,22 @@ pub enum ReachError {
         /// The data, printable.
         bytes: String,
     },
-    /// It accepted the connection and closed it.
+    /// The server accepted the connection and closed it.
     #[error(
         "{0} closed the connection without a word; does it expect TLS (--tls), or is it shutting down or out of \
          connections?"
     )]
     Closed(Address),
-    /// It closed the connection during the handshake.
+    /// The server closed the connection during the handshake.
     #[error(
         "{0} closed the connection during the TLS handshake; does it speak TLS, or is it shutting down or out of \
          connections?"
     )]
     ClosedToTls(Address),
-    /// It sent a TLS alert, or answered a TLS handshake.
+    /// The server sent a TLS alert, or answered a TLS handshake.
     #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
     SpeaksTls(Party),
-    /// It answered a TLS handshake, or else a PING, in plain text.
+    /// The server answered a TLS handshake, or else a PING, in plain text.
     #[error(
         "{0} speaks {server} without TLS; leave out --tls (or write {scheme}://), or name its TLS port",
         server = .0.words().server,
@@ -135,21 +135,21 @@ pub enum ReachError {
         /// The cause, with advice.
         failure: TlsFailure,
     },
-    /// It answered like a web server.
+    /// The server answered like a web server.
     #[error("{party} is an HTTP server, not a {}: it answered \"{line}\"; check the port", .party.words().server)]
     Http {
         /// The target.
         party: Party,
-        /// Its status line.
+        /// The server's status line.
         line: String,
     },
-    /// It answered like a memcached.
+    /// The server answered like a memcached.
     #[error("{0} is a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Memcached))]
     Memcached(Party),
-    /// It answered like a Redis.
+    /// The server answered like a Redis.
     #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
     Redis(Party),
-    /// It answered in another known protocol.
+    /// The server answered in another known protocol.
     #[error("{party} speaks {protocol}, not {}: it said \"{said}\"; check the port", .party.words().server)]
     OtherProtocol {
         /// The target.
@@ -159,12 +159,12 @@ pub enum ReachError {
         /// The data, printable.
         said: String,
     },
-    /// It answered in an unknown protocol.
+    /// The server answered in an unknown protocol.
     #[error("{party} is not a {}: it sent \"{bytes}\"; check the port", .party.words().server)]
     Stranger {
         /// The target.
         party: Party,
-        /// Its first bytes, printable.
+        /// The server's first bytes, printable.
         bytes: String,
     },
     /// `NOAUTH`.
@@ -215,10 +215,10 @@ pub enum ReachError {
     /// HELLO 3 was refused.
     #[error("{0} does not speak RESP3 (it came with Redis 6); leave out -3")]
     NoResp3(Address),
-    /// It lacks meta commands.
+    /// The server lacks meta commands.
     #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
     TooOld(Address),
-    /// It is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
+    /// The server is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
     #[error("{address} cannot serve now: {message}")]
     Busy {
         /// The target.

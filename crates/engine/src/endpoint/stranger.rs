@@ -14,7 +14,7 @@ enum Stranger {
     Redis,
     /// A server that requires TLS: it sent an alert.
     Tls,
-    /// A protocol whose server speaks first or has its own format; its name and the data.
+    /// A protocol with a server that speaks first or has its own format; its name and the data.
     Other(&'static str, String),
     /// Unknown bytes.
     Unknown,

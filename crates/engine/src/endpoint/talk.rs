@@ -34,7 +34,7 @@ pub struct Talk {
 /// Why there is no connection, with the system's message.
 #[derive(Debug)]
 pub enum NoTalk {
-    /// It could not be opened.
+    /// The connection could not be opened.
     Connect(io::Error),
     /// TLS failed on it.
     Tls(io::Error),

@@ -34,7 +34,7 @@ impl Transport {
     /// has the result.
     ///
     /// # Errors
-    /// When the system refuses at once; `WouldBlock` for a unix socket whose backlog is full.
+    /// When the system refuses at once; `WouldBlock` for a unix socket with a full backlog.
     pub fn connect(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         let (socket, address) = match endpoint {
             Endpoint::Tcp(address) => {

@@ -12,7 +12,7 @@ use crate::units;
 pub struct Found {
     /// The knob.
     pub knob: String,
-    /// Its setting.
+    /// The knob's setting.
     pub value: u64,
     /// The highest value that keeps the limit.
     pub lower: u64,
@@ -36,7 +36,7 @@ impl fmt::Display for Found {
 pub struct SweptStep {
     /// The knob.
     pub knob: String,
-    /// Its value: a plain number, in bytes for sizes.
+    /// The knob's value: a plain number, in bytes for sizes.
     pub value: u64,
     /// Both as text, `value size 4.00 KiB`.
     pub setting: String,
@@ -73,7 +73,7 @@ impl fmt::Display for SweptStep {
 pub struct Best {
     /// The knob.
     pub knob: String,
-    /// Its value: a plain number, in bytes for sizes.
+    /// The knob's value: a plain number, in bytes for sizes.
     pub value: u64,
     /// Both as text, `value size 4.00 KiB`.
     pub setting: String,

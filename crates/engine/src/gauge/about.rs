@@ -3,23 +3,23 @@
 /// What a gauge is.
 #[derive(Debug, PartialEq)]
 pub struct About {
-    /// Its name in files and exports.
+    /// The gauge's name in files and exports.
     pub name: &'static str,
-    /// Its panel.
+    /// The gauge's panel.
     pub group: Group,
-    /// Its name in that panel; empty if it is shown as a part of another one.
+    /// The gauge's name in that panel; empty if it is shown as a part of another one.
     pub label: &'static str,
-    /// Its unit.
+    /// The gauge's unit.
     pub unit: Unit,
     /// How its value follows from its source.
     pub kind: Kind,
-    /// Its source.
+    /// The gauge's source.
     pub source: GaugeSource,
-    /// Its chart begins at 0 and reaches at least this value.
+    /// The gauge's chart begins at 0 and reaches at least this value.
     pub top: f64,
     /// When it needs attention.
     pub alarm: Alarm,
-    /// Its description, in a sentence.
+    /// The gauge's description, in a sentence.
     pub help: &'static str,
 }
 
@@ -107,7 +107,7 @@ impl Group {
     pub const ALL: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];
 
-    /// Its name on screen.
+    /// Returns the panel's name on screen.
     pub fn name(self) -> &'static str {
         match self {
             Self::Work => "work",

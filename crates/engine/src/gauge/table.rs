@@ -129,7 +129,7 @@ gauges! {
 }
 
 impl Group {
-    /// Its gauges that are shown by themselves.
+    /// Returns the panel's gauges that are shown by themselves.
     pub fn gauges(self) -> impl Iterator<Item = Gauge> {
         let is_shown = move |about: &About| about.group == self && !about.label.is_empty();
         GAUGES.into_iter().filter(move |gauge| is_shown(gauge.about()))
@@ -137,12 +137,12 @@ impl Group {
 }
 
 impl Gauge {
-    /// Its row of the table.
+    /// Returns the gauge's row of the table.
     pub fn about(self) -> &'static About {
         &ABOUT[self as usize]
     }
 
-    /// Its name on screen, outside of its panel.
+    /// Returns the gauge's name on screen, outside of its panel.
     pub fn alone(self) -> &'static str {
         match self {
             Self::UsedMemory | Self::Clients | Self::Keys => self.about().group.name(),

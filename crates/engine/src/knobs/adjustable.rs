@@ -46,7 +46,7 @@ impl Adjustable {
         Some((setting, value.trim()))
     }
 
-    /// Its word.
+    /// Returns the setting's word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
@@ -63,7 +63,7 @@ impl Adjustable {
         self != Self::Backlog || knobs.rate.is_some()
     }
 
-    /// Its value in `knobs`.
+    /// Returns the setting's value in `knobs`.
     pub fn value(self, knobs: &Knobs) -> String {
         match self {
             Self::Knob(knob) => knob.value(knobs),

@@ -43,7 +43,7 @@ pub struct ParseChoiceError {
 macro_rules! choice {
     ($choice:ident: $one:ident $one_name:literal, $other:ident $other_name:literal) => {
         impl $choice {
-            /// Its name on the command line and on screen.
+            /// Returns the choice's name on the command line and on screen.
             pub fn name(self) -> &'static str {
                 match self {
                     Self::$one => $one_name,

@@ -42,7 +42,7 @@ pub enum Knob {
 /// Why a knob cannot be changed.
 #[derive(Debug, Error, PartialEq)]
 pub enum TurnError {
-    /// It is at its limit.
+    /// The knob is at its limit.
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
     /// The workload has neither GET nor SET.
@@ -130,12 +130,12 @@ impl Knob {
         knobs.workload.operations.get(usize::from(place))
     }
 
-    /// Its name among others: its own, or that of the operation whose weight it is.
+    /// Returns the knob's name among others: its own, or that of the operation whose weight it is.
     pub fn called(self, knobs: &Knobs) -> &str {
         self.operation(knobs).map_or(self.name(), |operation| &operation.name)
     }
 
-    /// Its name on screen.
+    /// Returns the knob's name on screen.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clients => "clients",
@@ -156,7 +156,7 @@ impl Knob {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
 
-    /// Its value in `knobs`, with its unit.
+    /// Returns the knob's value in `knobs`, with its unit.
     pub fn value(self, knobs: &Knobs) -> String {
         match self {
             Self::Clients => knobs.clients.to_string(),

@@ -6,7 +6,7 @@ use crate::workload::Workload;
 /// A named setting of all knobs, except the switch of the load.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// Its name.
+    /// The preset's name.
     pub name: &'static str,
     /// A short description.
     pub like: &'static str,
@@ -55,7 +55,7 @@ impl Preset {
         Knobs { load: knobs.load, ..(self.knobs)() }
     }
 
-    /// Its settings in a line.
+    /// Returns the preset's settings in a line.
     pub fn settings(&self) -> String {
         Knobs { load: true, ..(self.knobs)() }.to_string()
     }

@@ -101,12 +101,12 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl Distribution {
-    /// Its name, without its parameters.
+    /// Returns the distribution's name, without its parameters.
     pub fn name(self) -> String {
         self.to_string().split(' ').take(1).collect()
     }
 
-    /// Its exponent, if it has one.
+    /// Returns the distribution's exponent, if it has one.
     pub fn exponent(self) -> Option<f64> {
         match self {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {

@@ -63,7 +63,7 @@ impl Alarm {
 
     /// Notes that the timer went off: the worker slept since `asleep_ns` and woke at `now_ns`.
     pub(super) fn went_off(&mut self, asleep_ns: u64, now_ns: u64) {
-        // What the worker was busy for is not the timer's lateness.
+        // The time in which the worker was busy is not the timer's lateness.
         if let Some(at_ns) = self.set_for_ns.filter(|at_ns| (asleep_ns..=now_ns).contains(at_ns)) {
             self.lateness.learn(now_ns - at_ns);
         }

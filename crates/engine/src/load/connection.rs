@@ -27,7 +27,7 @@ use crate::{
 /// Error replies that are each the first of their kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
-/// What reading needs from the worker.
+/// The worker's data that reading needs.
 pub(super) struct Reading<'a> {
     /// When the bytes arrived: for the first read, when the poll that reported them returned.
     pub(super) now_ns: u64,

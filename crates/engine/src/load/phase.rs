@@ -105,7 +105,7 @@ impl Phase {
         }
     }
 
-    /// Returns whether this is the warm-up, whose results are kept apart.
+    /// Returns whether this is the warm-up, which has separate results.
     pub(super) fn is_warmup(&self) -> bool {
         matches!(self, Self::WarmUp { .. })
     }

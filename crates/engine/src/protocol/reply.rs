@@ -20,7 +20,7 @@ pub enum Reply<'a> {
 pub enum Piece<'a> {
     /// A direct element of the reply in progress that is not an error.
     Element {
-        /// Its index, from 0.
+        /// The element's index, from 0.
         place: u64,
         /// Whether it is null, or an empty list.
         is_null: bool,

@@ -5,21 +5,21 @@
 pub struct Words {
     /// The name of the server.
     pub server: &'static str,
-    /// Its command that only answers.
+    /// The server's command that only answers.
     pub ping: &'static str,
     /// The reply to that command.
     pub pong: &'static str,
-    /// Its command that reports its statistics.
+    /// The server's command that reports its statistics.
     pub figures: &'static str,
     /// The commands that are sent while there is no load.
     pub questions: &'static str,
     /// The message if the server has not counted any command.
     pub no_commands: &'static str,
-    /// Its option for a unix socket.
+    /// The server's option for a unix socket.
     pub socket: &'static str,
-    /// Its option for the permissions of the socket.
+    /// The server's option for the permissions of the socket.
     pub socket_rights: &'static str,
-    /// Its option for the client limit.
+    /// The server's option for the client limit.
     pub most_clients: &'static str,
     /// How the credentials are sent to it.
     pub credentials: &'static str,

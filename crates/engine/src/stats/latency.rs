@@ -16,7 +16,7 @@ pub const PERCENTILES: [Percentile; 6] = [
 /// A named percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentile {
-    /// Its name on screen, `p99.9`.
+    /// The percentile's name on screen, `p99.9`.
     pub name: &'static str,
     /// The share of samples at or below the percentile, 0 to 1.
     pub quantile: f64,

@@ -28,7 +28,7 @@ use super::{
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// -ln(1 - 0.95)
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// Its mean as a part of the keys, before it is cut at their end.
+/// The mean of that distribution as a part of the keys, before it is cut at their end.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// The clients' common progress through a set. A new program continues from the previous one.
@@ -193,7 +193,7 @@ impl Chooser {
     }
 }
 
-/// This part of `n`, divided as evenly as possible.
+/// Returns this part of `n`, divided as evenly as possible.
 pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
     begin(part)..begin(part + 1)
@@ -235,7 +235,7 @@ pub struct Draws {
     client: u64,
     /// How many operations were sent in turn.
     turn: u64,
-    /// Its progress in its parts of partitioned sets.
+    /// The client's progress in its parts of partitioned sets.
     steps: Vec<u64>,
 }
 

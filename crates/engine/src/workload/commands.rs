@@ -3,7 +3,7 @@
 /// Which replies of a command are misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Misses {
-    /// None: it neither hits nor misses.
+    /// No reply: the command neither hits nor misses.
     #[default]
     Never,
     /// A null, or an empty list; every other good reply is a hit.
@@ -31,10 +31,10 @@ const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE"
 /// The commands that read a whole key, and return an empty list if it does not exist: keys are never empty.
 const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
-/// The same for commands that read from the first element on.
+/// The commands that read from the first element on, and return an empty list in the same case.
 const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
-/// The commands whose second word is a subcommand, which the server counts separately.
+/// The commands with a subcommand as second word, which the server counts separately.
 const GROUPS: &str = "\
     ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
     XINFO";
@@ -91,7 +91,7 @@ pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
 
-/// The commands whose replies on memcached show whether they found their key: END alone, EN, NF, NOT_FOUND.
+/// The commands with replies on memcached that show whether the key was found: END alone, EN, NF, NOT_FOUND.
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 

@@ -7,9 +7,9 @@ use super::step::Step;
 /// The parsed text of a workload.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// Its operations, in their order.
+    /// The workload's operations, in their order.
     pub(super) operations: Vec<CompiledOperation>,
-    /// Its sets of keys, in the order of their names.
+    /// The workload's sets of keys, in the order of their names.
     pub(super) keysets: Vec<CompiledKeyset>,
     /// The numbers of the kinds of values that any step sends.
     pub(super) values: BTreeSet<u16>,

@@ -74,7 +74,7 @@ impl Workload {
         (name, keys)
     }
 
-    /// Its operations, each with its parsed text.
+    /// Returns the workload's operations, each with its parsed text.
     pub(super) fn read_operations(&self) -> impl Iterator<Item = (&Operation, &CompiledOperation)> {
         self.operations.iter().zip(&self.compiled().operations)
     }

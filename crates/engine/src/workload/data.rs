@@ -13,7 +13,7 @@ use super::{
 /// The requests of a load: operations with weights, and the keys that they use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Its name.
+    /// The workload's name.
     pub name: String,
     /// A description in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -38,7 +38,7 @@ pub struct Workload {
     /// of files and recordings.
     #[serde(skip)]
     pub in_turn: bool,
-    /// Its dataset, if it sends records. It is not part of files and recordings.
+    /// The workload's dataset, if it sends records. It is not part of files and recordings.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
     /// The parsed text, once it was needed: after that, the text is changed only in copies.
@@ -46,7 +46,7 @@ pub struct Workload {
     pub compiled: CompiledOnce,
 }
 
-/// A set of keys, whose names are a prefix and a number.
+/// A set of keys, named by a prefix and a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
@@ -119,7 +119,7 @@ impl Keyset {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// Its name.
+    /// The operation's name.
     pub name: String,
     /// How often it is sent, in relation to the others; 0 means never.
     #[serde(default = "one", deserialize_with = "quantity")]
@@ -130,8 +130,8 @@ pub struct Operation {
     /// Whether it changes the server's data, if that cannot be seen from its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, with
-    /// redis-cli's quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in
+    /// The operation's commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`,
+    /// with redis-cli's quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in
     /// milliseconds since 1970, `{cas}` the number of the item in the reply to the previous step; braces with an
     /// unknown name are unchanged.
     pub steps: Vec<String>,
@@ -210,7 +210,7 @@ impl Workload {
         all
     }
 
-    /// Its kinds of values by number: the named ones, in their order, then the plain kind.
+    /// Returns the workload's kinds of values by number: the named ones, in their order, then the plain kind.
     pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
         self.values.values().cloned().chain([ValueKind::default()])
     }

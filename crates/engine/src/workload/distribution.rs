@@ -55,7 +55,7 @@ pub enum Distribution {
         /// The number at its top; by default the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// Its standard deviation in keys; by default a sixth of the set.
+        /// The curve's standard deviation in keys; by default a sixth of the set.
         #[serde(default)]
         deviation: Option<f64>,
     },

@@ -94,7 +94,7 @@ impl Written {
         }
     }
 
-    /// Its workload, called `name` if it has no name of its own.
+    /// Returns the file's workload, called `name` if it has no name of its own.
     fn workload(self, name: &str) -> Workload {
         let Self { about, keys, values, operation, setup, prefill, .. } = self;
         Workload {

@@ -5,7 +5,7 @@
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn after the reply to its insert has arrived; one whose insert failed or was lost is never drawn.
+//! A key can be drawn after the reply to its insert has arrived; a key with a failed or lost insert is never drawn.
 //! The last [`KEPT`] are kept in the order of their replies, without a lock; older ones are in the order of their
 //! numbers.
 
@@ -14,7 +14,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// How many of the newest are kept in the order of their replies: more than are ever in flight.
+/// How many of the newest keys are kept in the order of their replies: more than are ever in flight.
 const KEPT: u64 = 1 << 16;
 
 /// The growth of a set, which all clients share.
@@ -62,7 +62,7 @@ pub struct Inserted {
     pub(super) operation: u32,
 }
 
-/// The new keys of a batch whose replies have not arrived.
+/// The new keys of a batch without replies so far.
 #[derive(Debug, Clone, Default)]
 pub struct Insertions(Vec<Inserted>);
 

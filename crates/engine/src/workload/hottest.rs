@@ -15,11 +15,11 @@ const HOTTEST: u64 = 100;
 /// Shares of all draws, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hottest {
-    /// Of the hottest key.
+    /// The share of the hottest key.
     pub key: f64,
-    /// Of the hottest hundredth of the keys.
+    /// The share of the hottest hundredth of the keys.
     pub hundredth: f64,
-    /// How many keys that is, at least one.
+    /// The number of keys in that hundredth, at least one.
     pub keys: u64,
 }
 

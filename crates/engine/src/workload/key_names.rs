@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
-//! redyno:4g7k2m9q:counter:000000000042    that of the set whose prefix is counter:
-//! redyno:4g7k2m9q:user8517097267634966620 that of a set whose numbers are hashed, or have their own digits
+//! redyno:4g7k2m9q:counter:000000000042    the same number in the set with the prefix counter:
+//! redyno:4g7k2m9q:user8517097267634966620 a key of a set with hashed numbers, or its own number of digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
 //! Any other key belongs to somebody else. The sets of a run, with their formats and numbers, are in a

@@ -77,7 +77,7 @@ impl KeySpan {
         [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
 
-    /// Its sets, sorted by prefix.
+    /// Returns the span's sets, sorted by prefix.
     pub fn iter(&self) -> impl Iterator<Item = &NameSet> {
         self.0.iter()
     }

@@ -12,7 +12,7 @@ pub(super) const EXEC: &str = "EXEC";
 pub struct OpId(pub(super) u16);
 
 impl OpId {
-    /// Its place among the operations.
+    /// Returns the operation's place among the operations.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
@@ -29,9 +29,9 @@ pub struct Operations {
 /// The expected replies of one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Its name.
+    /// The operation's name.
     pub label: String,
-    /// Its requests on the wire, one reply each.
+    /// The operation's requests on the wire, one reply each.
     pub requests: Vec<Request>,
     /// Whether each of several requests waits for the reply to the previous one.
     pub is_sequence: bool,

@@ -36,14 +36,15 @@ pub struct Outgoing {
     pub(super) appended: u32,
     /// The new keys among these.
     pub(super) inserted: Insertions,
-    /// Requests to be written later: the second steps of operations whose steps wait for one another, the third, ...
+    /// Requests to be written later: the second steps of operations with steps that wait for one another, the third,
+    /// ...
     pub(super) later: Vec<Outgoing>,
 }
 
 /// A value that is left out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeftOut {
-    /// Its position in the bytes.
+    /// The value's position in the bytes.
     pub(super) at: usize,
     pub(super) cut: Cut,
     /// The total length of this one and those before it.

@@ -13,7 +13,7 @@ use super::WorkloadError;
 pub struct Setting {
     /// The parameter.
     pub name: String,
-    /// Its value.
+    /// The parameter's value.
     pub value: String,
 }
 

@@ -57,20 +57,20 @@ pub struct Preview {
 /// An operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationPreview {
-    /// Its name.
+    /// The operation's name.
     pub name: String,
-    /// Its share of all operations, 0 to 1.
+    /// The operation's share of all operations, 0 to 1.
     pub share: f64,
     /// The mean of the bytes sent.
     pub bytes: f64,
-    /// Its commands, as the workload has them.
+    /// The operation's commands, as the workload has them.
     pub commands: String,
 }
 
 /// A set of keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeysPreview {
-    /// Its name in the workload.
+    /// The set's name in the workload.
     pub name: String,
     /// The number of keys, before any is inserted.
     pub count: u64,
@@ -108,7 +108,7 @@ pub struct PrefillPreview {
     pub keys: u64,
     /// The bytes sent in all.
     pub bytes: f64,
-    /// About how many bytes a server needs for each key beside the data.
+    /// About how many bytes a server needs for each key, in addition to the data.
     pub overhead: u64,
 }
 
@@ -122,11 +122,11 @@ impl PrefillPreview {
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// Its operation.
+    /// The request's operation.
     pub operation: String,
-    /// Its bytes on the wire.
+    /// The request's bytes on the wire.
     pub bytes: u64,
-    /// Its text, in a line.
+    /// The request's text, in a line.
     pub request: String,
 }
 

@@ -17,7 +17,7 @@ use crate::{protocol::Dialect, untrusted};
 #[derive(Debug)]
 pub struct ReadBack {
     dataset: Dataset,
-    /// How many are left.
+    /// How many records are left.
     left: u64,
     taken: Taken,
     steps: Vec<Step>,

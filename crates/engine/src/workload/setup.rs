@@ -1,7 +1,7 @@
 //! The setup: commands that run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
 //!
-//! Its commands are not operations: the control plane sends them before the load, in order, each after the reply to the
-//! previous one, and they are not counted with operations.
+//! The setup's commands are not operations: the control plane sends them before the load, in order, each after the
+//! reply to the previous one, and they are not counted with operations.
 
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
@@ -13,7 +13,7 @@ use crate::protocol::Dialect;
 pub struct SetupCommand {
     /// As the server's statistics name it, in any case: `SCRIPT|LOAD`.
     pub name: String,
-    /// Its words, the first of which is the command.
+    /// The command's words, the first of which is the command.
     pub words: Vec<Vec<u8>>,
 }
 

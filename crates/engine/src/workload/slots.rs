@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{clock, protocol::Fill};
 
-/// The source of a slot's number, beside the sets of keys.
+/// The source of a slot's number, other than a set of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
     /// A whole number from the first to the last.
     Number(u64, u64),
     /// A key of the set with this number: drawn and remembered if it `is_new`, else the one remembered last.
     Repeated { set: u16, is_new: bool },
-    /// The key of this set whose turn it is, which is remembered.
+    /// The next key of this set in order, which is remembered.
     Given(u16),
     /// A new key of the set with this number, which is remembered.
     Inserted(u16),
@@ -70,7 +70,7 @@ pub(super) struct Filling<'a> {
     pub(super) inserted: (&'a mut Insertions, u32),
     /// The record of the operation, if it uses one.
     pub(super) record: &'a Taken,
-    /// The key whose turn it is, where each has one.
+    /// The next key in order, if each key gets a request.
     pub(super) given: u64,
     /// Where a number is to be inserted later, if there is one.
     pub(super) awaited: Option<usize>,

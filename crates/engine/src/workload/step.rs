@@ -14,7 +14,7 @@ pub(super) enum Fragment {
     Text(Vec<u8>),
     /// A key of the set with this number, in the order of names.
     Key(u16),
-    /// The key of this set whose turn it is, if each has one.
+    /// The next key of this set in order, if each key gets a request.
     Given(u16),
     /// The next new key of the set.
     New(u16),

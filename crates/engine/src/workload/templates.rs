@@ -102,9 +102,9 @@ impl Templates {
 
 /// An operation to be compiled.
 struct OperationSpec {
-    /// Its weight.
+    /// The operation's weight.
     share: u64,
-    /// Its place among the operations.
+    /// The operation's place among the operations.
     place: usize,
     steps: Vec<Step>,
 }

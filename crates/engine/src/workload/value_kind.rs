@@ -44,7 +44,7 @@ pub enum Size {
         /// The highest.
         to: u32,
     },
-    /// One of these, by weight.
+    /// One of these sizes, drawn by weight.
     Weights(BTreeMap<u32, u32>),
 }
 

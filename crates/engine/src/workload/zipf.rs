@@ -161,7 +161,7 @@ fn mixed(number: u64, key: u64) -> u64 {
     ((number ^ key).wrapping_mul(MIX)) >> 32
 }
 
-/// YCSB's hash of a number: 64-bit FNV of its eight bytes, lowest first, without the sign.
+/// Returns YCSB's hash of a number: 64-bit FNV of its eight bytes, lowest first, without the sign.
 #[inline]
 pub(super) fn ycsb_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {

@@ -14,7 +14,7 @@ pub struct Occasion<'a> {
     pub command: &'a str,
     /// Whether load generators send such commands.
     pub is_load: bool,
-    /// Its position, from 1, among the requests that arrived in the same read.
+    /// The request's position, from 1, among the requests that arrived in the same read.
     pub position: u64,
     /// Now.
     pub now_ns: u64,

@@ -10,7 +10,7 @@
 use super::{Kind, Map, Value};
 use crate::demo::reply::Failure;
 
-/// The memory of a key beside its own and its value's bytes: the entry and its share of the table.
+/// The memory of a key in addition to its own and its value's bytes: the entry and its share of the table.
 const OVERHEAD: usize = 72;
 
 /// Keys and their values.

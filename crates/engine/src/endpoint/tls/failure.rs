@@ -39,10 +39,10 @@ pub enum TlsFailure {
          anybody with --insecure"
     )]
     NoName,
-    /// It has expired.
+    /// The certificate has expired.
     #[error("the server's certificate has expired; renew it, or check this machine's clock")]
     Expired,
-    /// It is not valid yet.
+    /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
     /// A CA's own certificate, or one for clients.

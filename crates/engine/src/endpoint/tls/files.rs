@@ -36,12 +36,12 @@ pub enum TlsError {
     Unreadable {
         /// The option that named it.
         option: &'static str,
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
         /// The system's message.
         cause: String,
     },
-    /// It contains no certificate.
+    /// The file contains no certificate.
     #[error(
         "{option} {path}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it",
         path = .path.display()
@@ -49,7 +49,7 @@ pub enum TlsError {
     NoCertificate {
         /// The option with the file.
         option: &'static str,
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
     },
     /// Broken PEM, or a certificate that cannot be parsed.
@@ -57,12 +57,12 @@ pub enum TlsError {
     BrokenCertificate {
         /// The option with the file.
         option: &'static str,
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
         /// The error.
         cause: String,
     },
-    /// It contains no key.
+    /// The file contains no key.
     #[error("--key {path}: there is no private key in PEM form in it", path = .0.display())]
     NoKey(PathBuf),
     /// An encrypted key.
@@ -75,7 +75,7 @@ pub enum TlsError {
     /// An unusable key.
     #[error("--key {path}: the private key cannot be used: {cause}", path = .path.display())]
     BadKey {
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
         /// The error.
         cause: String,

@@ -13,10 +13,10 @@ pub const UNVERIFIED: &str = "--insecure: encrypted, but the server's identity i
 /// Which servers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those whose certificate is signed by the system's roots.
+    /// Servers with a certificate signed by the system's roots.
     #[default]
     System,
-    /// Those whose certificate is signed by one of these CAs.
+    /// Servers with a certificate signed by one of these CAs.
     These {
         /// A file of PEM certificates.
         file: Option<PathBuf>,

@@ -4,7 +4,7 @@
 //!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
 //!  write ──► plaintext ─► session ─► records ──► socket, as much as it accepts; the rest waits in the session
 //! ```
-//! It never blocks.
+//! The stream never blocks.
 
 use std::io::{self, Read, Write};
 

@@ -54,7 +54,7 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Adds every certificate of every file in a directory. OpenSSL reads only files whose name is a hash; here any name is
+/// Adds every certificate of every file in a directory. OpenSSL reads only files named by a hash; here any name is
 /// valid. Files without a certificate are skipped, but at least one file must have some.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";

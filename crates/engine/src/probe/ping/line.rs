@@ -36,7 +36,7 @@ pub(super) enum News<'a> {
 struct Sent {
     due_ns: u64,
     sent_ns: u64,
-    /// Its departure; `None` without timestamps.
+    /// The PING's departure; `None` without timestamps.
     departure: Option<Departing>,
 }
 

@@ -5,7 +5,7 @@
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
 //!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
 //! ```
-//! It is read twice: once before anything is sent, to count and check its records, and then as needed. Only a few
+//! The file is read twice: once before anything is sent, to count and check its records, and then as needed. Only a few
 //! batches are in memory at a time, however large the file is.
 
 mod error;

@@ -21,7 +21,7 @@ use crate::untrusted;
 pub enum Portion {
     /// The field with this name: `__field:NAME__`.
     Field(String),
-    /// All of it as a JSON object: `__record__`. For JSON lines it is the line itself.
+    /// The whole record as a JSON object: `__record__`. For JSON lines, this is the line itself.
     Whole,
 }
 
@@ -37,7 +37,7 @@ impl Portion {
         (!name.is_empty()).then(|| Self::Field(name.to_owned()))
     }
 
-    /// Its placeholder, in parts.
+    /// Returns the part's placeholder, in parts.
     pub(in crate::workload) fn placeholder(&self) -> [&str; 3] {
         match self {
             Self::Field(name) => ["__field:", name, "__"],
@@ -52,7 +52,7 @@ impl fmt::Display for Portion {
     }
 }
 
-/// Appends the JSON object of a record whose fields are all text: `{"id":"1","title":"…"}`.
+/// Appends the JSON object of a record with text fields only: `{"id":"1","title":"…"}`.
 pub(super) fn push_object<'a>(
     line: u64,
     record: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -89,7 +89,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// No record yet, for records of which this many parts are sent.
+    /// Creates an empty batch, for records of which this many parts are sent.
     pub(super) fn of(width: usize) -> Self {
         Self { width, ..Self::default() }
     }

@@ -104,7 +104,7 @@ impl RecordFile {
         if count == 0 { Err(none()) } else { Ok(count) }
     }
 
-    /// Reads the `count` records over and over, on a thread that ends when nobody takes them.
+    /// Reads the `count` records over and over, on a thread that ends when the receiver is gone.
     pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {

@@ -27,7 +27,7 @@ use crate::{
 /// Makes a workload with settings of its parameters.
 pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
 
-/// All of them, in their order.
+/// All of YCSB's workloads, in their order.
 pub(super) const ALL: [Make; 7] = [
     |settings| make(&Mix::load(), settings),
     |settings| make(&Mix::of("a", "half reads, half updates; zipfian", [50, 50, 0, 0, 0]), settings),
@@ -235,7 +235,7 @@ mod tests {
         Chosen::find(name, &Settings::from(settings)).map_err(|error| error.to_string())
     }
 
-    /// Its operations with their weights and steps.
+    /// Returns the workload's operations with their weights and steps.
     fn asked(name: &str, settings: &[&str]) -> Vec<String> {
         let operation = |operation: &Operation| {
             format!("{} {}: {}", operation.weight, operation.name, operation.steps.join("; "))

@@ -56,7 +56,7 @@ impl Cut {
         self.kind
     }
 
-    /// Its number of bytes.
+    /// Returns the value's number of bytes.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {
         self.size as usize
