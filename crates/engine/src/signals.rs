@@ -87,7 +87,6 @@ const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM,
 /// Turns `signals` into messages from now on, instead of their default effect. Dropping the receiver does not
 /// restore that effect. Exceeding the file size limit (SIGXFSZ) becomes an error of the write, and no longer ends
 /// the process.
-/// on, and kills nobody.
 ///
 /// # Errors
 /// When the handlers or the thread cannot be set up.

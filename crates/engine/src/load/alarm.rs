@@ -1,6 +1,6 @@
-//! Wakes a worker's poll loop at a moment finer than the millisecond that poll's own timeout knows.
+//! Wakes a worker's poll loop with a finer resolution than the millisecond of the poll's own timeout.
 //!
-//! On Linux a timerfd in the poll set; elsewhere the poll's timeout has to do, and a paced send can be up to a
+//! On Linux this is a timerfd in the poll set; other systems use the poll's timeout, and a paced send can be up to a
 //! millisecond late.
 //!
 //! ```text
@@ -101,7 +101,7 @@ pub(super) fn moved(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Op
     (!set_for_ns.is_some_and(|at_ns| window.contains(&at_ns))).then_some(*window.end())
 }
 
-/// How late a timer goes off: the 90th percentile of the last while.
+/// How late a timer goes off: the 90th percentile of recent alarms.
 #[cfg(any(target_os = "linux", test))]
 #[derive(Debug, Default)]
 struct Lateness {

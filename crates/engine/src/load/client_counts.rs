@@ -28,7 +28,7 @@ pub struct ClientCounts {
 }
 
 impl ClientCounts {
-    /// Forgets everything, and keeps the memory.
+    /// Clears all counts, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.watched_ns = 0;
         self.cpu_ns = 0;

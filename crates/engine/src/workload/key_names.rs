@@ -6,7 +6,7 @@
 //! redyno:4g7k2m9q:user8517097267634966620 a key of a set with hashed numbers, or its own number of digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
-//! Any other key belongs to somebody else. The sets of a run, with their formats and numbers, are in a
+//! Any other key belongs to another program. The sets of a run, with their formats and numbers, are in a
 //! [`KeySpan`](super::KeySpan).
 
 use std::{fmt, str::FromStr, sync::Arc};
