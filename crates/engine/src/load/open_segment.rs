@@ -27,7 +27,7 @@ impl Open {
         next
     }
 
-    /// Ends a drain at `now_ns` if requests are in flight, else at the last reply.
+    /// Extends a drain to `now_ns` if requests are in flight; else it ended with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);

@@ -157,7 +157,7 @@ impl Doubt {
         let apart_s = (second.0[0].middle_s - first.0[BLOCKS - 1].middle_s).max(step_s);
         let of_walk = first.walked(false) + step_s + UNSEEN * (apart_s - step_s) + second.walked(true);
         let explain = |(ratio, before): (f64, f64)| {
-            // The means of two adjacent stretches of a walk differ by the variance of two thirds of their length.
+            // The difference between two adjacent means of a walk has the variance of two thirds of their length.
             let walk = ratio * of_noise * 1.5 / span_s;
             let parts = [first.unexpected(walk), second.unexpected(walk)];
             let squares = parts.iter().map(|part| part.0).sum::<f64>().max(LEAST_NOISE);

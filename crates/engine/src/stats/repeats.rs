@@ -9,8 +9,8 @@ use super::{
     student::{beyond, falls_below},
 };
 
-/// The probability that the interval misses the truth: below the 5 of 100 that may be wrong, while three runs each
-/// that differ by 2 % more than the noise are still found in more than 95 of 100.
+/// The probability that the interval misses the truth: below the 5 of 100 that may be wrong, while with three
+/// runs each and a deviation of 2 %, a difference of 10 % is still found in more than 95 of 100.
 const OUTSIDE: f64 = 0.04;
 
 /// Compares `new` with `base`; each has a positive value per run.
