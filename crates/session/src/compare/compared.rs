@@ -12,7 +12,7 @@ use crate::{
     stats::{Reason, Verdict, repeats, seconds},
 };
 
-/// The figures of all operations together; percentiles are those of the response time under a rate.
+/// The figures of all operations together for closed loops.
 const CLOSED: [Figure; 7] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -37,18 +37,18 @@ const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, fig
 /// Runs of two sides, compared.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// The differences: first of all operations together, then of each.
+    /// The differences: of all operations together, then of each.
     pub table: Table,
-    /// The settings in which the sides differ although a comparison needs them equal; empty if they can be compared.
+    /// The settings that differ, although a comparison needs them equal; empty if the sides can be compared.
     pub misfits: Vec<String>,
-    /// Whether all runs of one side came before all of the other: then drift of the machine is in each difference.
+    /// Whether all runs of one side came before all of the other: then each difference includes a drift of the machine.
     pub is_sequential: bool,
     is_one_run_each: bool,
     is_one_session: bool,
 }
 
 impl Compared {
-    /// Compares `new` with `base`; both have at least one run.
+    /// Compares `new` with `base`; both must have at least one run.
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
         let all = if is_open { OPEN } else { CLOSED };
@@ -68,7 +68,7 @@ impl Compared {
         }
     }
 
-    /// The notes about the comparison.
+    /// Returns the notes about the comparison.
     pub fn notes(&self) -> Vec<String> {
         let misfits = (!self.misfits.is_empty())
             .then(|| format!("different kinds of runs: {}", self.misfits.join("; ")));
@@ -91,7 +91,7 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
     are_before(base, new) || are_before(new, base)
 }
 
-/// A figure of both sides, of one operation or of all together.
+/// Returns a figure of both sides, of one operation or of all together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
     let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
@@ -111,16 +111,16 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
 }
 
-/// One run against another, by their seconds if the figure is known by the second.
+/// Compares one run with another, by their seconds if the figure has values by second.
 fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     let stretches = stretches(&base.segment, &new.segment, measured.figure);
-    // Without values by the second, the noise is unknown.
+    // Without values by second, the noise is unknown.
     match stretches.filter(|all| all.iter().all(|stretch| !stretch.values.is_empty())) {
         None => measured,
         Some([base_seconds, new_seconds]) => {
             let mut comparison = seconds::compare(base_seconds, new_seconds, better(measured.figure));
             let is_one = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
-            // Drift of the machine between them may be the cause.
+            // A drift of the machine between the two runs may be the cause.
             if is_one && base.session != new.session {
                 comparison.verdict = Verdict::NotClear(Reason::Drift);
             }
@@ -129,7 +129,7 @@ fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     }
 }
 
-/// The value of each run that has one.
+/// Returns the values of the runs that have one.
 fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
     let of = |run: &Run| {
         let row = run.row();

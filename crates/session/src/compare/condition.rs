@@ -1,4 +1,4 @@
-//! Conditions that must not be met: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
+//! Conditions that make a comparison fail: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
 
 use std::{fmt, str::FromStr};
 
@@ -24,7 +24,7 @@ pub struct Condition {
 /// The figure of a condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
-    /// Of the response time under a rate, else of the service time.
+    /// A level of the response time under a rate, otherwise of the service time.
     Level {
         service: Figure,
         response: Figure,
@@ -40,10 +40,10 @@ enum Bound {
     Value(f64),
 }
 
-/// Why a text is not a condition.
+/// The reason why a text is not a condition.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
-    /// Its form is wrong.
+    /// The form is wrong.
     #[error(
         "'{0}' is not a condition; write for example 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'"
     )]
@@ -58,19 +58,19 @@ pub enum ConditionError {
         bound: String,
         /// The figure.
         figure: String,
-        /// What is expected.
+        /// The expected form of the bound.
         expected: &'static str,
     },
 }
 
-/// A condition that is met, or may be met.
+/// A condition that is met, or that may be met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossed {
     /// The condition as written.
     pub condition: String,
     /// The measured value, as text.
     pub measured: String,
-    /// Whether it is certainly met: not if it may be noise, or was not measured.
+    /// Whether the condition is certainly met; false if the difference may be noise, or was not measured.
     pub is_sure: bool,
 }
 
@@ -141,7 +141,7 @@ impl What {
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
-            // A change from zero is no share.
+            // A change from zero cannot be a share.
             Unit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
             _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
         }
@@ -149,12 +149,12 @@ impl What {
 }
 
 impl Condition {
-    /// Whether it is about a change, which needs a base.
+    /// Returns whether the condition is about a change, which needs a base.
     pub fn is_relative(&self) -> bool {
         matches!(self.bound, Bound::Change(_))
     }
 
-    /// Whether the measured figure meets it. A figure that was not measured is reported as not sure.
+    /// Returns the condition if the measured figure meets it. A figure that was not measured is returned as not sure.
     pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
         let figure = self.what.figure(is_open);
         match figure.value(row) {
@@ -168,7 +168,8 @@ impl Condition {
         }
     }
 
-    /// Whether the new side of a comparison meets it. 'No difference' meets no condition about a change.
+    /// Returns the condition if the new side of a comparison meets it. 'No difference' meets no condition about a
+    /// change.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<Crossed> {
         let Bound::Change(_) = self.bound else {
             return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));

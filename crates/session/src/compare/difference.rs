@@ -12,24 +12,24 @@ use crate::{
 /// A figure of two sides, and their difference.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// The operation; empty for all together.
+    /// The operation; `None` for all operations together.
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// Its value on both sides; for several runs the mean, for latencies and rates the geometric mean.
+    /// The values of both sides; for several runs the mean, for latencies and rates the geometric mean.
     pub values: [Option<f64>; 2],
     /// The change from the first to the second side, as a share of the first.
     pub change: Option<f64>,
-    /// The interval of the change.
+    /// The confidence interval of the change.
     pub interval: Option<(f64, f64)>,
-    /// The verdict; `None` if the figure's noise is unknown.
+    /// The verdict; `None` if the noise of the figure is unknown.
     pub verdict: Option<Verdict>,
 }
 
-/// The value of a figure in single seconds.
+/// Returns a figure's values by second.
 type Measure = fn(&Seconds) -> &PerSecond;
 
-/// The figures that are known by the second in a segment.
+/// The figures of a segment that have values by second.
 const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::OPS_PER_S, Seconds::ops_per_s),
     (figures::SERVICE_P50, Seconds::service_p50_ns),
@@ -37,13 +37,13 @@ const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::RESPONSE_P99, Seconds::response_p99_ns),
 ];
 
-/// Whether higher or lower values are better.
+/// Returns whether higher or lower values are better.
 pub(super) fn better(figure: Figure) -> Better {
     if figure == figures::OPS_PER_S { Better::Higher } else { Better::Lower }
 }
 
 impl Difference {
-    /// A difference without a verdict.
+    /// Returns a difference without a verdict.
     pub(super) fn unjudged(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
         let [first, second] = values;
         let change = first.zip(second).filter(|(first, _)| *first > 0.0 && figure.unit != Unit::Trouble);
@@ -57,13 +57,13 @@ impl Difference {
         }
     }
 
-    /// The same, with the verdict of a model.
+    /// Returns the same difference, with the verdict of a statistical model.
     pub(super) fn judged(self, comparison: &Comparison) -> Self {
         Self { interval: comparison.interval, verdict: Some(comparison.verdict), ..self }
     }
 
-    /// The difference of pairs: `differences` are those of the logarithms in each pair, the values those of all pairs; `is_last` is
-    /// whether no more pairs come.
+    /// Returns the difference of pairs: `differences` has the difference of the logarithms for each pair, `values` the
+    /// values of all pairs; `is_last` is whether no more pairs will come.
     pub fn of_pairs(
         operation: Option<&str>,
         figure: Figure,
@@ -75,7 +75,8 @@ impl Difference {
         Self { change: comparison.change, ..Self::unjudged(operation, figure, values).judged(&comparison) }
     }
 
-    /// The difference of two segments of a session at `now_s`, by their seconds if this figure is known by the second.
+    /// Returns the difference of two segments of a session at `now_s`, from their seconds if the figure has values by
+    /// second.
     pub fn of_segments(baseline: &SegmentTotal, other: &SegmentTotal, figure: Figure, now_s: f64) -> Self {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
         let unjudged = Self::unjudged(None, figure, values);
@@ -85,7 +86,7 @@ impl Difference {
         }
     }
 
-    /// Its name: `ops/s`, `p99`, `GET p99`.
+    /// Returns the name of the figure: `ops/s`, `p99`, `GET p99`.
     pub fn name(&self) -> String {
         let heading = self.figure.heading;
         self.operation
@@ -93,7 +94,7 @@ impl Difference {
             .map_or_else(|| heading.to_owned(), |operation| format!("{operation} {heading}"))
     }
 
-    /// A value as text, of the first or the second side.
+    /// Returns a value as text, of the first or the second side.
     pub fn written(&self, side: usize) -> String {
         let write = |value: f64| match self.figure.unit {
             Unit::Latency => units::latency(value as u64),
@@ -102,7 +103,7 @@ impl Difference {
         self.values[side].map_or_else(|| "-".to_owned(), write)
     }
 
-    /// The change with its interval: `+12 % (+9.0 % to +15 %)`.
+    /// Returns the change with its confidence interval: `+12 % (+9.0 % to +15 %)`.
     pub fn difference(&self) -> String {
         match (self.change, self.range()) {
             (Some(change), Some(range)) => format!("{} ({range})", units::change(change)),
@@ -111,13 +112,13 @@ impl Difference {
         }
     }
 
-    /// Only the interval: `+9.0 % to +15 %`.
+    /// Returns only the confidence interval: `+9.0 % to +15 %`.
     pub fn range(&self) -> Option<String> {
         let (low, high) = self.interval?;
         Some(format!("{} to {}", units::change(low), units::change(high)))
     }
 
-    /// The verdict with its reason: `better: more than noise`; empty if there is none.
+    /// Returns the verdict with its reason: `better: more than noise`; empty without a verdict.
     pub fn words(&self) -> String {
         self.verdict.map_or_else(String::new, |verdict| match verdict {
             Verdict::Same { .. } => format!("{} {}", verdict.word(), verdict.reason()),
@@ -125,13 +126,13 @@ impl Difference {
         })
     }
 
-    /// Whether more pairs, runs or seconds may show that there is no difference.
+    /// Returns whether more pairs, runs or seconds might show that there is no difference.
     pub(super) fn may_be_noise(&self) -> bool {
         matches!(self.verdict, Some(Verdict::NotClear(reason)) if reason != Reason::Drift)
     }
 }
 
-/// The seconds of two segments in this figure, if it is known by the second.
+/// Returns the seconds of two segments in this figure, if the figure has values by second.
 pub(super) fn stretches<'a>(
     baseline: &'a SegmentTotal,
     other: &'a SegmentTotal,

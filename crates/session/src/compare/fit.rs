@@ -1,9 +1,10 @@
-//! Why two runs cannot be compared.
+//! The reasons why two runs cannot be compared.
 
 use super::Run;
 use crate::knobs::{Adjustable, Knobs};
 
-/// The settings in which runs of `base` and `new` differ, although a comparison needs them equal; empty if they can be compared.
+/// Returns the settings in which `base` and `new` differ, although a comparison needs them equal; empty if they can be
+/// compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
     let mut misfits = Vec::new();
@@ -30,7 +31,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
     ];
-    // The rate includes the backlog policy.
+    // The backlog policy is a part of the rate's text.
     let alone = Adjustable::ALONE.into_iter().filter(|setting| *setting != Adjustable::Backlog);
     let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
     let mut misfits: Vec<_> = named.into_iter().chain(alone).flatten().collect();
@@ -40,7 +41,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     misfits
 }
 
-/// The kind of server of a run; its version may be the reason for the comparison.
+/// Returns the kind of server of a run, without its version, since a new version may be the reason for the comparison.
 fn kind(run: &Run) -> String {
     let target = &run.session.target;
     let name = target.server.split_whitespace().next().unwrap_or("unknown");

@@ -1,5 +1,6 @@
-//! Is B better? Two values of a figure, their difference, and whether it is *better*, *worse*, *no difference* or *not clear*,
-//! with the reason. For settings and targets in alternation, for recordings, and for segments on the screen. Pure.
+//! Compares two sides: two values of a figure, their difference, and the verdict *better*, *worse*, *no difference* or
+//! *not clear* with its reason. The sides are settings or targets in alternation, recordings, or segments on the
+//! screen. Pure.
 //!
 //! ```text
 //! pairs ────────────────────────────────────────┐

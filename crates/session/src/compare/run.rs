@@ -4,58 +4,58 @@ use thiserror::Error;
 
 use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTotal};
 
-/// One setting under load, of one recording.
+/// The measurements of one setting under load, from one recording.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its name: the file, and the segment if one was named.
+    /// The name of the run: the file, and the segment if one was named.
     pub name: String,
-    /// The session: server and tool.
+    /// The first record of the session, with server and tool.
     pub session: SessionStart,
     /// The measurements.
     pub segment: SegmentTotal,
 }
 
-/// Why a recording is not a run.
+/// The reasons why a recording is not a run.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum RunError {
-    /// It has no load.
+    /// The recording has no load.
     #[error("{0} has no segment under load")]
     NoLoad(String),
-    /// It has several settings, and none was named.
+    /// The recording has several settings, and no segment was named.
     #[error("{name} has {count} segments under load ({listed}); name one: {name}#{first}")]
     Several {
-        /// The recording.
+        /// The name of the recording.
         name: String,
-        /// How many.
+        /// The number of settings.
         count: usize,
-        /// The first of them, as text.
+        /// The first settings, as text.
         listed: String,
-        /// The number of the first.
+        /// The number of the first segment.
         first: u32,
     },
     /// The named segment does not exist.
     #[error("{name} has no segment {segment} under load; it has {listed}")]
     NoSegment {
-        /// The recording.
+        /// The name of the recording.
         name: String,
         /// The requested segment.
         segment: u32,
         /// The existing segments, as text.
         listed: String,
     },
-    /// It lacks the record of its session.
+    /// The recording has no first record.
     #[error("{0} does not begin with a session")]
     NoSession(String),
 }
 
-/// This many segments are listed.
+/// The number of segments that an error lists.
 const LISTED: usize = 4;
 
 impl Run {
-    /// The run in a recording that was read completely; `segment` chooses one of several.
+    /// Returns the run in a recording that was read completely; `segment` chooses one of several.
     ///
     /// # Errors
-    /// When there is none, or more than one and none is named.
+    /// When there is no run, or more than one and none is named.
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
@@ -88,17 +88,17 @@ impl Run {
         Ok(Self { name, session, segment: found.clone() })
     }
 
-    /// Its figures.
+    /// Returns the figures of the run.
     pub fn row(&self) -> Row<'_> {
         Row::of_segment(&self.segment, self.segment.start.t_s)
     }
 
-    /// Whether its loop was open.
+    /// Returns whether the loop was open.
     pub fn is_open(&self) -> bool {
         self.segment.start.knobs.rate.is_some()
     }
 
-    /// When it began, in a sortable form: RFC 3339 in UTC, then seconds of the session.
+    /// Returns the start of the run in a sortable form: RFC 3339 in UTC, then seconds of the session.
     pub(super) fn began(&self) -> (&str, f64) {
         (&self.session.started, self.segment.start.t_s)
     }

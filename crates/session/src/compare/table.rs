@@ -28,7 +28,7 @@ impl Sides {
         }
     }
 
-    /// Their names in records.
+    /// Returns the names of the sides in records.
     fn keys(self) -> [&'static str; 2] {
         match self {
             Self::Ab => ["a", "b"],
@@ -42,12 +42,12 @@ impl Sides {
 pub struct Table {
     /// The names of the sides.
     pub sides: Sides,
-    /// The rows: first all operations together, then each.
+    /// The rows: first of all operations together, then of each operation.
     pub rows: Vec<Difference>,
 }
 
 impl Difference {
-    /// A row: name, both values, change, verdict.
+    /// Returns a row: name, both values, change, verdict.
     pub fn cells(&self) -> [String; 5] {
         [untrusted::text(&self.name()), self.written(0), self.written(1), self.difference(), self.words()]
     }
@@ -60,7 +60,7 @@ impl Table {
         [String::new(), first.to_owned(), second.to_owned(), against, String::new()]
     }
 
-    /// Lines with aligned columns.
+    /// Returns lines with aligned columns.
     pub fn text(&self) -> String {
         let cells: Vec<_> =
             [self.heading()].into_iter().chain(self.rows.iter().map(Difference::cells)).collect();
@@ -76,13 +76,13 @@ impl Table {
         cells.iter().map(line).collect()
     }
 
-    /// A table in Markdown.
+    /// Returns a table in Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: [String; 5]| {
             format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).join(" | "))
         };
         let rows: String = self.rows.iter().map(|row| line(row.cells())).collect();
-        // An empty cell has nothing between its bars.
+        // An empty cell has one space between its bars.
         format!("{}|---|--:|--:|---|---|\n{rows}", line(self.heading()).replace("|  |", "| |"))
     }
 }
@@ -102,7 +102,7 @@ struct Record<'a> {
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Difference { operation, figure, values, change, interval, verdict } = self.row;
-        // As in exports: latencies in µs.
+        // Latencies are in microseconds, as in exports.
         let (scale, unit) = if figure.unit == Unit::Latency { (1e-3, "us") } else { (1.0, figure.heading) };
         let (low, high) = interval.unzip();
         let mut record = serializer.serialize_struct("row", 10)?;

@@ -1,4 +1,4 @@
-//! Comparisons of made-up runs.
+//! Comparisons of simulated runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     workload::Workload,
 };
 
-/// A recording of a server that began at this hour, whose seconds have these replies and service times.
+/// Returns a recording that began at this hour, with these replies and service times in its seconds.
 fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
     let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
     let mut session = SessionStart::now(target);
@@ -67,8 +67,9 @@ fn repeats_distinguish_a_difference_from_noise() {
     assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
-/// Three runs each, in alternation, of a setting and of one with service times `more` longer and throughput `more` less. Runs of
-/// one setting deviate by 2 % as a whole, their seconds by 1 %. Returns how often a figure has each verdict.
+/// Compares three runs of two settings in alternation, the second with service times `more` longer and throughput
+/// `more` lower. Runs of one setting deviate by 2 % as a whole, their seconds by 1 %. Returns the number of each
+/// verdict by figure.
 fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
     let knobs = Knobs::default();
     let mut counts = BTreeMap::new();
@@ -100,7 +101,7 @@ fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
     let count = |name: &str, verdict| counts.get(&(name.to_owned(), verdict)).copied().unwrap_or_default();
     for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
         let wrong = count(name, "better") + count(name, "worse");
-        // Four are meant.
+        // About four in a hundred are expected.
         assert!(wrong * 100 <= times * 5, "{name}: {wrong} of {times}");
         assert!(
             wrong + count(name, "no difference") + count(name, "not clear") == times,
@@ -132,7 +133,7 @@ fn one_run_each_may_be_drift() {
     assert_eq!(row(&compared, "p99.9").words(), "");
 }
 
-/// Within one session the drift of the machine is allowed for, second by second.
+/// Within one session, the comparison by second takes the drift of the machine into account.
 #[test]
 fn segments_of_one_session_are_judged_by_their_seconds() {
     let knobs = Knobs::default();
@@ -278,7 +279,7 @@ fn a_change_that_may_be_noise_says_so_and_none_is_none() {
     assert_eq!(met("p99 > 0%", &same.0, &same.1), None);
 }
 
-/// A gate must not pass for lack of a measurement.
+/// A comparison must not succeed because a measurement is missing.
 #[test]
 fn what_was_not_measured_is_not_sure() {
     let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);

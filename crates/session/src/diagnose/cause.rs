@@ -1,10 +1,10 @@
-//! The cause of a long request, as far as it is known: the event that is nearest to it and lasted long enough.
+//! The probable cause of a long request: the nearest event that lasted long enough.
 //!
 //! ```text
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
-//!  602 ms, near: a fork held the server for 412 µs      much too short to be the cause
+//!  602 ms, near: a fork held the server for 412 µs      much too short for a cause
 //! ```
-//! The server's reports are as late as a poll, and no poll is answered while it hangs.
+//! The server's reports arrive with the next poll, and a server that hangs answers no poll.
 
 use std::fmt;
 
@@ -17,21 +17,21 @@ use crate::{
     units,
 };
 
-/// A request that took long.
+/// A long request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delay {
-    /// When its reply was counted, in seconds of the session.
+    /// The time when the reply was counted, in seconds of the session.
     pub t_s: f64,
-    /// How long it took, in nanoseconds.
+    /// The duration of the request, in nanoseconds.
     pub ns: u64,
-    /// The median under the same knobs, in nanoseconds, if it is known.
+    /// The median with the same knobs, in nanoseconds, if it is known.
     pub usual_ns: Option<u64>,
 }
 
 /// The most probable cause of a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Whether it is long enough to be the cause; otherwise it was only near.
+    /// Whether the event lasted long enough for a cause; otherwise it was only near.
     pub explains: bool,
     /// The event.
     pub what: String,
@@ -39,13 +39,13 @@ pub struct Cause {
     pub client: Option<String>,
 }
 
-/// A request that took less than this many times the median needs no cause.
+/// A request needs a cause only if it took at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// How far from the delay an event may be, in seconds: the time between two polls, and a reply.
+/// The largest distance between the delay and an event in seconds: the time between two polls, and a reply.
 const NEAR_S: f64 = 2.0;
-/// A request that waited through an outage took at least this share of it; shorter ones were over before.
+/// The least duration in nanoseconds of a request that an outage may explain; shorter requests ended before the outage.
 const OUTAGE_NS: u64 = 100_000_000;
-/// A cause lasted at least this share of the delay: earlier requests may have waited too.
+/// The least share of the delay that a cause lasted: earlier requests may have waited in addition.
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.
@@ -54,14 +54,14 @@ struct Suspect {
     client: Option<String>,
     /// How long it blocked the server; `None` if unknown.
     held_ns: Option<f64>,
-    /// Whether it blocks all clients as long as it lasts.
+    /// Whether the event blocks all clients while it lasts.
     is_outage: bool,
-    /// Of two equally near ones the lower rank is preferred, because it says more.
+    /// The rank of the event among equally near ones: lower ranks have more information.
     rank: u8,
 }
 
 impl Cause {
-    /// The cause of `delay` among `events`; `None` if the delay is not unusual, or nothing happened near it.
+    /// Returns the cause of `delay` among `events`; `None` if the delay is not unusual, or there is no event near it.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
             return None;
@@ -82,7 +82,7 @@ impl Cause {
         })
     }
 
-    /// The same without the client.
+    /// Returns the same cause without the client.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self { client: None, ..self.clone() }
@@ -90,7 +90,7 @@ impl Cause {
 }
 
 impl fmt::Display for Cause {
-    /// The text after the delay.
+    /// Writes the text that follows the delay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", if self.explains { " ←" } else { ", near:" }, self.what)?;
         self.client.as_ref().map_or(Ok(()), |client| write!(f, " from {client}"))
@@ -98,14 +98,14 @@ impl fmt::Display for Cause {
 }
 
 impl Delay {
-    /// The cause of the longest service or response time of a stretch in one of `segments`.
+    /// Returns the delay of this longest latency, with the median service time of its segment as the usual time.
     pub fn of(worst: Worst, segments: &Segments) -> Self {
         let segment = segments.holding_at(worst.t_s);
         let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));
         Self { t_s: worst.t_s, ns: worst.ns, usual_ns }
     }
 
-    /// The distance of a moment from the event, in seconds; 0 while it lasted.
+    /// Returns the distance of a moment from the event, in seconds; 0 while the event lasted.
     fn away_s(&self, t_s: f64) -> f64 {
         let began_s = self.t_s - self.ns as f64 / 1e9;
         (began_s - t_s).max(t_s - self.t_s).max(0.0)
@@ -118,8 +118,8 @@ impl Delay {
         }
     }
 
-    /// Lower is more probable: an event that explains the delay, then one that is nearer by a poll, then one that says more, then
-    /// one of a more similar length.
+    /// Returns a number that is lower for a more probable cause: first an event that explains the delay, then a nearer
+    /// one (by a poll), then one with more information, then one with a more similar length.
     fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
@@ -143,7 +143,7 @@ impl Suspect {
             EventKind::Forked { held_us } => {
                 of(what.to_string(), held_us.map(|us| us as f64 * 1e3), false, 1)
             }
-            // The latency monitor, whose lengths are of appends to the file, of evictions, of forks.
+            // The latency monitor reports the durations of writes to the AOF, of evictions and of forks.
             EventKind::SlowEvent { of: name, last_ms, .. } => {
                 of(format!("{name} {last_ms} ms"), Some(*last_ms as f64 * 1e6), false, 2)
             }

@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Reader,
     /// A worker is almost always busy.
     Cpu,
-    /// A worker has work, but no core.
+    /// A worker has work, but waits for a core.
     RunDelay,
     /// The slowest requests are slow because a worker had no core.
     Tail,
@@ -29,35 +29,35 @@ pub(super) enum Kind {
     ReadWait,
 }
 
-/// One reason why the client is the limit.
+/// One reason to consider the client the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evidence {
     pub(super) kind: Kind,
-    /// Its kind.
+    /// The share for the thresholds of its kind.
     share: f64,
-    /// The text, with its figure.
+    /// The text of the evidence, with its figure.
     pub(super) words: String,
 }
 
-/// The percentile from which on requests are slow: the first one with enough samples.
+/// The percentiles above which requests count as slow: the first one with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// The evidence of a stretch, the same before and after it is written to a recording: the kinds whose share reaches `threshold`,
-/// the strongest first.
+/// Returns the evidence of an interval, which is the same live and from a recording: the kinds with a share of at least
+/// `threshold`, the strongest first.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
     let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
 }
 
 impl Kind {
-    /// All evidence, the strongest first.
+    /// All kinds of evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
-    /// The share from which on it is evidence, and the share below which it no longer is. Because they differ, a figure that varies
-    /// around the first is not reported again and again.
+    /// Returns the share above which this is evidence, and the lower share below which it is no evidence any more.
+    /// Because they differ, a figure that varies around the first one is not reported repeatedly.
     ///
     /// - Reader: as for a core; the first record of a batch may be slightly late.
-    /// - CPU: a saturated worker reads 0.92 to 0.95, since it still enters the kernel to poll.
+    /// - CPU: a saturated worker shows 0.92 to 0.95, since it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes a twentieth; a fifth means that another process is busy, and affects every latency.
     /// - The tail: if most of the slow requests waited for a core, the percentile describes this machine.
     /// - Waiting to be read: half of the service time is as much as server and network together.
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The evidence of this kind; `None` if it was not measured, or there were too few requests.
+    /// Returns the evidence of this kind; `None` if it was not measured, or with too few requests.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
@@ -107,7 +107,7 @@ impl Kind {
     }
 }
 
-/// The share of the slow requests that waited for a core during half of their time; those are in `held`.
+/// Returns the share of the slow requests that waited for a core during half of their time; `held` has these requests.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -115,8 +115,8 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
         Some((name, all.percentile(percentile.quantile)?))
     };
     let (name, slow_ns) = SLOW_FROM.into_iter().find_map(slow_from)?;
-    // A recording has those that waited in coarse cells. All are counted in the same cells, so that the ones that waited are a part
-    // of them, both live and when read.
+    // In recordings the requests in `held` are in coarse cells. Both live and from a recording all requests are counted
+    // in these cells, so that the requests that waited are a part of them.
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
     let share = from(held) / from(all).max(1.0);
     let slow = units::percent(share);
@@ -136,8 +136,8 @@ pub(super) mod tests {
         stats::fixture::repeated,
     };
 
-    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies wait this long to be
-    /// read.
+    /// Returns a quarter of a second of `workers` with these shares of a core and of waiting for a core; replies wait
+    /// this long to be read.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
         let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
         let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
@@ -154,7 +154,7 @@ pub(super) mod tests {
         our_limit(stretch).unwrap_or_default()
     }
 
-    /// The advice on a machine with this many cores.
+    /// Returns the advice on a machine with this number of cores.
     fn advice(stretch: &Interval, cores: usize) -> String {
         let knobs = Knobs { load: true, ..Knobs::default() };
         of_segment(&Segment::new(0.0, 1, knobs), stretch, cores).remove(0).next
@@ -177,7 +177,8 @@ pub(super) mod tests {
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
 
-    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` ones of 6.8 ms, of which `held` waited for a core.
+    /// Returns an interval in open loop: 990 requests of 0.3 ms and `slow` ones of 6.8 ms, of which `held` waited for a
+    /// core.
     fn with_tail(slow: u64, held: u64) -> Interval {
         let mut response = repeated(300_000, 990);
         response.merge(&repeated(6_800_000, slow));

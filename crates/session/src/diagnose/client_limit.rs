@@ -1,4 +1,4 @@
-//! Finding: redyno itself is the limit. While the server is slow it is not, whatever its workers cost.
+//! Finding: redyno itself is the limit. A slow server excludes this finding, whatever the workers cost.
 
 use super::{
     Finding,
@@ -9,21 +9,21 @@ use super::{
 };
 use crate::session::{Interval, Record};
 
-/// The stretch that is judged, in seconds: long enough to even out a tick, short enough to follow a knob.
+/// The judged time in seconds: long enough to even out a tick, short enough to follow a knob.
 const WINDOW_S: f64 = 2.0;
-/// There is no verdict on less than this, in seconds: a second, less the delays at its borders.
+/// The least time for a verdict, in seconds: one second, less the delays at its borders.
 const ENOUGH_S: f64 = 0.9;
 
-/// Checks whether the client is the limit: in the last two seconds under load. After a change of the knobs, the earlier verdict
-/// stays until the new setting has been measured for a second.
+/// Checks whether the client is the limit: in the last two seconds under load. After a change of the knobs, the earlier
+/// verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of latest intervals that count: those since the segment began and the server was slow.
+    /// The number of latest intervals that count: those since the segment began and since the server was slow.
     counted: usize,
     /// The kind of evidence of the present verdict.
     resting: Vec<Kind>,
     probes: Probes,
-    /// The tick of the last interval, until it is judged with the probes' reports about it.
+    /// The tick of the last interval, until the probes have reported about its time.
     unjudged: Option<u64>,
 }
 
@@ -74,20 +74,21 @@ impl ClientLimit {
     }
 
     fn push_interval(&mut self, interval: &Interval, now: &Now) -> Verdict {
-        // The probes are silent: the previous interval will get no report.
+        // The probes do not report: there will be no report about the previous interval.
         let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
         self.counted += 1;
         before.unwrap_or(Verdict::AsBefore)
     }
 
-    /// Whether the last interval can be judged: the probes have reported about its time, except at most its last tick.
+    /// Returns whether the last interval can be judged: the probes have reported about its time, except its last tick
+    /// at most.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// The verdict on the intervals before the last `but`, if they are enough.
+    /// Returns the verdict on the intervals before the last `but`, if there are enough.
     fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);
@@ -106,7 +107,7 @@ impl ClientLimit {
     }
 }
 
-/// The finding with this evidence, on a machine with this many cores.
+/// Returns the finding with this evidence, on a machine with this number of cores.
 fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
     let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
     let next = match evidence.first()?.kind {
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(limit(&watch), None);
     }
 
-    /// The records of a second: the load, the pings, the wake probe.
+    /// Returns the records of a second: the load, the pings, the wake probe.
     fn second(t_s: u32, cpu: f64, waiting_ms: u64) -> [Record; 3] {
         let load = Interval {
             t_s: t_s.into(),
@@ -222,7 +223,8 @@ mod tests {
         [Record::Interval(Box::new(load)), ping(t_s, 1, waiting_ms), wake(t_s, 1)]
     }
 
-    /// Whether the client is reported as the limit after each record, and whether the server is reported as slow.
+    /// Returns after each record whether the client is reported as the limit, and whether the server is reported as
+    /// slow.
     fn verdicts(seconds: impl IntoIterator<Item = [Record; 3]>) -> Vec<(bool, bool)> {
         let mut findings = Findings::default();
         findings.push(&segment(1, true));
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
 
-    /// Numbers that look random, the same in every run.
+    /// A generator of numbers that look random, the same in every run.
     struct Chance(u64);
 
     impl Chance {
@@ -262,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Twelve seconds in which another process uses the core now and then: some requests take milliseconds, and most of these waited
-    /// for the core.
+    /// Returns twelve seconds in which another process sometimes uses the core: some requests take milliseconds, and
+    /// most of these waited for the core.
     fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
         let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));
         for tick in 1..=48_u32 {
@@ -280,7 +282,7 @@ mod tests {
         records.into_iter().map(Arc::new).collect()
     }
 
-    /// The findings on these records after each interval, and on their segment as a whole.
+    /// Returns the findings on these records after each interval, and on their segment as a whole.
     fn said(records: &[Arc<Record>]) -> Vec<String> {
         let (mut findings, mut timeline) = (Findings::default(), Timeline::default());
         let mut said = Vec::new();

@@ -3,12 +3,12 @@
 //! | setting | danger if |
 //! |---|---|
 //! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
-//! | more clients | the server's limit does not allow them beside its other clients |
+//! | more clients | the server's limit allows no more, with its other clients |
 //! | the rate goes to max | others use the server as well |
-//! | a limit of memory, or its policy, is set | more memory is in use than the limit |
+//! | a memory limit, or its policy, is set | more memory is in use than the limit |
 //!
-//! The data that may be written is the smaller of keys times their size and requests times what each writes, including the
-//! server's overhead for each key.
+//! The amount of data is the smaller of keys times their size and requests times the data of each request, including
+//! the server's overhead for each key.
 
 use super::{Finding, Severity, rule::Rule};
 use crate::{
@@ -19,9 +19,9 @@ use crate::{
     workload::Footprint,
 };
 
-/// More data than this is asked about, whatever the server's memory is: 1 GiB.
+/// The amount of data above which redyno asks, whatever the server's memory is: 1 GiB.
 const MUCH: u64 = 1 << 30;
-/// The advice if it is too much.
+/// The advice against too much data.
 const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) reduce the data";
 
 /// Checks settings before they begin.
@@ -46,7 +46,7 @@ impl Rule for Danger {
     }
 }
 
-/// The data that may be written: its memory in bytes, and its description.
+/// Returns the data that may be written: its memory in bytes, and its description.
 fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
@@ -113,7 +113,7 @@ fn full_speed(Change { from, to, room }: &Change<'_>) -> Option<String> {
     })
 }
 
-/// The immediate effect of setting the parameter `name` to `to` on a server with this status, if it does harm.
+/// Returns the immediate harm of setting the parameter `name` to `to` on a server with this status, if there is any.
 pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let used = status.gauges.whole(Gauge::UsedMemory)?;
     let (limit, policy) = match name {
@@ -134,7 +134,7 @@ pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     Some(format!("{} are used: {what}", units::bytes(used)))
 }
 
-/// Bytes, parsed as CONFIG SET does.
+/// Parses bytes as CONFIG SET does.
 fn memory(text: &str) -> Option<u64> {
     config_word(text).parse().ok()
 }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::{knobs::Knobs, session::running::Room, workload::Workload};
 
-    /// The danger of `to` after `from`, with any number of requests.
+    /// Returns the danger of `to` after `from`, with any number of requests.
     fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         of_requests(None, from, to, room)
     }

@@ -1,6 +1,6 @@
 //! A finding and its text, which is the same on the screen, in lines and in exports.
 
-/// How severe it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The figures are misleading.
@@ -11,41 +11,41 @@ pub enum Severity {
     Standstill,
 }
 
-/// What is wrong, or limits the result.
+/// A problem, or a limit of the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The name of its rule: `client limit`.
+    /// The name of the rule: `client limit`.
     pub rule: &'static str,
-    /// How severe it is.
+    /// The severity of the finding.
     pub severity: Severity,
     /// Whether redyno or its machine is the cause, so that the figures are not the server's.
     pub is_ours: bool,
-    /// When it began, in seconds of the session.
+    /// The start of the finding, in seconds of the session.
     pub since_s: f64,
-    /// In a word or two: `overloaded`.
+    /// The finding in a word or two: `overloaded`.
     pub short: String,
-    /// As a sentence: `the client is the limit`.
+    /// The finding as a sentence: `the client is the limit`.
     pub long: String,
     /// The evidence, the strongest first; empty if the sentence contains it.
     pub evidence: Vec<String>,
-    /// The advice; with the reason before a colon, if there is one. May be empty.
+    /// The advice, after its reason and a colon if there is one. May be empty.
     pub next: String,
     /// The advice on the screen of the session, if it is different.
     pub next_at_screen: Option<&'static str>,
 }
 
-/// `a: b`, or the part that exists.
+/// Returns `a: b`, or the part that exists.
 fn of(what: &str, evidence: &[String]) -> String {
     if evidence.is_empty() { what.to_owned() } else { format!("{what}: {}", evidence.join(", ")) }
 }
 
-/// `a; b`, or the part that exists.
+/// Returns `a; b`, or the part that exists.
 fn then(what: &str, next: &str) -> String {
     if next.is_empty() { what.to_owned() } else { format!("{what}; {next}") }
 }
 
 impl Finding {
-    /// A warning without evidence and advice.
+    /// Returns a warning without evidence and advice.
     pub(super) fn new(rule: &'static str, short: impl Into<String>, long: impl Into<String>) -> Self {
         Self {
             rule,
@@ -60,14 +60,15 @@ impl Finding {
         }
     }
 
-    /// All of it in one line: `client limit: load-0 uses 97 % of a core; run it on another machine`.
+    /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run it on another machine`.
     pub fn line(&self) -> String {
         let why = if self.evidence.is_empty() { self.long.clone() } else { self.evidence.join(", ") };
         let name = if why.starts_with(self.rule) { String::new() } else { format!("{}: ", self.rule) };
         then(&format!("{name}{why}"), &self.next)
     }
 
-    /// As many of its words as fit into `width` beside the advice; `at_screen` is whether it is shown on the session's screen.
+    /// Returns as many words as fit into `width` together with the advice; `at_screen` is whether the session's screen
+    /// shows it.
     pub fn sentence(&self, width: usize, at_screen: bool) -> String {
         let next = self.next_at_screen.filter(|_| at_screen).unwrap_or(&self.next);
         let first = &self.evidence[..self.evidence.len().min(1)];

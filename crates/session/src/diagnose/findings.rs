@@ -1,4 +1,4 @@
-//! All rules over one stream of records: the present findings, and those of a segment as a whole.
+//! All rules over one stream of records: the present findings, and the findings of a segment as a whole.
 
 use super::{
     Finding, Severity,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
-/// All rules, the most important first.
+/// Returns all rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
     vec![
         Box::<Stall>::default(),
@@ -25,7 +25,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     ]
 }
 
-/// A fold over the records of one target that has its present findings.
+/// A fold over the records of one target, with the present findings.
 #[derive(Debug, Clone)]
 pub struct Findings {
     now: Now,
@@ -46,12 +46,12 @@ impl Default for Findings {
 }
 
 impl Findings {
-    /// The present findings, the most important first.
+    /// Returns the present findings, the most important first.
     pub fn now(&self) -> Vec<Finding> {
         explained(self.watches.iter().filter_map(|watch| watch.stands.clone()).collect())
     }
 
-    /// The name of every rule, and whether it has a finding now.
+    /// Returns the name of every rule, and whether the rule has a finding now.
     pub fn by_rule(&self) -> impl Iterator<Item = (&'static str, bool)> {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
     }
@@ -74,7 +74,7 @@ impl Findings {
 }
 
 impl Watch {
-    /// The name of the rule and the text at its end, if the finding changed.
+    /// Takes the next record. Returns the name of the rule and its text, if the finding changed.
     fn push(&mut self, record: &Record, now: &Now) -> Option<(&'static str, &'static str)> {
         let stood = self.stands.take();
         let has_stood = stood.is_some();
@@ -90,7 +90,7 @@ impl Watch {
     }
 }
 
-/// The same; if redyno itself is the cause, that advice comes first.
+/// Returns the same findings; if redyno itself is the cause of one, its advice comes first.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
@@ -104,8 +104,8 @@ fn of(whole: &Whole<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
-/// The findings of a segment as a whole, whose intervals are `total`, on a machine with this many cores for redyno. Warm-ups and
-/// prefills are not judged.
+/// Returns the findings of a segment as a whole; `total` is the sum of its intervals, and `cores` are redyno's.
+/// Warm-ups and prefills have no findings.
 pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
     if !is_judged(segment) {
         return Vec::new();
@@ -113,7 +113,7 @@ pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Find
     of(&Whole { segment: Some(segment), total, cores })
 }
 
-/// The findings of all segments of a session: the text of the first segment with each, and the numbers of all.
+/// Returns the findings of all segments of a session: each with the text of its first segment, and the numbers of all.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     let cores = timeline.session().map_or(0, |session| session.host.cores);
     let mut found: Vec<(Finding, String)> = Vec::new();
@@ -129,12 +129,12 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     found
 }
 
-/// The danger of this setting before it begins, and what to do instead, for a person who decides.
+/// Returns the danger of this setting before it begins, and the alternative, for the user who decides.
 pub fn danger(change: &Change<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
-/// Why redyno itself was the limit, if it was.
+/// Returns why redyno itself was the limit, if it was.
 pub fn our_limit(measured: &Interval) -> Option<String> {
     let found = of(&Whole { segment: None, total: measured, cores: 0 });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
@@ -148,7 +148,7 @@ mod tests {
         session::{Client, WorkerCost},
     };
 
-    /// Two seconds of a load with a rate of 1 M/s, and a client that uses `cpu` of a core.
+    /// Returns a second of a load with a rate of 1 M/s, and a client that uses `cpu` of a core.
     fn second(segment: u32, cpu: f64, n: u32) -> Record {
         let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
         let (t_s, due, ops, behind_us) = (f64::from(n), 1_000_000, 88_000, u64::from(n) * 900_000);

@@ -7,15 +7,16 @@ use super::{
 };
 use crate::{session::Interval, units, workload::Workload};
 
-/// With a lower share of hits, a workload that reads does not measure what it should.
+/// The share of hits below which a reading workload does not measure what it should.
 const LOW: f64 = 0.90;
-/// The finding ends only when the share is above this, so that it does not flicker.
+/// The share of hits above which the finding ends; higher than the other so that the finding does not flicker.
 const GOOD: f64 = 0.92;
-/// The number of reads that is enough to judge: at 90 %, the share is known to within 2 points.
+/// The least number of reads for a verdict: at 90 %, the share is known to within 2 points.
 const ENOUGH: u64 = 1000;
-/// The stretch that is judged, in seconds.
+/// The judged time, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// If the share rises by this much within the stretch, it will soon be good: the load writes what it reads.
+/// The rise of the share within the judged time that shows that it will soon be good: the load writes the keys that it
+/// reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether most reads find their key.
@@ -71,23 +72,23 @@ impl Reads {
         self.hits + self.misses >= ENOUGH
     }
 
-    /// The share of hits.
+    /// Returns the share of hits.
     fn share(self) -> f64 {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// The finding that only this share of the reads of `workload` found their key, and the advice.
+    /// Returns the finding that only this share of the reads of `workload` found their key, with advice.
     fn low(self, workload: &Workload) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
         let long = format!("{short}: the other reads find no key, which costs the server less");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
-            // A prefill made them, but they are gone or too few.
+            // A prefill made the keys, but they are gone or too few.
             (false, _) => (
                 "the keys made before have expired or were evicted, or the number of keys was raised since",
                 Some("type :prefill to make all keys now; those made before are gone or too few"),
             ),
             (true, Ok(_)) => ("--prefill makes the keys first", Some("type :prefill to make the keys now")),
-            // A prefill cannot make them.
+            // A prefill cannot make the keys.
             (true, Err(_)) => {
                 ("write the keys before reading them: give the workload a [prefill] table", None)
             }
@@ -122,7 +123,7 @@ mod tests {
         }))
     }
 
-    /// The seconds after which a low hit rate is reported, if each has these hits in a thousand.
+    /// Returns for each second whether a low hit rate is reported, with these hits in a thousand.
     fn said(segment: Segment, hits: &[u64]) -> Vec<bool> {
         let mut findings = Findings::default();
         findings.push(&Record::Segment(segment));

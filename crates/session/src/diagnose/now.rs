@@ -5,18 +5,18 @@ use crate::{
     session::{Interval, Record, Segment},
 };
 
-/// The longest stretch that a rule judges, in seconds.
+/// The longest time that a rule judges, in seconds.
 const KEPT_S: f64 = 4.0;
 
 /// A fold over the records of one target that keeps its recent state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Now {
-    /// Cores of the machine that redyno runs on.
+    /// The number of cores of the machine that redyno runs on.
     pub(super) cores: usize,
     server: String,
     /// The current segment.
     pub(super) segment: Option<Segment>,
-    /// The last intervals of this segment, without the parts of their operations.
+    /// The last intervals of this segment, without their parts by operation.
     parts: Vec<Interval>,
 }
 
@@ -42,17 +42,17 @@ impl Now {
         }
     }
 
-    /// Whether this interval belongs to the current segment; late reports of workers do not.
+    /// Returns whether this interval belongs to the current segment; late reports of workers do not.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }
 
-    /// The server's own terms.
+    /// Returns the server's own terms.
     pub(super) fn words(&self) -> &'static Words {
         Dialect::of_server(&self.server).words()
     }
 
-    /// The latest intervals before the last `but`, oldest first: as few as are `window_s` long together, or all.
+    /// Returns the latest intervals before the last `but`, oldest first: as few as cover `window_s`, or all.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;
@@ -67,7 +67,7 @@ impl Now {
     }
 }
 
-/// Their total length, in seconds.
+/// Returns the total length of the intervals, in seconds.
 pub(super) fn length_s(parts: &[Interval]) -> f64 {
     parts.iter().map(|part| part.length_s).sum()
 }

@@ -10,15 +10,15 @@ use crate::{
     units,
 };
 
-/// The stretch that is judged, in seconds: so long that one slow command does not look like a trend.
+/// The judged time in seconds: long enough that one slow command does not look like a trend.
 const WINDOW_S: f64 = 2.0;
-/// A send lag above this is more than a usual pause of the server, in µs.
+/// The send lag that is more than a usual pause of the server, in microseconds.
 const LATE_US: u64 = 100_000;
-/// A send lag below this means that the load has caught up, in µs.
+/// The send lag below which the load has caught up, in microseconds.
 const CAUGHT_UP_US: u64 = 50_000;
-/// The share of shed requests from which on it is an overload.
+/// The least share of shed requests in an overload.
 const SHED: f64 = 0.01;
-/// A whole segment was overloaded if it reached less than this share of its rate.
+/// The share of its rate below which a whole segment was overloaded.
 const REACHED: f64 = 0.98;
 /// The advice, if redyno itself is not the cause.
 const NEXT: &str = "this many connections cannot do more: give more clients, or a lower rate";
@@ -27,8 +27,8 @@ const NEXT: &str = "this many connections cannot do more: give more clients, or 
 #[derive(Debug, Clone)]
 pub(super) struct Overload;
 
-/// The results of an open loop: good replies per second, the share of shed requests, and the send lag of the oldest due request,
-/// in µs.
+/// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds
+/// (the delay of the oldest due request).
 struct Reached {
     ops_per_s: f64,
     shed: f64,
@@ -60,7 +60,7 @@ impl Rule for Overload {
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
         let is_late = match stands {
             true => behind_us >= CAUGHT_UP_US,
-            // A backlog that shrinks from the start comes from a pause of the server.
+            // A backlog that shrinks from the start is the result of a pause of the server.
             false => behind_us >= LATE_US && !is_shrinking && parts.len() > 1,
         };
         let ops_per_s = sum(|part| part.ops) / length_s.max(f64::EPSILON);
@@ -76,13 +76,13 @@ impl Rule for Overload {
     }
 }
 
-/// The rate of an open loop.
+/// Returns the rate of an open loop.
 fn rate(segment: Option<&Segment>) -> Option<u32> {
     segment.filter(|segment| segment.knobs.load)?.knobs.rate
 }
 
 impl Reached {
-    /// The finding that the `rate` is not reached; `trend` describes the send lag.
+    /// Returns the finding that the `rate` is not reached; `trend` describes the send lag.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
         let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {
@@ -120,7 +120,7 @@ mod tests {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }
     }
 
-    /// The finding after a quarter of a second with these replies and this lag.
+    /// Returns the finding after a quarter of a second with these replies and this lag.
     fn tick(findings: &mut Findings, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
         let interval = Interval {
             segment: 3,

@@ -5,10 +5,10 @@ use std::fmt;
 use super::{Finding, now::Now};
 use crate::session::{Interval, Record, Segment, running::Change};
 
-/// How a record changes the finding of a rule.
+/// The change of a rule's finding by a record.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// No change.
+    /// The finding does not change.
     AsBefore,
     /// There is no finding now.
     Clear,
@@ -22,39 +22,40 @@ impl From<Option<Finding>> for Verdict {
     }
 }
 
-/// The measurements of a whole stretch.
+/// The measurements of a segment, or of another time, as a whole.
 pub(super) struct Whole<'a> {
-    /// The segment, if it is one.
+    /// The segment, if the measurements are of one.
     pub(super) segment: Option<&'a Segment>,
-    /// The sum of its intervals.
+    /// The sum of the intervals.
     pub(super) total: &'a Interval,
-    /// Cores of the machine that redyno runs on.
+    /// The number of cores of the machine that redyno runs on.
     pub(super) cores: usize,
 }
 
-/// Whether a segment is judged as a whole: warm-ups and prefills are not.
+/// Returns whether a segment is judged as a whole: warm-ups and prefills are not.
 pub(super) fn is_judged(segment: &Segment) -> bool {
     segment.knobs.load && segment.aside().is_none()
 }
 
-/// A rule, which finds one kind of finding.
+/// A rule, which detects one kind of finding.
 pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
-    /// Its name.
+    /// Returns the name of the rule.
     fn name(&self) -> &'static str;
 
-    /// The text when the finding has ended.
+    /// Returns the text for the end of a finding.
     fn over(&self) -> &'static str {
         "no longer"
     }
 
-    /// The present finding, after an interval of the current segment. `stands` is whether there was a finding before: between the
-    /// threshold where it begins and the one where it ends it stays, so that a varying figure is reported once.
+    /// Returns the finding after an interval of the current segment. `stands` is whether there was a finding before: it
+    /// continues between the threshold for its beginning and the one for its end, so that a varying figure is reported
+    /// once.
     fn judge(&self, _: &Now, _stands: bool) -> Verdict {
         Verdict::AsBefore
     }
 
-    /// Takes the next record of one target, which `now` has already taken. A new segment begins without a finding, unless a rule
-    /// overrides this.
+    /// Takes the next record of one target, which `now` has already taken. A new segment begins without a finding,
+    /// unless a rule overrides this.
     fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
         match record {
             Record::Segment(_) | Record::End(_) => Verdict::Clear,
@@ -63,20 +64,20 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
         }
     }
 
-    /// The finding about a whole stretch under load.
+    /// Returns the finding about the whole time under load.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
         None
     }
 
-    /// The finding about a setting before it begins.
+    /// Returns the finding about a setting before it begins.
     fn before(&self, _: &Change<'_>) -> Option<Finding> {
         None
     }
 }
 
-/// Lets boxed rules be cloned.
+/// A trait that makes boxed rules cloneable.
 pub(super) trait Copied {
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     fn copied(&self) -> Box<dyn Rule>;
 }
 

@@ -1,11 +1,11 @@
-//! Finding: the server is slow while redyno is not: PING waits, and our own threads wake on time.
+//! Finding: the server is slow while redyno is not: PING waits, and redyno's own threads wake on time.
 //!
 //! ```text
 //!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, answers no client. The cost of our own workers meanwhile does not show
-//! the limit of the load.
+//! A server that is stopped, or busy with one long command, answers no client. The cost of redyno's workers during that
+//! time does not show the limit of the load.
 
 use super::{
     Finding, Severity,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{session::Record, units};
 
-/// A PING that waits this long is noticeable for a person, in ns.
+/// The least wait of a PING that a person notices, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
-/// Our own threads wake on time if the latest of them was late by less than this part of the wait.
+/// Redyno's threads wake on time if the largest delay of a thread is less than the wait divided by this number.
 const PART: u64 = 5;
 
 /// Checks whether the server is slow at present.
@@ -46,19 +46,19 @@ impl Rule for SlowServer {
 pub(super) struct Probes {
     /// The last report of the pings: its tick, and their longest wait.
     ping: Option<(u64, u64)>,
-    /// The last report of the wake probe: its tick, and the greatest delay.
+    /// The last report of the wake probe: its tick, and the largest delay.
     wake: Option<(u64, u64)>,
-    /// The evidence that the server is slow, if it is.
+    /// The evidence for a slow server; `None` if the server is not slow.
     slow: Option<String>,
 }
 
 impl Probes {
-    /// Whether the server is slow.
+    /// Returns whether the server is slow.
     pub(super) fn is_slow(&self) -> bool {
         self.slow.is_some()
     }
 
-    /// The tick up to which both probes have reported; `None` if one of them never did.
+    /// Returns the tick up to which both probes have reported; `None` if one of them never did.
     pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
     }
@@ -69,7 +69,7 @@ impl Probes {
             Record::Ping(span) => {
                 let ping = &span.body;
                 let mut waited_ns = ping.rtt.max_ns().max(ping.waiting_us.saturating_mul(1000));
-                // A lost connection waited until then; the wait on the next one has only begun.
+                // The request on a lost connection waited until now; the wait on the next connection has only begun.
                 if ping.errors.contains_key("timeout") {
                     waited_ns = waited_ns.max(self.ping.map_or(0, |(_, before_ns)| before_ns));
                 }
@@ -100,14 +100,15 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The pings' report up to `t_s`: one was answered after `answered_ms`, and one has waited for `waiting_ms`.
+    /// Returns the pings' report up to `t_s`: one was answered after `answered_ms`, and one has waited for
+    /// `waiting_ms`.
     pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
         let rtt = latency_of([answered_ms * MS]);
         let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };
         Record::Ping(Box::new(Span::new(t_s, 0.25, body)))
     }
 
-    /// The wake probe's report up to `t_s`.
+    /// Returns the wake probe's report up to `t_s`.
     pub(in crate::diagnose) fn wake(t_s: f64, late_ms: u64) -> Record {
         Record::Wake(Span::new(t_s, 0.25, Wake { late: latency_of([late_ms * MS]) }))
     }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{events::EventKind, session::Record};
 
-/// A silence of this length is not a pause between two requests: a second, the slowest rate, and a tick or two.
+/// The least length of a stall in seconds, longer than a pause between two requests of the slowest rate (1/s) and two
+/// ticks.
 const SILENCE_S: f64 = 1.5;
 
 /// Checks how long nothing has been answered.
@@ -15,7 +16,7 @@ const SILENCE_S: f64 = 1.5;
 pub(super) struct Stall {
     /// Whether there is no connection.
     is_lost: bool,
-    /// When the load last had a good reply, and when a PING was answered, by the tick.
+    /// The times of the last good reply of the load and of the last reply to PING, by the tick.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
 }
@@ -32,7 +33,7 @@ impl Rule for Stall {
                 self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
-            // Then there are only attempts to connect.
+            // From now on there are only attempts to connect.
             Record::Event(event) if matches!(event.what, EventKind::PingLost { .. }) => self.pong_s = None,
             Record::End(_) => *self = Self::default(),
             _ => {}
@@ -44,7 +45,7 @@ impl Rule for Stall {
 impl Stall {
     fn silence(&self, t_s: f64, now: &Now) -> Option<Finding> {
         let (what, since_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
-            // A prefill also checks keys, which gives no good replies.
+            // A prefill also checks keys, and these checks do not count as good replies.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
             Some(segment) => ("the load", self.reply_s?.max(segment.t_s)),
             None => (now.words().ping, self.pong_s?),

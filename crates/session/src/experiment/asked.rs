@@ -17,7 +17,7 @@ pub enum ExperimentSpec {
 }
 
 impl ExperimentSpec {
-    /// The first word of each experiment, what follows it, and what it does.
+    /// The first word of each experiment, the text after it, and its description.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
             "find",
@@ -36,8 +36,8 @@ impl ExperimentSpec {
         ),
     ];
 
-    /// The experiment in `text`, under load and with `knobs` where it does not name others; `None` if it does not begin with the
-    /// word of one, or ends with it.
+    /// Parses the experiment in `text`, under load and with `knobs` for unnamed settings; `None` if the text does not
+    /// begin with the word of an experiment, or is only that word.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -77,16 +77,16 @@ impl ExperimentSpec {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// The server parameters that it sets again and again, each with one of its values.
+    /// Returns the server parameters that the experiment sets repeatedly, each with one of its values.
     pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
         let config = self.settings().iter().flat_map(|setting| &setting.config);
         config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
     }
 
-    /// The script in this file, under load and with `knobs` where it does not name others.
+    /// Parses the script in this file, under load and with `knobs` for unnamed settings.
     ///
     /// # Errors
-    /// Names the invalid line.
+    /// A message with the invalid line.
     pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let knobs = Knobs { load: true, ..knobs.clone() };
         Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))
@@ -101,7 +101,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// What it will do, in a sentence.
+    /// Returns the description of the experiment, a sentence.
     pub fn about(&self) -> String {
         match self {
             Self::Find(limit, _) => format!(
@@ -133,7 +133,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// The experiment, before its first delivery.
+    /// Returns the experiment, before its first delivery.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),

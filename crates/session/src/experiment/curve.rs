@@ -7,8 +7,8 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under one setting are one point: distributions are merged, never percentiles. Different
-//! settings at one value are several points.
+//! All measurements at one value under one setting are one point: distributions are merged, never percentiles.
+//! Different settings at one value are several points.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// Everything except the value: the other knobs, and the parameters that were set.
+/// Everything except the value: the other knobs, and the changed parameters.
 #[derive(Debug, Clone, PartialEq)]
 struct Others {
     knobs: Knobs,
@@ -34,49 +34,49 @@ pub struct Point {
     pub value: u64,
     /// The segments with these measurements, in order.
     pub segments: Vec<u32>,
-    /// Whether its figures had become steady, if that was checked.
+    /// Whether the figures of the point had become steady, if that was checked.
     pub is_steady: Option<bool>,
     others: Others,
     measured: Interval,
 }
 
 impl Point {
-    /// The sum of all measurements.
+    /// Returns the sum of all measurements.
     pub fn measured(&self) -> &Interval {
         &self.measured
     }
 
-    /// Good replies per second.
+    /// Returns the good replies per second.
     pub fn ops_per_s(&self) -> f64 {
         self.measured.ops_per_s
     }
 
-    /// Whether the loop was open, so that response times count.
+    /// Returns whether the loop was open, so that response times count.
     pub fn is_open(&self) -> bool {
         self.measured.response.is_some()
     }
 
-    /// The times that matter: response times under a rate, else service times.
+    /// Returns the relevant times: response times under a rate, otherwise service times.
     pub fn latency(&self) -> &Latency {
         self.measured.response.as_ref().unwrap_or(&self.measured.service)
     }
 
-    /// A percentile of these in µs; `None` if there are too few samples.
+    /// Returns a percentile of the relevant times in microseconds; `None` with too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
 
-    /// Whether all except the value is the same.
+    /// Returns whether everything except the value is equal.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.others == other.others
     }
 
-    /// Why redyno itself was the limit, if it was.
+    /// Returns why redyno itself was the limit, if it was.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.measured)
     }
 
-    /// Whether it keeps a limit, without any error.
+    /// Returns whether the point keeps a limit, without any error.
     pub fn holds(&self, limit: &Limit) -> bool {
         self.measured.errors.is_empty() && limit.holds(self.latency())
     }
@@ -90,12 +90,12 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A curve without points.
+    /// Returns a curve without points.
     pub fn new(dimension: Dimension) -> Self {
         Self { dimension, points: Vec::new() }
     }
 
-    /// The curve of a session's segments: those under load that have a value, without warm-ups.
+    /// Returns the curve of a session's segments: those under load with a value, without warm-ups.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -104,7 +104,7 @@ impl Curve {
         curve
     }
 
-    /// The values of a dimension in the segments of its curve.
+    /// Returns the values of a dimension in the segments of its curve.
     pub fn values_of<'a>(
         dimension: Dimension,
         segments: impl Iterator<Item = &'a SegmentTotal>,
@@ -134,29 +134,29 @@ impl Curve {
         point
     }
 
-    /// Its dimension.
+    /// Returns the dimension of the curve.
     pub fn dimension(&self) -> Dimension {
         self.dimension
     }
 
-    /// Its points.
+    /// Returns the points of the curve.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The point with the most throughput; with a limit, among those that keep it. Of equal ones the lowest value; `None` if no
-    /// request was answered.
+    /// Returns the point with the highest throughput, with a limit among the points that keep it; of equals, that with
+    /// the lowest value. `None` if no request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
     }
 
-    /// The universal scalability law through all points; `None` if it does not apply to the dimension, if other settings differ, or
-    /// if it does not fit.
+    /// Returns the universal scalability law through all points; `None` if it does not apply to the dimension, if other
+    /// settings differ, or if it does not fit.
     pub fn law(&self) -> Option<Usl> {
         let is_one = self.points.windows(2).all(|pair| pair[0].others == pair[1].others);
-        // Under a rate, throughput is just the rate.
+        // Under a rate, the throughput is the rate.
         let is_free = self.points.iter().all(|point| !point.is_open());
         let points: Vec<_> =
             self.points.iter().map(|point| (point.value as f64, point.ops_per_s())).collect();
@@ -164,10 +164,10 @@ impl Curve {
     }
 }
 
-/// The segments under load that have a value, without warm-ups, each with its other settings.
+/// Returns the segments under load with a value, without warm-ups, each with its other settings.
 fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
     let mut valued = Vec::new();
-    // The value of each parameter before it was set first.
+    // The value of each parameter before its first change.
     let mut config = BTreeMap::new();
     for change in segments.iter().filter_map(|segment| segment.start.config.as_ref()) {
         config.entry(change.name.as_str()).or_insert(change.from.as_str());
@@ -208,7 +208,7 @@ mod tests {
         Knobs { load: true, clients, ..Knobs::default() }
     }
 
-    /// A second with this many replies, of this many µs each.
+    /// Returns a second with this number of replies, each of this many microseconds.
     fn second(segment: u32, ops: u64, us: u64) -> Interval {
         let service = repeated(us * 1000, ops);
         let t_s = f64::from(segment) + 1.0;

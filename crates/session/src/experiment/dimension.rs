@@ -1,4 +1,4 @@
-//! The dimension of a curve: a knob with numeric values, or such a server parameter.
+//! The dimension of a curve: a knob, or a server parameter, with numeric values.
 
 use super::{Setting, WordsError};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     workload,
 };
 
-/// Something with numeric values.
+/// A knob or a server parameter with numeric values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// A knob.
@@ -18,7 +18,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// All dimensions: the knobs in the order of the panel, then the parameters.
+    /// Returns all dimensions: the knobs in the order of the panel, then the parameters.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::knobs().chain(Self::parameters())
     }
@@ -33,10 +33,11 @@ impl Dimension {
         PARAMETERS.iter().filter(has_numbers).map(Self::Parameter)
     }
 
-    /// The dimension at the beginning of a text, and the rest of it: `clients 1..1000`, `config io-threads 1,2,4`.
+    /// Parses the dimension at the start of a text; returns it and the rest: `clients 1..1000`, `config io-threads
+    /// 1,2,4`.
     ///
     /// # Errors
-    /// Names the existing ones.
+    /// A message with the existing dimensions.
     pub fn in_words(text: &str) -> Result<(Self, &str), WordsError> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("config ") {
@@ -61,7 +62,7 @@ impl Dimension {
         }
     }
 
-    /// Its name: `value size`, `io-threads`.
+    /// Returns the name of the dimension: `value size`, `io-threads`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
@@ -69,7 +70,7 @@ impl Dimension {
         }
     }
 
-    /// How it is set as text: `value size`, `config io-threads`.
+    /// Returns the text that sets the dimension: `value size`, `config io-threads`.
     pub fn word(self) -> String {
         match self {
             Self::Knob(knob) => knob.name().to_owned(),
@@ -77,7 +78,7 @@ impl Dimension {
         }
     }
 
-    /// Whether it is a degree of concurrency, to which the universal scalability law applies.
+    /// Returns whether the universal scalability law applies, because the dimension is a degree of concurrency.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
@@ -85,7 +86,7 @@ impl Dimension {
         }
     }
 
-    /// Whether its values are bytes.
+    /// Returns whether the values are bytes.
     pub fn is_bytes(self) -> bool {
         match self {
             Self::Knob(knob) => knob == Knob::ValueSize,
@@ -93,10 +94,10 @@ impl Dimension {
         }
     }
 
-    /// A value as typed: `50`, `10k`, `4k` bytes.
+    /// Parses a typed value: `50`, `10k`, `4k` bytes.
     ///
     /// # Errors
-    /// When it is not a number.
+    /// When the text is not a number.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
             _ if self.is_bytes() => units::parse_bytes(text),
@@ -106,7 +107,7 @@ impl Dimension {
         }
     }
 
-    /// A value with its unit: `50`, `10 k/s`, `4.00 KiB`.
+    /// Returns a value with its unit: `50`, `10 k/s`, `4.00 KiB`.
     pub fn written(self, value: u64) -> String {
         match self {
             _ if self.is_bytes() => units::bytes(value),
@@ -116,7 +117,8 @@ impl Dimension {
         }
     }
 
-    /// The value of a knob; `None` for a parameter, and if the knob has none: a closed loop has no rate.
+    /// Returns the value in these knobs; `None` for a parameter, and for a knob without a value: a closed loop has no
+    /// rate.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
         let Self::Knob(knob) = self else { return None };
         match knob {
@@ -130,7 +132,7 @@ impl Dimension {
         }
     }
 
-    /// `base` with this value, and its text.
+    /// Returns `base` with this value, and its text.
     ///
     /// # Errors
     /// When the value is impossible.
@@ -138,7 +140,7 @@ impl Dimension {
         Setting::parse(&format!("{} {value}", self.word()), base)
     }
 
-    /// The knobs, with this one at its default.
+    /// Returns the knobs, with this one at its default.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
         let mut knobs = knobs.clone();
         let usual = Knobs::default();

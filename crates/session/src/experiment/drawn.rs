@@ -1,14 +1,14 @@
-//! The data for drawing an experiment, beside the segments of its session.
+//! The data for a chart of an experiment, apart from the segments of its session.
 
 use super::{Curve, Dimension, Limit};
 use crate::compare::Difference;
 
-/// The data for drawing.
+/// The data for the chart of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub enum Drawn<'a> {
-    /// Nothing of its own.
+    /// The experiment has no data of its own.
     Segments,
-    /// Its own points.
+    /// The points of a sweep.
     Points(Points<'a>),
     /// The bounds of a search.
     Bounds(Bounds<'a>),
@@ -32,9 +32,9 @@ pub struct Bounds<'a> {
     pub dimension: Dimension,
     /// The limit.
     pub limit: &'a Limit,
-    /// The highest value that keeps it.
+    /// The highest value that keeps the limit.
     pub lower: Option<u64>,
-    /// The lowest value that does not.
+    /// The lowest value that does not keep the limit.
     pub upper: Option<u64>,
 }
 
@@ -56,6 +56,6 @@ pub struct AfterPair {
     pub pair: u32,
     /// B's advantage in this pair, as a difference of logarithms.
     pub of_pair: Option<f64>,
-    /// The difference by all pairs until then.
+    /// The difference from all pairs so far.
     pub so_far: Difference,
 }

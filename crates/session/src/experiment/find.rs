@@ -5,9 +5,9 @@
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! A closed loop reaches more than any rate can. A trial keeps the limit if its response times do, all due requests were answered,
-//! and none failed. A rate is found if it kept the limit and a slightly higher one did not, both in full trials; if the search
-//! ends before that, it is undecided.
+//! A closed loop reaches more than any rate can. A trial keeps the limit if its response times do, all due requests
+//! were answered, and none failed. A rate is found if it kept the limit and a slightly higher one did not, both in full
+//! trials; if the search ends before that, it is undecided.
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
@@ -33,15 +33,15 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// How long a full trial waits at most for enough samples of the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// After this time, the bounds may be further apart.
+/// The time in seconds after which the bounds may be further apart.
 const CLOSE_S: f64 = 45.0;
-/// The search ends after this time.
+/// The time in seconds after which the search ends.
 const LIMIT_S: f64 = 170.0;
-/// The search also ends after this many disturbed trials of a rate in a row, or this many without a reply.
+/// The numbers of disturbed trials of a rate in a row, and of trials without a reply, after which the search ends.
 const DISTURBED: (u32, u32) = (8, 3);
-/// If more than this share of all trials was disturbed, the undisturbed ones are not trusted either.
+/// The share of disturbed trials above which the others are not trusted either.
 const MOST_DISTURBED: f64 = 0.25;
-/// Before a rate is tried again that failed, half of it runs for this long, since due requests stay unsent while a rate is kept.
+/// The length in seconds of a run at half the rate before a failed rate is tried again: this clears the backlog.
 const REST_S: f64 = 0.5;
 
 /// The phase of the search.
@@ -55,18 +55,18 @@ enum FindPhase {
     Trial(Trial),
 }
 
-/// A finished trial.
+/// The result of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
-    /// When it ended, in seconds of the session.
+    /// The end of the trial, in seconds of the session.
     pub t_s: f64,
-    /// The rate, in requests a second.
+    /// The rate, in requests per second.
     pub rate: u32,
-    /// Whether it was a full trial.
+    /// Whether the trial had the full length.
     pub is_full: bool,
     /// Whether the limit was kept.
     pub is_held: bool,
-    /// Whether it was disturbed, and is not counted.
+    /// Whether the trial was disturbed, and does not count.
     pub is_disturbed: bool,
     /// Why redyno itself was the limit, if it was.
     pub client_limit: Option<String>,
@@ -80,13 +80,13 @@ pub struct Find {
     in_force: InForce,
     phase: FindPhase,
     measured: Option<Measured>,
-    /// The closed loop's throughput a second.
+    /// The throughput of the closed loop, per second.
     peak: f64,
     search: Option<Search>,
     tried: Vec<Tried>,
-    /// How many trials in a row were disturbed.
+    /// The number of disturbed trials in a row.
     disturbed: u32,
-    /// How long the slowest requests took recently, in seconds.
+    /// The recent longest time of a request, in seconds.
     in_flight_s: f64,
     since_s: Option<f64>,
     found: Option<Found>,
@@ -94,7 +94,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// A search with these knobs, except the rate.
+    /// Returns a search with these knobs, except the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {
             limit,
@@ -113,25 +113,26 @@ impl Find {
         }
     }
 
-    /// The trials so far.
+    /// Returns the trials so far.
     pub fn tried(&self) -> &[Tried] {
         &self.tried
     }
 
-    /// The highest rate that certainly keeps the limit, and the lowest that certainly does not, as far as they are known.
+    /// Returns the highest rate that certainly keeps the limit, and the lowest that certainly does not, if they are
+    /// known.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// The same by all trials so far, of which some may be wrong.
+    /// Returns the same bounds from all trials so far, of which some may be wrong.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
     }
 
-    /// The result.
+    /// Returns the result, if there is one.
     pub fn found(&self) -> Option<&Found> {
         self.found.as_ref()
     }
@@ -254,7 +255,7 @@ impl Find {
         self.tried.iter().filter(|tried| tried.is_disturbed).count()
     }
 
-    /// Ends with a result: both bounds are firm.
+    /// Ends the search with a result: both bounds are firm.
     fn end_found(&mut self) -> Vec<Order> {
         let (Some(value), Some(upper)) = self.bounds() else {
             return self.give_up("trials of the same rate had different results");
@@ -270,7 +271,7 @@ impl Find {
         vec![Order::Event(EventKind::Found { found })]
     }
 
-    /// Ends undecided.
+    /// Ends the search without a result.
     fn give_up(&mut self, why: &str) -> Vec<Order> {
         self.ending =
             Some(Ending::Undecided(format!("the highest rate for {} is not clear: {why}", self.limit)));

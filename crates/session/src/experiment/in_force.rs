@@ -1,4 +1,4 @@
-//! The basis of experiments: whether the requested setting is in force, and what the load does under it.
+//! The basis of experiments: whether the requested setting is in force, and the load's results under it.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
@@ -19,25 +19,25 @@ use crate::{
 /// Why an experiment cannot continue.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum Interruption {
-    /// The session refused an order; the reason.
+    /// The session refused an order, for this reason.
     #[error("{0}")]
     Refused(String),
-    /// The load is off; the reason.
+    /// The load is off, for this reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// Somebody else changed a knob or a parameter.
+    /// The user or another peer changed a knob or a parameter.
     #[error("somebody changed a knob meanwhile")]
     Turned,
     /// The session ends.
     #[error("the session ended early")]
     SessionOver,
-    /// One of several targets cannot continue: which, and why.
+    /// One of several targets cannot continue: its name, and the reason.
     #[error("{0}: {1}")]
     Target(String, Box<Self>),
 }
 
 impl Interruption {
-    /// Why an experiment cannot continue after this delivery, if so.
+    /// Returns why an experiment cannot continue after this delivery, if so.
     pub(super) fn of(delivery: &Delivery) -> Option<Self> {
         match delivery {
             Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
@@ -58,11 +58,11 @@ impl Interruption {
 pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
-    /// It is in force since this moment of the session.
+    /// The setting is in force since this moment of the session.
     Holds { since_s: f64 },
-    /// The load under it in a stretch.
+    /// The results of the load under the setting, in an interval.
     Measured(&'a Interval),
-    /// It is not in force, and will not be.
+    /// The setting is not in force, and will not be.
     Lost(Interruption),
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Observed<'a> {
 #[derive(Debug, Clone)]
 struct Tuned {
     parameter: &'static Parameter,
-    /// Its previous value; `None` until the server has reported it.
+    /// The previous value of the parameter; `None` until the server has reported it.
     from: Option<String>,
     /// The value requested last.
     now: String,
@@ -79,12 +79,12 @@ struct Tuned {
 /// The state of the requested setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SettingState {
-    /// It is not in force.
+    /// The setting is not in force yet.
     #[default]
     Awaited,
-    /// It was in force when it was requested, and is not reported yet.
+    /// The setting was in force when it was requested, which is not reported yet.
     Found,
-    /// It is in force and reported.
+    /// The setting is in force and reported.
     Held,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct InForce {
     /// The knobs in force, and whether they are those of the warm-up.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
-    /// The node that carries the load, or will. Notices of other nodes are ignored.
+    /// The node that carries the load, now or soon. Notices of other nodes are ignored.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
     /// Parameters that the server has not confirmed yet.
@@ -107,7 +107,7 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Requests a setting; [`see`](Self::see) reports when it is in force. Parameters that it does not name get their previous value.
+    /// Requests a setting; [`see`](Self::see) reports when it is in force. Unnamed parameters get their previous value.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
@@ -146,12 +146,12 @@ impl InForce {
         Some(Order::SetConfig { parameter, to })
     }
 
-    /// The orders that restore everything that was changed.
+    /// Returns the orders that restore everything that was changed.
     pub(super) fn set_back(&mut self) -> Vec<Order> {
         self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
     }
 
-    /// The same after an interruption: knobs that somebody else changed are kept.
+    /// Returns the same orders after an interruption: knobs that the user or another peer changed are kept.
     pub(super) fn set_back_after(&mut self, why: &Interruption) -> Vec<Order> {
         let mut orders = self.set_back();
         if *why == Interruption::Turned {
@@ -195,7 +195,7 @@ impl InForce {
         }
     }
 
-    /// Keeps what somebody else changed; the rest is restored.
+    /// Keeps the changes of the user or another peer; the rest is restored.
     fn leave_what_was_turned(&mut self, segment: &Segment) {
         match &segment.config {
             Some(change) => drop(self.tuned.remove(&*change.name)),

@@ -13,14 +13,14 @@ use crate::{
 pub struct Limit {
     /// The percentile: `p99`, or `max`.
     level: &'static str,
-    /// Its share of latencies, 0 to 1.
+    /// The share of the latencies that must be below the bound, 0 to 1.
     quantile: f64,
     below_ns: u64,
-    /// The share as written.
+    /// The bound as written.
     below: String,
 }
 
-/// The longest latency of all.
+/// The name and share of the longest latency.
 const MAX: (&str, f64) = ("max", 1.0);
 
 fn known() -> impl Iterator<Item = (&'static str, f64)> {
@@ -42,7 +42,7 @@ impl FromStr for Limit {
         let (level, quantile) = known().find(|(name, _)| *name == level).ok_or_else(|| {
             WordsError::of(format!("'{level}' is not a percentile; give one of {}", levels()))
         })?;
-        // A duration beyond a u64 of nanoseconds is no limit at all.
+        // A duration that does not fit 64 bits of nanoseconds is no limit at all.
         let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
         if below_ns == 0 {
             return Err(WordsError::of("the limit must be above 0"));
@@ -58,19 +58,19 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// Whether enough of these latencies are below it; false if there are none.
+    /// Returns whether enough of these latencies are below the bound; false if there are none.
     pub fn holds(&self, latency: &Latency) -> bool {
         self.holds_without(latency, &Latency::default())
     }
 
-    /// The same, if those that are `left_out` had been below it.
+    /// Returns the same, if the latencies that are `left_out` had been below the bound.
     pub(super) fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
         let beyond = latency.count_from(self.below_ns).saturating_sub(left_out.count_from(self.below_ns));
         !latency.is_empty() && beyond as f64 <= most + 1e-9
     }
 
-    /// The percentile in µs; `None` if there are too few samples.
+    /// Returns the percentile in microseconds; `None` with too few samples.
     pub fn level_us(&self, latency: &Latency) -> Option<f64> {
         let ns = if self.quantile < 1.0 {
             latency.percentile(self.quantile)
@@ -80,7 +80,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// The number of samples that the percentile needs.
+    /// Returns the number of samples that the percentile needs.
     pub fn enough(&self) -> u64 {
         if self.quantile < 1.0 { (11.0 / (1.0 - self.quantile)).ceil() as u64 } else { 1 }
     }

@@ -1,13 +1,13 @@
-//! Experiments, which change knobs by themselves. Records in, orders out.
+//! Experiments, which change knobs by themselves: records in, orders out.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! An experiment is a peer of the session like any other: its owner passes it the session's deliveries, and sends the orders
-//! that it returns. It has no clock: time is that of the records. Pure.
-//! A [series] is not an experiment: it is a list of sessions, with a table of their results.
+//! An experiment is a peer of the session like any other: its owner passes the session's deliveries to it, and sends
+//! the orders that it returns. An experiment has no clock: its time is that of the records. Pure. A [series] is not an
+//! experiment: it is a list of sessions, with a table of their results.
 
 mod ab;
 mod asked;
@@ -49,47 +49,47 @@ use crate::session::{Delivery, Order};
 
 /// An experiment, which changes knobs by itself.
 pub trait Experiment: fmt::Debug + Send + Sync {
-    /// Its title: `find p99<1ms`.
+    /// Returns the title of the experiment: `find p99<1ms`.
     fn title(&self) -> String;
 
-    /// Takes a delivery of the session; returns orders. There are none after its end.
+    /// Takes a delivery of the session; returns orders, none after the end of the experiment.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Ends it early; returns the orders that restore everything. Empty if it is over already.
+    /// Ends the experiment early; returns the orders that restore everything, none if it is over already.
     fn stop(&mut self) -> Vec<Order>;
 
-    /// Ends it early for this reason; returns the orders that restore everything, except knobs that somebody else has changed.
-    /// Empty if it is over already.
+    /// Ends the experiment early for this reason; returns the orders that restore everything, except knobs that the
+    /// user or another peer has changed. There are none if it is over already.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order>;
 
-    /// How it ended; `None` while it runs.
+    /// Returns how the experiment ended; `None` while it runs.
     fn ending(&self) -> Option<&Ending>;
 
-    /// Its present action and progress, in a line without its title.
+    /// Returns the present action and its progress, in a line without the title.
     fn progress(&self) -> String;
 
-    /// Its results so far, in lines.
+    /// Returns the results so far, in lines.
     fn report(&self) -> String;
 
-    /// Its results in sentences only, where there is no room for a table.
+    /// Returns the results in sentences only, for places without room for a table.
     fn words(&self) -> String {
         self.report()
     }
 
-    /// The data for drawing it.
+    /// Returns the data for a chart.
     fn drawn(&self) -> Drawn<'_> {
         Drawn::Segments
     }
 
-    /// Its pairs, if it compares two sides.
+    /// Returns the pairs, if the experiment compares two sides.
     fn pairs(&self) -> Option<Pairs> {
         None
     }
 
-    /// A copy in the same state.
+    /// Returns a copy in the same state.
     fn copied(&self) -> Box<dyn Experiment>;
 
-    /// Its final result, in lines; empty while it runs.
+    /// Returns the final result, in lines; empty while the experiment runs.
     fn answer(&self) -> String {
         match self.ending() {
             None => String::new(),
@@ -101,7 +101,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Why it is over without a result.
+    /// Returns why the experiment is over without a result.
     fn stopped(&self) -> Option<String> {
         match self.ending()? {
             Ending::Interrupted(why) => Some(why.to_string()),
@@ -110,7 +110,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether it is over, with or without a result.
+    /// Returns whether the experiment is over, with or without a result.
     fn is_over(&self) -> bool {
         self.ending().is_some()
     }
@@ -125,17 +125,17 @@ impl Clone for Box<dyn Experiment> {
 /// How an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It finished with a result.
+    /// The experiment finished with a result.
     Done,
-    /// It finished, and the required result was not found: a message.
+    /// The experiment finished, and the required result was not found: a message.
     NotHeld(String),
-    /// It finished, and the result is not clear: a message.
+    /// The experiment finished, and the result is not clear: a message.
     Undecided(String),
-    /// It could not continue.
+    /// The experiment could not continue.
     Interrupted(Interruption),
 }
 
-/// The moment of the session to which a delivery belongs.
+/// Returns the moment of the session to which a delivery belongs.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
         Delivery::Record(record) => record.t_s(),

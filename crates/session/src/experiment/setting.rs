@@ -9,13 +9,13 @@ use crate::{
 /// A complete setting of an experiment: all knobs, the node that carries the load, and server parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// The text that describes it.
+    /// The description of the setting.
     pub words: String,
     /// The knobs.
     pub knobs: Knobs,
     /// The node that carries the load, from 0.
     pub node: u16,
-    /// Parameters, each once. Others are as before the experiment.
+    /// The parameters to set, each once. All others keep the value from before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
@@ -30,15 +30,15 @@ impl Setting {
     /// The text for the knobs as they are.
     pub const AS_IT_IS: &str = "as it is";
 
-    /// The knobs as they are, and nothing else.
+    /// Returns these knobs without any other changes.
     pub fn of(knobs: Knobs) -> Self {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
-    /// `base` with the changes in `text`: one setting, or several with commas between them.
+    /// Parses the changes in `text` on top of `base`: one setting, or several with commas between them.
     ///
     /// # Errors
-    /// Names the invalid one, and why.
+    /// A message with the invalid setting and the reason.
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
         text.split(',').try_for_each(|part| setting.set(part.trim()))?;
@@ -73,7 +73,7 @@ impl Setting {
         let parameter = Parameter::named(name).ok_or_else(none)?;
         let value = match value.trim() {
             "" => return Err(WordsError::of(format!("config {name} needs a value"))),
-            // The shell's notation for empty values and values with spaces.
+            // This is the shell's notation for empty values and values with spaces.
             quoted => quoted.trim_matches(['"', '\'']),
         };
         if self.config.iter().any(|(set, _)| set.name == parameter.name) {

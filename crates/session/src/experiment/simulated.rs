@@ -17,22 +17,22 @@ pub(super) struct Simulated {
     knobs: Knobs,
     segment: u32,
     tick: u64,
-    /// Orders that were given, but not carried out.
+    /// Orders that were sent, but not carried out.
     pub(super) sent: Vec<Order>,
 }
 
 impl Simulated {
-    /// A session that begins with these knobs.
+    /// Returns a session that begins with these knobs.
     pub(super) fn new(knobs: Knobs) -> Self {
         Self { knobs, segment: 0, tick: 0, sent: Vec::new() }
     }
 
-    /// The present, in seconds of the session.
+    /// Returns the present time, in seconds of the session.
     pub(super) fn now_s(&self) -> f64 {
         seconds(self.tick * TICK_NS)
     }
 
-    /// The knobs in force.
+    /// Returns the knobs in force.
     pub(super) fn knobs(&self) -> &Knobs {
         &self.knobs
     }
@@ -46,7 +46,7 @@ impl Simulated {
         self.drive_until(experiment, measured, f64::INFINITY);
     }
 
-    /// The same, up to `end_s` at most.
+    /// Runs the same, up to `end_s` at most.
     pub(super) fn drive_until(
         &mut self,
         experiment: &mut dyn Experiment,

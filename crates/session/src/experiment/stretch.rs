@@ -1,37 +1,37 @@
-//! The load under a setting, from a moment on.
+//! The measurement of the load under a setting, from a moment on.
 
 use crate::session::Interval;
 
-/// Requests of an open loop up to this late are not behind.
+/// The largest delay in microseconds that does not count as a backlog, in an open loop.
 const LATE_US: u64 = 10_000;
-/// The backlog of the previous setting may take this long before it counts as this setting's own.
+/// How long the backlog of the previous setting may last in seconds; after that it counts as this setting's own.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
-/// A stretch that is being measured.
+/// A measurement in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     start_s: f64,
-    /// Until when its beginning is delayed while requests are behind.
+    /// The end of the time in which a backlog delays the start of the measurement, in seconds.
     backlog_until_s: f64,
     has_begun: bool,
     measured: Interval,
 }
 
 impl Window {
-    /// A stretch from `start_s` of the session on.
+    /// Returns a measurement that starts at `start_s` of the session.
     pub(super) fn from(start_s: f64) -> Self {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// A stretch under a setting in force since `since_s`, without the first `settle_s`, and under a rate without the backlog of the
-    /// previous setting.
+    /// Returns a measurement under a setting in force since `since_s`, without the first `settle_s`, and under a rate
+    /// without the backlog of the previous setting.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
-    /// Takes the next measurement, if it belongs to this stretch; returns whether it does.
+    /// Takes the next interval, if it belongs to this measurement; returns whether it does.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         let began_s = interval.t_s - interval.length_s;
         let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;
@@ -44,17 +44,17 @@ impl Window {
         is_of_it
     }
 
-    /// All of it so far; later measurements belong to the next stretch, which leaves nothing out.
+    /// Returns the measurement so far; later intervals belong to the next one, which leaves nothing out.
     pub(super) fn next(&mut self) -> Interval {
         std::mem::take(&mut self.measured)
     }
 
-    /// All of it so far.
+    /// Returns the measurement so far.
     pub(super) fn measured(&self) -> &Interval {
         &self.measured
     }
 
-    /// Whether it has this length.
+    /// Returns whether the measurement has this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.measured.length_s >= length_s - 1e-6
     }

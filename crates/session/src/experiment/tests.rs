@@ -54,7 +54,8 @@ fn setting(text: &str) -> Setting {
     Setting::parse(text, &on()).unwrap()
 }
 
-/// Feeds a session to an experiment until that is over, or `stop` says so; returns the segments, and the last orders.
+/// Passes a session to an experiment until that is over, or `stop` returns true; returns the segments, and the last
+/// orders.
 fn drive(
     server: &demo::Handle,
     experiment: &mut dyn Experiment,

@@ -1,4 +1,4 @@
-//! A trial of a rate: whether it keeps its limit, and if not, whether the rate or a disturbance is the cause.
+//! A trial of a rate: whether the rate keeps the limit, and if not, whether the rate or a disturbance is the cause.
 //!
 //! ```text
 //!                     too much                      a disturbance
@@ -16,11 +16,11 @@ use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 const ACHIEVED: f64 = 0.99;
 /// The number of parts of a trial.
 const PARTS: usize = 4;
-/// If a rate is too high, less than this share of the due requests is answered in all parts except one.
+/// If a rate is too high, all parts except one answer less than this share of the due requests.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// Without a disturbance, the best part exceeds the mean by at most this: after a stall, it catches up.
+/// The largest excess of the best part over the mean without a disturbance: after a stall, requests catch up.
 const EVEN: f64 = 1.1;
-/// If a rate is too high, the server is as busy as in a closed loop: it answers this share of the closed loop's requests.
+/// The share of the closed loop's requests that a server still answers at a rate that is too high, since it is as busy.
 const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
@@ -28,9 +28,9 @@ const OF_PEAK: f64 = 0.9;
 pub(super) enum Outcome {
     /// The limit was kept.
     Held,
-    /// It was not kept, because of the rate.
+    /// The limit was not kept, because of the rate.
     NotHeld,
-    /// It was not kept, and something else may be the cause.
+    /// The limit was not kept, and a disturbance may be the cause.
     Disturbed(Disturbance),
 }
 
@@ -39,15 +39,15 @@ pub(super) enum Outcome {
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// Too little was answered in this many of the four parts.
+    /// The number of parts, of four, that answered too little.
     ShortFor(usize),
-    /// The best of them exceeded the mean by this share.
+    /// The best part exceeded the mean by this share.
     Uneven(f64),
-    /// Answered requests a second, and those of the closed loop.
+    /// The server answered less than the closed loop: requests per second of both.
     BelowPeak(f64, f64),
-    /// The limit was exceeded in this many of all intervals.
+    /// The limit was exceeded in this many intervals; the second number is that of all intervals.
     BrokenFor(usize, usize),
-    /// Only by requests that waited for a core of this machine.
+    /// The limit was exceeded only by requests that waited for a core of this machine.
     NoCore,
 }
 
@@ -89,12 +89,12 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// A trial from `start_s` of the session on.
+    /// Returns an empty trial that starts at `start_s` of the session.
     pub(super) fn from(start_s: f64) -> Self {
         Self { stretch: Window::from(start_s), ticks: Vec::new() }
     }
 
-    /// Takes the next measurement.
+    /// Takes the next interval.
     pub(super) fn take(&mut self, interval: &Interval) {
         if self.stretch.take(interval) {
             let response = interval.response.clone().unwrap_or_default();
@@ -102,21 +102,21 @@ impl Measured {
         }
     }
 
-    /// All of it so far.
+    /// Returns the measurement so far.
     pub(super) fn all(&self) -> &Interval {
         self.stretch.measured()
     }
 
-    /// Whether it has this length.
+    /// Returns whether the trial has this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.stretch.has(length_s)
     }
 
-    /// The result at `rate`, if a closed loop reached `peak`.
+    /// Returns the result at `rate`, if a closed loop reached `peak`.
     pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> Outcome {
         let all = self.all();
         let due = rate * all.length_s;
-        // A Poisson process of n has a standard deviation of its square root.
+        // The count of a Poisson process with mean n has a standard deviation of √n.
         let by_chance = if arrivals == Arrivals::Poisson { 3.0 * due.sqrt() } else { 0.0 };
         let is_achieved = all.ops as f64 >= due * ACHIEVED - by_chance - 1.0;
         let response = all.response.clone().unwrap_or_default();
@@ -145,7 +145,7 @@ impl Measured {
         })
     }
 
-    /// The length of each part and its number of replies.
+    /// Returns the length of each part and its number of replies.
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> {
         let ticks = self.ticks.chunks(self.ticks.len().div_ceil(PARTS).max(1));
         ticks.map(|part| {

@@ -1,5 +1,5 @@
-//! The CSV of redis-benchmark: a row a test, all cells quoted. The same writer serves the imitated program and records of any
-//! session, where each operation is a row.
+//! The CSV of redis-benchmark: one row for each test, all cells quoted. The same writer serves the imitated program,
+//! and the records of any session, where each operation is a row.
 
 use super::{Format, Holds, csv::inert, sheet::Sheet};
 use crate::{
@@ -7,17 +7,17 @@ use crate::{
     stats::Latency,
 };
 
-/// The first row.
+/// The row with the names of the columns.
 pub const HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
     \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
 
-/// The row of a test. As in redis-benchmark, the title is not escaped.
+/// Returns the row of a test. As in redis-benchmark, the title is not escaped.
 pub fn row(title: &str, requests_per_s: f64, latency: &Latency) -> String {
     let figures = figures_ms(latency).map(|figure| format!(",\"{figure:.3}\"")).concat();
     format!("\"{title}\",\"{requests_per_s:.2}\"{figures}\n")
 }
 
-/// Mean, minimum, p50, p95, p99 and maximum of the latency, in milliseconds.
+/// Returns mean, minimum, p50, p95, p99 and maximum of the latency, in milliseconds.
 pub fn figures_ms(latency: &Latency) -> [f64; 6] {
     let ms = |ns: u64| ns as f64 / 1e6;
     let at = |quantile| ms(latency.value_at_quantile(quantile));
@@ -33,7 +33,7 @@ pub const BENCHMARK_CSV: Format = Format::new(
     |_, _| Box::new(BenchmarkCsv::default()),
 );
 
-/// The rows at the end: the operations over the whole load without its warm-up.
+/// Writes the rows at the end: the operations of the whole load without its warm-up.
 #[derive(Debug, Default)]
 pub(super) struct BenchmarkCsv(Sheet);
 
@@ -48,7 +48,7 @@ impl Sink for BenchmarkCsv {
         let (length_s, is_open) = (sum.length_s, sum.response.is_some());
         let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
         let operations = self.0.operations();
-        // A quote within a title would end it, unless it is doubled, which redis-benchmark does not do.
+        // An unescaped quote would end the title; redis-benchmark does not escape it.
         let rows = operations.iter().map(|(name, part)| {
             row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
         });

@@ -1,8 +1,8 @@
-//! Rows of measurements beside the load: those of each probe, and the server's own figures.
+//! Rows of measurements other than the load: those of each probe, and the server's own figures.
 //!
 //! ```text
 //! probe: kind t_s length_s samples lost min_us mean_us p50_us … max_us
-//! server: kind t_s cpu used_memory … each gauge by its name
+//! server: kind t_s cpu used_memory … and all other gauges by name
 //! ```
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::{
 const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
     ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 
-/// A row.
+/// A row of a probe, or of the server's figures.
 #[derive(Debug)]
 pub(super) struct Besides {
     /// `server`, or the probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
@@ -32,7 +32,7 @@ pub(super) struct Besides {
     figures: Vec<Option<f64>>,
 }
 
-/// The column names of these rows; `None` for rows of the load.
+/// Returns the column names of these rows; `None` for rows of the load.
 pub(super) fn names(rows: Rows) -> Vec<&'static str> {
     match rows {
         Rows::Intervals | Rows::Operations | Rows::Segments => Vec::new(),
@@ -48,7 +48,7 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 }
 
 impl Besides {
-    /// The rows of this kind in a record.
+    /// Returns the rows of this kind in a record.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         match (rows, record) {
             (Rows::Probes, _) => {
@@ -76,7 +76,7 @@ impl Besides {
         Self { kind, figures: figures.chain(percentiles).chain([some(times.max_ns() as f64)]).collect() }
     }
 
-    /// Its kind and its figures as columns; unknown ones are empty.
+    /// Returns the kind and the figures as columns; unknown figures are empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figures = self.figures.iter().map(|figure| figure.map_or_else(String::new, |n| n.to_string()));
         [self.kind.to_owned()].into_iter().chain(figures)
@@ -87,7 +87,7 @@ impl Besides {
     }
 }
 
-/// A JSON object: the kind, then figures; `null` for those without samples, or with too few.
+/// A JSON object: the kind, then the figures; `null` for figures without enough samples.
 impl Serialize for Besides {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let names = names(self.rows());
@@ -100,7 +100,7 @@ impl Serialize for Besides {
     }
 }
 
-/// When a probe's stretch ended, and its length.
+/// Returns the end of a probe's measurement, and its length.
 fn span(record: &Record) -> (f64, f64) {
     match record {
         Record::Ping(span) => (span.t_s, span.length_s),
@@ -110,7 +110,7 @@ fn span(record: &Record) -> (f64, f64) {
     }
 }
 
-/// The distributions of a probe, and the number of its lost measurements.
+/// Returns the distributions of a probe, each with the number of lost measurements.
 fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
     match record {
         Record::Ping(span) => {
@@ -125,7 +125,7 @@ fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
     }
 }
 
-/// The sums of all measurements beside the load so far.
+/// The sums of all measurements so far, other than the load.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     probes: BTreeMap<&'static str, Sum>,
@@ -154,7 +154,7 @@ impl Sums {
         self.server = Besides::of(Rows::Server, record).pop().or(self.server.take());
     }
 
-    /// A row for each probe over the whole session.
+    /// Returns a row for each probe over the whole session.
     pub(super) fn probes(&self) -> Vec<Besides> {
         let row = |(kind, Sum { t_s, length_s, times, lost }): (&&'static str, &Sum)| {
             Besides::probe(kind, (*t_s, *length_s), times, *lost)
@@ -162,7 +162,7 @@ impl Sums {
         self.probes.iter().map(row).collect()
     }
 
-    /// The last figures of the server.
+    /// Returns the last figures of the server.
     pub(super) fn server(&self) -> Option<&Besides> {
         self.server.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Comma-separated values (RFC 4180): a line a row; an empty cell has no value, or too few samples.
+//! Comma-separated values (RFC 4180): one line for each row. A figure without enough samples is an empty cell.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::session::{Record, Sink, figures::FIGURES};
 
-/// Comma-separated values, a line a row.
+/// Comma-separated values, one line for each row.
 pub const CSV: Format =
     Format::new("csv", "csv", "a line for each row, with named columns", Holds::Rows, |rows, _| {
         Box::new(Csv::of(rows))
@@ -53,8 +53,8 @@ impl Sink for Csv {
     }
 }
 
-/// A cell, protected for spreadsheets. Text that a spreadsheet would run as a formula, because somebody chose such a name, gets the
-/// usual apostrophe; a number stays a number.
+/// Returns a cell that is safe in spreadsheets. Text that a spreadsheet would run as a formula, such as a malicious
+/// name, gets the usual apostrophe; a number stays a number.
 pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
@@ -63,10 +63,10 @@ pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Cells as a line.
+/// Returns cells as a line.
 fn written(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    // Into memory, with the same number of cells in every line: neither can fail.
+    // Writing to memory, with the same number of cells in every line, cannot fail.
     let cells = cells.into_iter().map(|cell| inert(cell.as_ref()).into_owned());
     writer.write_record(cells).expect("a line of cells");
     let bytes = writer.into_inner().expect("memory takes what is written");

@@ -1,4 +1,4 @@
-//! HdrHistogram's interval log, version 1.3: the distributions of each second, for its readers in many languages.
+//! The interval log of HdrHistogram, version 1.3: the distributions of each second, for libraries in many languages.
 //!
 //! ```text
 //! #[Histogram log format version 1.3]
@@ -8,8 +8,8 @@
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
-//! Values within the histograms are nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own writers. A warm-up or
-//! a prefill has a tag of that name, so that the untagged lines add up to the summary.
+//! Values within the histograms are in nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own
+//! writers. The lines of a warm-up or a prefill have a tag of that name, so the untagged lines add up to the summary.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -19,7 +19,7 @@ use crate::{
     stats::Latency,
 };
 
-/// HdrHistogram's interval log, in nanoseconds.
+/// The interval log of HdrHistogram, in nanoseconds.
 pub(super) const HDR_LOG: Format = Format::new(
     "hlog",
     "hlog",
@@ -28,10 +28,10 @@ pub(super) const HDR_LOG: Format = Format::new(
     |_, _| Box::new(HdrLog::default()),
 );
 
-/// The writer.
+/// The writer of the log.
 #[derive(Debug, Default)]
 pub(super) struct HdrLog {
-    /// The kind of each segment.
+    /// The segments, for the kind of each.
     timeline: Timeline,
 }
 
@@ -73,14 +73,14 @@ impl HdrLog {
 
 const RESPONSE: &str = "response";
 
-/// The tag of an operation: valid in the format, and unique.
+/// Returns the tag of an operation: valid in the format, and unique.
 fn tag(name: &str) -> String {
     let tag: String =
         name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// A line, if there are samples; then the number of values that were too long for its histogram.
+/// Returns a line if there are samples, and the number of values that are too large for its histogram.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

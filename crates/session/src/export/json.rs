@@ -9,7 +9,7 @@ use super::{
 };
 use crate::session::{Record, SessionStart, Sink};
 
-/// The same rows, as JSON lines.
+/// The rows as JSON lines.
 pub const NDJSON: Format =
     Format::new("ndjson", "ndjson", "the same rows as JSON lines", Holds::Rows, |rows, _| {
         Box::new(Ndjson::of(rows))
@@ -64,7 +64,7 @@ struct Whole<'a> {
     first_errors: &'a std::collections::BTreeMap<String, String>,
     operations: Vec<SheetRow<'a>>,
     segments: Vec<SheetRow<'a>>,
-    /// Each probe over the whole session.
+    /// The figures of each probe over the whole session.
     probes: Vec<Besides>,
     /// The last figures of the server.
     server: Option<&'a Besides>,
@@ -94,7 +94,7 @@ impl Sink for Json {
     }
 }
 
-/// A value as a line. It contains only numbers and text.
+/// Returns a value as a line. The value contains only numbers and text.
 fn written(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok().map(|line| line + "\n")
 }

@@ -1,4 +1,4 @@
-//! Tables in Markdown, for a ticket: the session, its segments, its operations.
+//! Tables in Markdown, for an issue tracker: the session, its segments, its operations.
 
 use super::{
     Format, Holds,
@@ -22,7 +22,7 @@ const COLUMNS: [Figure; 9] = [
     figures::ERRORS,
 ];
 
-/// Tables for a ticket.
+/// Tables in Markdown.
 pub(super) const MARKDOWN: Format = Format::new(
     "markdown",
     "md",
@@ -31,7 +31,7 @@ pub(super) const MARKDOWN: Format = Format::new(
     |_, _| Box::new(Markdown::default()),
 );
 
-/// The tables at the end.
+/// Writes the tables at the end.
 #[derive(Debug, Default)]
 pub(super) struct Markdown(Sheet);
 
@@ -65,7 +65,7 @@ impl Sink for Markdown {
     }
 }
 
-/// The title of a segment's row.
+/// Returns the title of a segment's row.
 fn named(line: &SheetRow) -> String {
     let row = &line.row;
     let knobs = row.knobs.map_or_else(String::new, |knobs| escaped(&knobs.to_string()));
@@ -74,7 +74,7 @@ fn named(line: &SheetRow) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Rows below their headings, without columns that are empty everywhere.
+/// Returns a table of rows, without columns that are empty in every row.
 fn table(rows: &[(String, SheetRow)]) -> String {
     let is_known = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
     let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
@@ -90,7 +90,7 @@ fn table(rows: &[(String, SheetRow)]) -> String {
     text
 }
 
-/// Text escaped for Markdown, and for the HTML that it may become.
+/// Returns text escaped for Markdown, and for the HTML that it may become.
 pub fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
     let mut out = String::with_capacity(text.len());

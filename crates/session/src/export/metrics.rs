@@ -1,5 +1,5 @@
-//! OpenMetrics: sums since the session began, as counters, gauges and histograms, with names and base units by its rules: seconds,
-//! bytes, ratios.
+//! OpenMetrics: sums since the session began, as counters, gauges and histograms. Names and base units follow the rules
+//! of OpenMetrics: seconds, bytes, ratios.
 //!
 //! As in the summary, warm-up and prefill are left out.
 
@@ -40,7 +40,7 @@ pub struct Metrics {
     clients: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// The server: its last sample, with sums for gauges that count increments.
+    /// The server's last gauges, with sums for gauges that count increments.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,
@@ -48,7 +48,7 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The figures are those of one server, the first.
+        // The figures are those of the first server only.
         if !record.is_of(0) {
             return Vec::new();
         }
@@ -77,7 +77,7 @@ impl Sink for Metrics {
 }
 
 impl Metrics {
-    /// All of it as OpenMetrics text, with the mark at its end.
+    /// Returns all metrics as OpenMetrics text, with the end marker.
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix("redyno");
         registry.register_collector(Box::new(self.clone()));
@@ -213,7 +213,7 @@ fn ratio() -> Unit {
     Unit::Other("ratio".to_owned())
 }
 
-/// The base unit of a gauge, and the factor to it.
+/// Returns the base unit of a gauge, and the factor to it.
 fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     match unit {
         gauge::Unit::Bytes | gauge::Unit::Limit => (Some(Unit::Bytes), 1.0),
@@ -224,7 +224,7 @@ fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     }
 }
 
-/// Bounds of the histograms' buckets, in nanoseconds: from the fastest local server to the end of a person's patience.
+/// The bounds of the histograms' buckets, in nanoseconds: from the fastest local server to more than a person waits.
 const BORDERS_NS: [u64; 22] = [
     10_000,
     25_000,
@@ -250,7 +250,7 @@ const BORDERS_NS: [u64; 22] = [
     60_000_000_000,
 ];
 
-/// Descriptors with their values.
+/// Encodes metrics: their descriptors, and their values.
 struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {
@@ -306,7 +306,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency), None)
 }
 
-/// The counts between the bounds, in seconds; the last bucket has no upper bound.
+/// Returns the counts between the bounds, in seconds; the last bucket has no upper bound.
 fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = BORDERS_NS.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));
@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    /// The rules for names that `promtool check metrics` and parsers of OpenMetrics check.
+    /// The names follow the rules that `promtool check metrics` and parsers of OpenMetrics check.
     #[test]
     fn every_name_is_its_own_and_none_has_a_short_unit() {
         let mut metrics = Metrics::default();

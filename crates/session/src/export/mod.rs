@@ -1,14 +1,14 @@
-//! Exports: the figures of a session in the formats of other tools. One file a format, each a [`Sink`] over the records, so that it
-//! works on running sessions and on recordings alike.
+//! Exports: the figures of a session in the formats of other tools. Each format has one file, and is a [`Sink`] over
+//! the records, so that it works with running sessions and with recordings.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
 //!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
 //!          ├─► sums since the beginning ─► openmetrics
-//!          └─► the runs of other programs: memtier-json, redis-benchmark-csv
+//!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
 //! ```
-//! Every figure comes from [the table](crate::session::figures) with its name there; distributions are those of the records, not
-//! the coarser cells of the screen.
+//! All figures come from [the table](crate::session::figures), with their names there. Distributions are those of the
+//! records, not the coarser cells of the screen.
 
 pub mod benchmark_csv;
 mod besides;
@@ -39,7 +39,7 @@ pub use sheet::Rows;
 
 use crate::session::Sink;
 
-/// An export format: a file of this room, and a row of [all](Self::ALL).
+/// An export format: a file of this module, and a row of [all](Self::ALL).
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
     name: &'static str,
@@ -49,7 +49,7 @@ pub struct Format {
     sink: MakeSink,
 }
 
-/// Makes the sink of a format: for the kind of rows, if it has rows, and the distribution, if it has one.
+/// Makes the sink of a format, for a kind of rows if the format has rows, and for a distribution if it has one.
 type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
 
 /// The parts of a session that a format contains.
@@ -59,7 +59,7 @@ enum Holds {
     Rows,
     /// Everything, including a warm-up and a prefill.
     Asides,
-    /// The summary's part.
+    /// The part that the summary contains.
     Summary,
 }
 
@@ -71,7 +71,7 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// An unknown name of a format.
+/// The error for an unknown name of a format.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(Format::name).join(", "))]
 pub struct NoFormat(String);
@@ -100,7 +100,7 @@ impl Format {
         Self { name, extension, about, holds, sink }
     }
 
-    /// The names of the formats with rows.
+    /// Returns the names of the formats with rows.
     pub fn with_rows() -> String {
         Self::ALL
             .into_iter()
@@ -110,32 +110,32 @@ impl Format {
             .join(" and ")
     }
 
-    /// Its name on the command line.
+    /// Returns the name of the format on the command line.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// The extension of its files.
+    /// Returns the extension of the format's files.
     pub fn extension(self) -> &'static str {
         self.extension
     }
 
-    /// A short description.
+    /// Returns a short description.
     pub fn about(self) -> &'static str {
         self.about
     }
 
-    /// Whether it has rows, whose kind [`Rows`] chooses.
+    /// Returns whether the format has rows; then [`Rows`] chooses their kind.
     pub fn has_rows(self) -> bool {
         self.holds == Holds::Rows
     }
 
-    /// Whether it contains a warm-up or a prefill; otherwise it contains what the summary does.
+    /// Returns whether the format contains a warm-up or a prefill; otherwise it contains what the summary does.
     pub fn has_asides(self) -> bool {
         self.holds != Holds::Summary
     }
 
-    /// Its sink; `rows` is the kind of rows, if it has rows, and `tag` the distribution, if it has one.
+    /// Returns the sink of the format, for the kind of rows `rows` and the distribution `tag`, if the format has them.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
         (self.sink)(rows, tag)
     }

@@ -1,4 +1,4 @@
-//! One segment of a session, as a session of its own.
+//! One segment of a session in the form of a session.
 
 use crate::session::Record;
 
@@ -11,13 +11,13 @@ pub struct OneSegment {
 }
 
 impl OneSegment {
-    /// The segment with this number.
+    /// Returns a selection of the segment with this number.
     pub fn numbered(number: u32) -> Self {
         Self { number, from_s: f64::INFINITY, to_s: f64::INFINITY }
     }
 
-    /// Whether a record belongs to it: its own records, and measurements and events within its time. The end record, which sums up the
-    /// whole session, does not.
+    /// Returns whether a record belongs to the segment: the segment's own records, and measurements and events within
+    /// its time. The end record does not, since it sums up the whole session.
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,
@@ -32,7 +32,7 @@ impl OneSegment {
                 }
                 false
             }
-            // The last replies to its requests may come after its end.
+            // The last replies to requests of the segment may arrive after its end.
             Record::Interval(interval) => interval.segment == self.number,
             Record::End(_) => false,
             other => other.t_s().is_some_and(|t_s| (self.from_s..=self.to_s).contains(&t_s)),

@@ -1,5 +1,5 @@
-//! HdrHistogram's percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for the
-//! plotter of hdrhistogram.org and similar tools.
+//! The percentile text of HdrHistogram (`.hgrm`): one distribution of the whole session without its warm-up, in
+//! milliseconds, for the plotter of hdrhistogram.org and similar tools.
 
 use super::{Format, Holds, sheet::Sheet};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     stats::{Latency, percentile_table},
 };
 
-/// HdrHistogram's percentile text, in milliseconds.
+/// The percentile text of HdrHistogram, in milliseconds.
 pub const PERCENTILES: Format = Format::new(
     "hgrm",
     "hgrm",
@@ -16,11 +16,11 @@ pub const PERCENTILES: Format = Format::new(
     |_, tag| Box::new(Percentiles::of(tag)),
 );
 
-/// The table at the end.
+/// Writes the table at the end.
 #[derive(Debug, Default)]
 pub(super) struct Percentiles {
     sheet: Sheet,
-    /// Which times: `response`, or an operation's; else all service times.
+    /// The distribution to write: `response`, or the name of an operation; otherwise all service times.
     tag: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The rows of an export: the subject of each, as text, and its figures.
+//! The rows of an export, with text columns and figures.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::session::{
     figures::{FIGURES, Figure, Row},
 };
 
-/// The subject of a row.
+/// The kind of the rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Rows {
-    /// A second of one segment.
+    /// A row for each second of a segment.
     #[default]
     Intervals,
-    /// An operation in a second of one segment.
+    /// A row for each operation in each second of a segment.
     Operations,
-    /// A segment.
+    /// A row for each segment.
     Segments,
-    /// A probe's measurements in a second.
+    /// A row for each probe in each second.
     Probes,
-    /// The server's own figures, each time it was polled.
+    /// A row with the server's own figures for each poll.
     Server,
 }
 
@@ -33,7 +33,7 @@ impl Rows {
     pub const ALL: [Self; 5] =
         [Self::Intervals, Self::Operations, Self::Segments, Self::Probes, Self::Server];
 
-    /// A short description.
+    /// Returns a short description.
     pub fn about(self) -> &'static str {
         match self {
             Self::Intervals => "a row for each second of a segment",
@@ -44,7 +44,7 @@ impl Rows {
         }
     }
 
-    /// Its name on the command line.
+    /// Returns the name of the kind on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Intervals => "intervals",
@@ -59,15 +59,15 @@ impl Rows {
 /// The columns before the figures.
 pub(super) const WORDS: [&str; 4] = ["kind", "phase", "workload", "operation"];
 
-/// A row with its textual columns.
+/// A row with its text columns.
 #[derive(Debug)]
 pub(super) struct SheetRow<'a> {
     /// `interval`, `operation`, `segment` or `summary`.
     kind: &'static str,
-    /// The kind of its segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
+    /// The kind of the row's segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
     phase: &'static str,
     workload: String,
-    /// The operation; empty for all together.
+    /// The operation; empty for all operations together.
     operation: &'a str,
     pub(super) row: Row<'a>,
 }
@@ -81,17 +81,17 @@ impl<'a> SheetRow<'a> {
         Self { kind, phase, workload, operation: "", row }
     }
 
-    /// The row of the whole session.
+    /// Returns the row of the whole session.
     pub(super) fn of_summary(summary: &'a Summary) -> Self {
         Self::of("summary", None, Row::of_summary(summary))
     }
 
-    /// The row of an operation.
+    /// Returns the row of an operation.
     pub(super) fn of_operation(self, name: &'a str, operation: &'a OperationInterval) -> Self {
         Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
     }
 
-    /// The rows of all operations over the whole session.
+    /// Returns the rows of all operations over the whole session.
     pub(super) fn of_operations(
         summary: &'a Summary,
         operations: &'a BTreeMap<String, OperationInterval>,
@@ -99,19 +99,19 @@ impl<'a> SheetRow<'a> {
         operations.iter().map(|(name, part)| Self::of_summary(summary).of_operation(name, part))
     }
 
-    /// Its columns; unknown values are empty.
+    /// Returns the columns; unknown values are empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figure = |figure: &Figure| figure.exported(&self.row).map_or_else(String::new, |n| n.to_string());
         self.words().map(str::to_owned).into_iter().chain(FIGURES.iter().map(figure))
     }
 
-    /// The textual columns, in the order of [`WORDS`].
+    /// Returns the text columns, in the order of [`WORDS`].
     pub(super) fn words(&self) -> [&str; WORDS.len()] {
         [self.kind, self.phase, &self.workload, self.operation]
     }
 }
 
-/// A JSON object: text, then figures; `null` for those without samples, or with too few.
+/// A JSON object: the text columns, then the figures; `null` for figures without enough samples.
 impl Serialize for SheetRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(WORDS.len() + FIGURES.len()))?;
@@ -126,14 +126,14 @@ impl Serialize for SheetRow<'_> {
     }
 }
 
-/// A JSON number, written as a whole number if it is one.
+/// Returns a JSON number, written as a whole number if it is one.
 pub(super) fn number(value: f64) -> Result<serde_json::Number, String> {
     let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
     let number = if is_whole { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) };
     number.ok_or_else(|| format!("{value} is no number of JSON"))
 }
 
-/// The kind of a segment.
+/// Returns the kind of a segment.
 fn phase(segment: &Segment) -> &'static str {
     segment.aside().unwrap_or(if segment.knobs.load { "load" } else { "idle" })
 }
@@ -152,7 +152,7 @@ impl Default for Sheet {
 }
 
 impl Sheet {
-    /// A fold for this kind of rows.
+    /// Returns a fold for this kind of rows.
     pub(super) fn of(rows: Rows) -> Self {
         Self { rows, timeline: Timeline::with_all_segments() }
     }
@@ -179,7 +179,7 @@ impl Sheet {
         }
     }
 
-    /// The segments, in their order.
+    /// Returns the segments, in order.
     pub(super) fn segments(&self) -> Vec<SheetRow<'_>> {
         let now_s = self.timeline.now_s();
         let of = |segment| Row::of_segment(segment, now_s);
@@ -187,7 +187,7 @@ impl Sheet {
         segments.map(|segment| SheetRow::of("segment", Some(&segment.start), of(segment))).collect()
     }
 
-    /// The sum of each operation, without warm-up and prefill.
+    /// Returns the sum of each operation, without warm-up and prefill.
     pub(super) fn operations(&self) -> BTreeMap<String, OperationInterval> {
         let mut sums: BTreeMap<String, OperationInterval> = BTreeMap::new();
         let measured = self.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());

@@ -42,7 +42,7 @@ fn interval(segment: u32, t_s: f64) -> Record {
     }))
 }
 
-/// A second of warm-up and two of load.
+/// Returns a session with a second of warm-up and two seconds of load.
 fn session() -> Vec<Record> {
     let server = ServerIdentity { address: "127.0.0.1:6379".to_owned(), ..ServerIdentity::default() };
     let mut start = SessionStart::now(server);

@@ -1,4 +1,4 @@
-//! The answer to an order, which comes later from the control thread.
+//! The answer to an order. It arrives later, from the control thread.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -7,15 +7,14 @@ use std::{
 
 use super::ServerError;
 
-/// An answer to come. A screen looks whether it is there ([`wait`](Self::wait) with no time); a headless session
-/// waits for it.
+/// A future answer. A screen polls it ([`wait`](Self::wait) with no time); a headless session waits for it.
 #[derive(Debug)]
 pub struct Answer<T> {
     answer: Receiver<Result<T, ServerError>>,
     redacts: bool,
 }
 
-/// The other end of an [`Answer`].
+/// The sender of an [`Answer`].
 pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
 
 impl<T> Answer<T> {
@@ -24,12 +23,12 @@ impl<T> Answer<T> {
         (reply, Self { answer, redacts: false })
     }
 
-    /// The same, of which what the server says in words of its own is left out if it `redacts`.
+    /// Returns the same answer; if it `redacts`, the server's own texts are removed from errors.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
 
-    /// The answer, once, if it comes within `limit`. `None` is not yet.
+    /// Returns the answer, once, if it arrives within `limit`; otherwise `None`.
     pub fn wait(&self, limit: Duration) -> Option<Result<T, ServerError>> {
         match self.answer.recv_timeout(limit) {
             Ok(Err(error)) if self.redacts => Some(Err(error.redacted())),

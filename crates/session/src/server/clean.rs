@@ -1,11 +1,11 @@
 //! Removes the keys of runs: by their numbered names or by a SCAN, whichever takes fewer commands, in small chunks with
-//! a rest behind each.
+//! a pause after each.
 //!
 //! ```text
-//! names:  UNLINK redyno:RUN:000000000000 … 499 ─► rest ─► UNLINK … 500 … 999 ─► …
-//! SCAN:   SCAN 1000 ─► UNLINK what is a run's own ─► rest ─► SCAN 1000 ─► …
+//! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
+//! SCAN:   SCAN 1000 ─► UNLINK the run's own keys ─► pause ─► SCAN 1000 ─► …
 //! ```
-//! The rest is as long as the server took, so it has at least half of its time for everybody else.
+//! The pause is as long as the server took for the chunk, so other clients have at least half of the server's time.
 
 use std::{
     collections::HashMap,
@@ -26,50 +26,50 @@ use crate::{
     workload::{KeyNames, KeySpan, OwnKey, RunId},
 };
 
-/// Keys that the server looks at in one step.
+/// The number of keys that the server visits in one step of the SCAN.
 const SCAN_COUNT: u64 = 1000;
-/// Keys that one command removes or asks for.
+/// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
 
-/// A removal under way. It goes on when this is dropped; [`stop`](Self::stop) ends it early.
+/// A removal in progress. It continues when this is dropped; [`stop`](Self::stop) ends it early.
 #[derive(Debug)]
 pub struct Cleaning {
     pub(super) shared: Arc<Shared>,
     pub(super) answer: Answer<Cleaned>,
 }
 
-/// How far a removal is.
+/// The progress of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Keys removed.
+    /// The number of removed keys.
     pub removed: u64,
-    /// Names or keys looked at, about: a server looks at some more or fewer in a step than it was asked to.
+    /// The approximate number of checked names or keys: a step of a SCAN may visit more or fewer keys than requested.
     pub looked_at: u64,
-    /// Names or keys to look at.
+    /// The number of names or keys to check.
     pub total: u64,
 }
 
-/// How a removal ended.
+/// The result of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Keys removed, without markers.
+    /// The number of removed keys, without markers.
     pub removed: u64,
-    /// How long it took.
+    /// The duration of the removal.
     pub took: Duration,
-    /// Whether everything was gone through. If not, it was stopped, and how many keys are left is not known; the markers
-    /// stay, so that they are found again.
+    /// Whether all names or keys were checked. If not, the removal was stopped, and the number of remaining keys is
+    /// unknown. The markers are kept then, so that a later removal finds the keys.
     pub complete: bool,
 }
 
 impl fmt::Display for Cleaned {
-    /// `removed 19 952 keys in 42.0 ms`.
+    /// Writes `removed 19 952 keys in 42.0 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
         write!(f, "removed {} in {}", counted(self.removed, "key"), units::latency(took))
     }
 }
 
-/// What the handle and the removal share.
+/// The state that the handle and the removal share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     stop: AtomicBool,
@@ -79,14 +79,14 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Keys removed so far.
+    /// Returns the number of keys removed so far.
     pub(super) fn removed(&self) -> u64 {
         self.removed.load(Ordering::Relaxed)
     }
 }
 
 impl Cleaning {
-    /// How far it is.
+    /// Returns the progress of the removal.
     pub fn progress(&self) -> Progress {
         Progress {
             removed: self.shared.removed.load(Ordering::Relaxed),
@@ -95,20 +95,20 @@ impl Cleaning {
         }
     }
 
-    /// Ends it after the step that it is in.
+    /// Ends the removal after its current step.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// How it ended, once, if that is within `limit`. `None` is not yet. After an error, [`progress`](Self::progress)
-    /// says what was removed before it.
+    /// Returns the result, once, if the removal ends within `limit`; otherwise `None`. After an error,
+    /// [`progress`](Self::progress) has the number of keys that were removed before it.
     pub fn wait(&self, limit: Duration) -> Option<Result<Cleaned, ServerError>> {
         self.answer.wait(limit)
     }
 }
 
-/// Removes the keys of all `runs`, and what their markers say of them. Keys that somebody writes under their prefixes
-/// meanwhile may stay: the load has to be off.
+/// Removes the keys of all `runs`, and their entries in the markers. Keys that are written meanwhile may remain, so the
+/// load must be off.
 pub(super) async fn clean(
     store: impl Store,
     runs: &[Ledger],
@@ -127,34 +127,35 @@ pub(super) async fn clean(
     Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
-/// What is asked of the keys of a server.
+/// The commands of a removal for the keys of a server.
 pub(super) trait Store: Sync {
-    /// How many keys it has.
+    /// Returns the number of keys on the server.
     fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// One step through all of them from `cursor`: the next cursor, `"0"` at the end, and those that may be a run's.
+    /// Makes one SCAN step from `cursor`; returns the next cursor, `"0"` at the end, and the keys that may belong to a
+    /// run.
     fn scan(&self, cursor: &str) -> impl Future<Output = Result<(String, Vec<Vec<u8>>), ServerError>> + Send;
-    /// Whether it is where this key belongs.
+    /// Returns whether this key can be on the server, or on this node of a cluster.
     fn holds(&self, _key: &[u8]) -> bool {
         true
     }
-    /// How many of these are there.
+    /// Returns the number of these keys that exist.
     fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// The keys of `ledger` are gone: its marker, if there is any, says so.
+    /// Removes the keys of `ledger` from its marker, if there is one.
     fn strike_keys(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), ServerError>> + Send {
         async { Ok(()) }
     }
-    /// Removes these; how many were there.
+    /// Removes these keys; returns how many existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
-/// A removal from a server.
+/// A removal of keys from a server.
 struct Removal<'a, S> {
     store: S,
     shared: &'a Shared,
 }
 
 impl<S: Store> Removal<'_, S> {
-    /// Whether it went to its end.
+    /// Runs the removal; returns whether it was completed.
     async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
         if markers.is_empty() {
             return Ok(true);
@@ -218,7 +219,7 @@ impl<S: Store> Removal<'_, S> {
         Ok(())
     }
 
-    /// As long as the step took.
+    /// Pauses for as long as the last step took.
     async fn rest(&self, asked: Instant, looked_at: u64) {
         self.shared.looked_at.fetch_add(looked_at, Ordering::Relaxed);
         sleep(asked.elapsed()).await;
@@ -229,11 +230,11 @@ impl<S: Store> Removal<'_, S> {
     }
 }
 
-/// How many names there are to go through, if they are all known and take no more commands than a SCAN of `size` keys.
-/// Others may have written more names of a run that was kept.
+/// Returns the number of names to check, if all names are known and need no more commands than a SCAN of `size` keys.
+/// Other clients may have written further names of a run that was kept.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
-    // Markers may say anything: what adds up beyond 64 bits is not gone through by name.
+    // A marker may contain any number: names that add up to more than 64 bits are not checked by name.
     let names = markers.iter().try_fold(0_u64, |names, marker| names.checked_add(known(marker)?));
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }
@@ -245,7 +246,7 @@ pub(super) struct StoredKeys<'a> {
 }
 
 impl<'a> StoredKeys<'a> {
-    /// Asks which they are.
+    /// Asks the server which keys it can hold.
     pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
         Ok(Self { wire, place: Place::of(wire).await? })
     }
@@ -273,7 +274,7 @@ impl Store for StoredKeys<'_> {
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        // Before Redis 4 a server does not know UNLINK, and who may not use it may still use DEL.
+        // Servers before Redis 4 have no UNLINK, and a user without a permission for UNLINK may have one for DEL.
         match self.place.of_keys(self.wire, "UNLINK", keys).await {
             Err(error) if error.is_refusal("ERR unknown command") || error.is_refusal("NOPERM") => {
                 self.place.of_keys(self.wire, "DEL", keys).await
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
     use crate::server::Owner;
 
-    /// Each command takes it 3 ms of tokio's clock, which the tests turn on by hand.
+    /// A store that takes 3 ms of tokio's clock for each command. The tests advance the clock.
     struct Slow {
         keys: Mutex<HashSet<Vec<u8>>>,
         size: u64,
@@ -343,7 +344,7 @@ mod tests {
         marker.span.clone().unwrap().names(&KeyNames::of_run(marker.run))
     }
 
-    /// What was removed, by how many commands, and how long it took in all.
+    /// Returns the removed keys, the number of commands, and the duration of the removal.
     fn removed(store: &Slow, markers: &[Marker]) -> (u64, u64, Duration) {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

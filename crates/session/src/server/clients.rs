@@ -1,22 +1,22 @@
-//! Reads CLIENT LIST: who else is connected.
+//! Reads CLIENT LIST: counts the connected clients.
 
 use super::link::CLIENT_NAME;
 
 /// The name of connections that carry load.
 const LOAD_NAME: &str = "redyno-load";
 
-/// Who else is connected to the server, by kind. redyno's own connections are not counted as others.
+/// The connected clients by kind. Redyno's own connections do not count as others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Connected {
-    /// Clients that are neither redyno's nor replicas nor monitors.
+    /// Clients that are neither redyno's, nor replicas, nor monitors.
     pub(super) others: u64,
     /// Replicas.
     pub(super) replicas: u64,
     /// Clients in MONITOR.
     pub(super) monitors: u64,
-    /// Connections that carry the load of some redyno.
+    /// Connections for load, of this session or of other sessions of redyno.
     pub(super) load: u64,
-    /// Control connections of some redyno, ours among them.
+    /// Control connections of all sessions of redyno, including this one.
     pub(super) control: u64,
 }
 
@@ -30,12 +30,12 @@ pub(super) fn count(list: &str) -> Connected {
         match name {
             LOAD_NAME => connected.load += 1,
             CLIENT_NAME => connected.control += 1,
-            // A client about to be closed (A: at once, c: after its reply) is one no more.
+            // Clients that are about to be closed do not count (flag A: at once, c: after the reply).
             _ if name.starts_with("redyno-") || flags.contains(['A', 'c']) => {}
-            // A replica in MONITOR style carries both O and S.
+            // A monitor has the flags O and S.
             _ if flags.contains('O') => connected.monitors += 1,
             _ if flags.contains('S') => connected.replicas += 1,
-            // The connection to our master, on a replica.
+            // On a replica, this is the connection to its master.
             _ if flags.contains('M') => {}
             _ => connected.others += 1,
         }

@@ -1,11 +1,11 @@
-//! INFO commandstats: counts since the server's start or CONFIG RESETSTAT, and what was added between two polls.
+//! INFO commandstats: counts since the server's start or CONFIG RESETSTAT, and their differences between two polls.
 
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
-/// The most commands that are counted apart, more than any server has; the others are counted as one.
+/// The largest number of commands with counts of their own, more than any server has. The others are added up.
 const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.
@@ -13,20 +13,20 @@ const MOST: usize = 1000;
 pub(super) struct CommandCounters(BTreeMap<String, CommandStat>);
 
 impl CommandCounters {
-    /// Reads the text of INFO commandstats.
+    /// Parses the text of INFO commandstats.
     pub(super) fn parse(text: &str) -> Self {
         let info = Info::parse(text);
         let stat = |(name, fields): (&str, &str)| Some((untrusted::text(name), read(fields)?));
         Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
     }
 
-    /// How often a command had been called.
+    /// Returns the number of calls of a command.
     pub(super) fn calls(&self, command: &str) -> Option<u64> {
         self.0.get(command).map(|stat| stat.calls)
     }
 
-    /// What was added since `before`, of commands that did anything. `None` when a count went back: what was added
-    /// since then is not known.
+    /// Returns the difference to `before`, for commands with any difference. `None` if a count went back, so that the
+    /// difference is unknown.
     pub(super) fn since(&self, before: &Self) -> Option<BTreeMap<String, CommandStat>> {
         if before.0.keys().any(|name| !self.0.contains_key(name)) {
             return None;
@@ -58,7 +58,7 @@ impl CommandCounters {
     }
 }
 
-/// `calls=1,usec=3,usec_per_call=3.00,rejected_calls=0,failed_calls=0`
+/// Parses `calls=1,usec=3,usec_per_call=3.00,rejected_calls=0,failed_calls=0`.
 fn read(fields: &str) -> Option<CommandStat> {
     let value = |wanted: &str| {
         let found =

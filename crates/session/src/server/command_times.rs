@@ -1,6 +1,6 @@
-//! How long commands took, by the server's own word: LATENCY HISTOGRAM where it has that, else INFO latencystats. Pure.
+//! Execution times of commands from the server: LATENCY HISTOGRAM if available, otherwise INFO latencystats. Pure.
 //!
-//! Both are counted since the server's start or CONFIG RESETSTAT, and are times of execution: no waiting, no network.
+//! Both are counted since the server's start or CONFIG RESETSTAT, and exclude the time for waiting and for the network.
 //! Two histograms can be subtracted; percentiles cannot.
 
 use std::collections::BTreeMap;
@@ -8,33 +8,33 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info, datum::Datum};
 use crate::{stats::Buckets, untrusted};
 
-/// Of so many commands the times are asked for, those with the most calls: each takes the server about 10 µs.
+/// The number of commands with requested times, those with the most calls: each takes the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
-/// The most borders of a histogram that is understood: servers have some thirty.
+/// The largest number of borders of an accepted histogram: servers have some thirty.
 const MOST_BORDERS: usize = 256;
-/// The most percentiles of a command that are taken: servers have three, unless they were configured otherwise.
+/// The largest number of percentiles of a command: servers have three, unless configured otherwise.
 const MOST_PERCENTILES: usize = 16;
 
-/// Counts at or below each border in µs.
+/// Borders in microseconds, each with the number of calls at or below it.
 type Cumulative = Vec<(u64, u64)>;
 
-/// The histograms of some commands at one poll, or of all that have one.
+/// The histograms of one poll, of some commands, or of all commands that have one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histograms(BTreeMap<String, Cumulative>);
 
-/// The histogram of each command as it was last reported.
+/// The last reported histogram of each command.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// By command, with the number of the poll that reported it.
+    /// The histograms by command, with the number of the poll that reported each.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether the histograms of all commands were read once: a command without one had no calls then.
+    /// Whether the histograms of all commands were read once. A command without a histogram had no calls then.
     is_begun: bool,
 }
 
 impl Histograms {
-    /// Reads the reply to LATENCY HISTOGRAM; `None` when it cannot be understood. A command without a histogram is left
+    /// Parses the reply to LATENCY HISTOGRAM; `None` if it is not understood. A command without a histogram is left
     /// out.
     pub(super) fn read(reply: &Datum) -> Option<Self> {
         let command = |pair: &[Datum]| {
@@ -51,21 +51,22 @@ impl Histograms {
         reply.list()?.chunks(2).map(command).collect::<Option<_>>().map(Self)
     }
 
-    /// Adds those of other commands.
+    /// Adds the histograms of other commands.
     pub(super) fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
 }
 
 impl Known {
-    /// Whether to ask for all commands, once: a command's first calls are counted from what it had before.
+    /// Returns whether to request all commands, as at first: a difference needs the histogram from before a command's
+    /// calls.
     pub(super) fn asks_for_all(&self) -> bool {
         !self.is_begun
     }
 
-    /// Takes a poll's histograms, all if `is_all`, and adds to `stats` what lies between it and the poll before, as
-    /// of which the commands had been called as often as `calls` says. A command that was not asked for then has no time in
-    /// between unless it was not called since it was.
+    /// Takes the histograms of a poll, of all commands if `is_all`, and adds their differences since the previous poll
+    /// to `stats`. `calls` has the number of calls of each command at the previous poll. A command that was not
+    /// requested then has no difference, unless it was not called since its last histogram.
     pub(super) fn take(
         &mut self,
         (now, is_all): (Histograms, bool),
@@ -79,7 +80,8 @@ impl Known {
             let is_as_of_then = poll + 1 == self.polls || calls(&name).unwrap_or(0) == count(before);
             let is_between = self.is_begun && is_as_of_then;
             let known = match stats.get_mut(&name) {
-                // It was called after the calls were counted: its times belong to the next poll, as these calls do.
+                // The command was called after the calls were counted: these calls and their times belong to the next
+                // poll.
                 None if is_between && count(before) <= count(&now) => before.clone(),
                 Some(stat) if is_between => {
                     stat.times = Buckets::between(before, &now).filter(|times| times.count() > 0);
@@ -93,7 +95,7 @@ impl Known {
     }
 }
 
-/// How many a list of cumulative counts holds.
+/// Returns the number of calls in a list of cumulative counts.
 fn count(cumulative: &Cumulative) -> u64 {
     cumulative.last().map_or(0, |(_, count)| *count)
 }
@@ -102,15 +104,15 @@ fn natural(datum: &Datum) -> Option<u64> {
     datum.number()?.try_into().ok()
 }
 
-/// The commands whose times are asked for: those with the most calls lately, so that one that comes in bursts stays.
+/// The commands with requested times: those with the most calls recently, so that a command with bursts stays.
 #[derive(Debug, Default)]
 pub(super) struct AskedFor(BTreeMap<String, f64>);
 
-/// With each poll a call of before counts for so much less.
+/// The factor by which the weight of earlier calls shrinks with each poll.
 const DECAY: f64 = 0.9;
 
 impl AskedFor {
-    /// Takes in one poll's counters.
+    /// Adds the calls of one poll.
     pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
         for (name, stat) in stats {
@@ -119,7 +121,7 @@ impl AskedFor {
         self.0.retain(|_, calls| *calls >= 1.0);
     }
 
-    /// Their names.
+    /// Returns the names of the commands.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let mut by_calls: Vec<_> = self.0.iter().collect();
         by_calls.sort_by(|a, b| b.1.total_cmp(a.1));
@@ -127,7 +129,7 @@ impl AskedFor {
     }
 }
 
-/// Percentiles since the server's start, in µs by their names, of all commands: the text of INFO latencystats.
+/// Parses INFO latencystats: percentiles since the server's start by command and name, in microseconds.
 pub(super) fn since_start(text: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     let percentile = |field: &str| {
         let (name, value) = field.split_once('=')?;

@@ -1,4 +1,4 @@
-//! CONFIG read and set: the [`PARAMETERS`] and no others. Never CONFIG REWRITE.
+//! Reads and sets parameters with CONFIG, only those of [`PARAMETERS`]. Redyno never sends CONFIG REWRITE.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{ServerError, link::Wire, parameter::PARAMETERS};
 
-/// A parameter that was set, with CONFIG GET's values before and after.
+/// A changed parameter, with the values from CONFIG GET before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigChange {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: String,
-    /// Its value before.
+    /// The value before the change.
     pub from: String,
-    /// Its value now.
+    /// The value after the change.
     pub to: String,
 }
 
-/// The parameters as they were last reported.
+/// The last reported values of the parameters.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     values: BTreeMap<String, String>,
-    /// Before Redis 7, CONFIG GET takes one name; then each poll asks for the next.
+    /// The position in the list for servers before Redis 7: CONFIG GET has one name there, so each poll requests the
+    /// next.
     one_by_one: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ impl Config {
         self.values.extend(found.into_iter().filter(|(name, _)| is_asked(name)));
     }
 
-    /// Asks for all of them, or for the next.
+    /// Requests all parameters, or the next one.
     pub(super) async fn ask(&mut self, wire: &Wire) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
             let words: Vec<_> = ["CONFIG", "GET"]
@@ -55,7 +56,7 @@ impl Config {
     }
 }
 
-/// What Redis 6 and older say to several names.
+/// Returns whether Redis 6 or older refused several names.
 fn is_too_many(error: &ServerError) -> bool {
     matches!(error, ServerError::Refused { message, .. }
         if message.contains("wrong number of arguments") || message.contains("nknown subcommand"))
@@ -65,7 +66,7 @@ fn by_name(pairs: &[String]) -> BTreeMap<String, String> {
     pairs.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
-/// One parameter.
+/// Returns the value of one parameter.
 pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
     let found = by_name(&wire.config_get(name).await?).remove(name);
     let missing = || ServerError::Refused {
@@ -75,7 +76,7 @@ pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> 
     found.ok_or_else(missing)
 }
 
-/// Sets one.
+/// Sets one parameter.
 pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), ServerError> {
     wire.config_set(name, value).await
 }

@@ -1,4 +1,4 @@
-//! The handle of the control plane: a thread of its own, orders to it, and its end.
+//! The handle of the control plane: its thread, the orders to the thread, and its end.
 
 use std::{
     collections::BTreeSet,
@@ -32,15 +32,15 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
-/// What a memcached does not have, where it is asked for.
+/// The answer to requests for CONFIG on memcached.
 const CONFIG: &str = "CONFIG: its settings are those that it was started with";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
-/// The control plane of one target. Dropping it ends its thread at once, even when the server hangs; what was ordered
-/// and not done then is answered with [`ServerError::Stopped`].
+/// The control plane of one target. Dropping it ends its thread at once, even if the server hangs; orders that are not
+/// carried out by then are answered with [`ServerError::Stopped`].
 ///
-/// Orders never block. Their answers come within some seconds: an order given while the server cannot be reached is
-/// refused with the cause, one given before the first attempt to connect is decided waits for that.
+/// Orders never block. Their answers arrive within some seconds. An order while the server cannot be reached is refused
+/// with the cause; an order during the first attempt to connect waits for the result of the attempt.
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<Order>,
@@ -50,11 +50,11 @@ pub struct Control {
 }
 
 impl Control {
-    /// Begins to connect to `target`, and to poll its INFO `every` so long; the news goes to `news`. It connects
-    /// again, with a [`BackOff`](crate::endpoint::BackOff), for as long as it lives.
+    /// Begins to connect to `target`, and to poll INFO at the interval `every`; reports go to `news`. The thread
+    /// reconnects with a [`BackOff`](crate::endpoint::BackOff) for as long as it lives.
     ///
     /// # Errors
-    /// When the system gives no thread or no event queue.
+    /// When the system cannot create a thread or an event queue.
     pub fn start(target: Target, clock: Clock, every: Duration, news: Sender<Message>) -> io::Result<Self> {
         let (orders, taken) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
@@ -67,20 +67,20 @@ impl Control {
                     () = watch.run() => {}
                 }
             });
-            // Not a plain drop, which would wait for an attempt to connect that is under way.
+            // A plain drop would wait for a running attempt to connect.
             runtime.shutdown_background();
         })?;
         Ok(Self { orders, stop: Some(stop), thread: Some(thread), redacts: false })
     }
 
-    /// The same, whose answers leave out what the server says in words of its own if it `redacts`.
+    /// Returns the same handle; if it `redacts`, the server's own texts are removed from answers.
     #[must_use]
     pub fn redacting(mut self, redacts: bool) -> Self {
         self.redacts = redacts;
         self
     }
 
-    /// Gives an order, which `act` carries out; `also` says what else it is.
+    /// Sends an order, which `act` carries out; `also` adds properties to the order.
     fn order<T, F>(
         &self,
         act: impl FnOnce(Means) -> F + Send + 'static,
@@ -91,22 +91,22 @@ impl Control {
         F: Future<Output = Result<T, ServerError>> + Send,
     {
         let (reply, answer) = Answer::new();
-        // When the thread is gone, the order is dropped with its reply, and the answer is Stopped.
+        // If the thread has ended, the order and its reply channel are dropped, and the answer is Stopped.
         drop(self.orders.send(also(Order::new(reply, act))));
         answer.redacting(self.redacts)
     }
 
-    /// Polls once more, now: the news contain what the server reported by the time this is answered.
+    /// Polls at once. Before this order is answered, the reports include the state of the server at that time.
     pub fn poll(&self) -> Answer<()> {
         self.order(async |_| Ok(()), Order::after_poll)
     }
 
-    /// Asks what already lives on the server. Writes nothing.
+    /// Runs the survey of the server: its keys, its clients and other runs. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
         self.survey_for(BTreeSet::new())
     }
 
-    /// The same, and whether the server has these commands.
+    /// Runs the survey, and checks whether the server has these commands.
     pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
         let act = async move |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::survey(&wire, &target, commands).await,
@@ -115,8 +115,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Brings the marker of `ledger` up to what that says, and keeps it so: it is looked at with every poll, and set again
-    /// if it was lost. To be answered before the first write. A memcached holds nothing but the workload's keys.
+    /// Writes the content of `ledger` to its marker, and keeps the marker: each poll checks it, and writes it again if
+    /// it was lost. Wait for the answer before the first write. A memcached has no marker.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: Means| match means.wire {
@@ -126,8 +126,8 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Looks for the markers of sessions that were killed before they could clean up, or kept their keys; one that still
-    /// puts load on the server, or changed its settings and is connected, is no such. Writes nothing.
+    /// Finds the markers of sessions that were killed before they could clean up, or kept their keys. Sessions that
+    /// still load the server, or that changed its settings and are connected, are excluded. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
@@ -136,8 +136,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Looks in the other databases for the markers that name what belongs to the server: parameters, and what setups
-    /// made. Writes nothing.
+    /// Finds the markers in other databases that concern the whole server: parameters, and objects that setups made.
+    /// Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -146,8 +146,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Begins to remove the keys of `runs` from the target's database, and then what their markers say of them. Their
-    /// load has to be off.
+    /// Begins to remove the keys of `runs` from the target's database, and then their entries in the markers. The load
+    /// of these runs must be off.
     pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
         let shared = Arc::new(clean::Shared::default());
         let seen = Arc::clone(&shared);
@@ -158,7 +158,7 @@ impl Control {
         Cleaning { shared, answer: self.order(act, identity) }
     }
 
-    /// Looks for the keys of `span` that are called so; of very many for a part that is spread evenly.
+    /// Counts how many keys of `span` exist; if there are too many, checks an evenly distributed part.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
@@ -167,8 +167,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). What is to be set back stands in `ledger` and its marker before;
-    /// the marker is kept as [`mark`](Self::mark) keeps it.
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). The value to restore is first written to `ledger` and its
+    /// marker, and the marker is kept as by [`mark`](Self::mark).
     pub fn set_config(
         &self,
         parameter: &'static Parameter,
@@ -180,16 +180,16 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of `ledger` and its
-    /// marker, which goes with the last of what it holds.
+    /// Restores a parameter, unless another client has changed it since, and removes it from `ledger` and its marker. A
+    /// marker without entries is deleted.
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
         let act = async move |means: Means| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
         self.order(act, identity)
     }
 
-    /// Runs the commands of a setup in their order. What is to be undone of each stands in `ledger` and its marker before;
-    /// the marker is kept as [`mark`](Self::mark) keeps it.
+    /// Runs the commands of a setup in order. What each command makes is first written to `ledger` and its marker, and
+    /// the marker is kept as by [`mark`](Self::mark).
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
@@ -200,7 +200,7 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Undoes what a setup made, and takes it out of `ledger` and its marker. The answer is whether it was still there.
+    /// Undoes what a setup made, and removes it from `ledger` and its marker. The answer is whether it still existed.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
         let ledger = ledger.clone();
         let act = async move |means: Means| set_up::undo(&means.redis(SETUPS)?, &made, &ledger).await;
@@ -215,7 +215,7 @@ impl Drop for Control {
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
-            // A panic there was printed there.
+            // A panic of the thread was printed already.
             let _ = thread.join();
         }
     }

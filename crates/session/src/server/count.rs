@@ -1,4 +1,4 @@
-//! Looks whether keys are there: all of them, or of many a part that is spread evenly.
+//! Counts how many keys exist: all of them, or an evenly distributed part of many.
 
 use super::{
     ServerError,
@@ -6,19 +6,19 @@ use super::{
 };
 use crate::workload::{KeyNames, KeySpan, NameSet};
 
-/// So many keys are looked for at the most: a tenth of a second of the server's time.
+/// The largest number of keys to check: a tenth of a second of the server's time.
 const MOST: u64 = 100_000;
 
-/// What a look found.
+/// The result of a count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many keys were looked for.
+    /// The number of checked keys.
     pub looked_for: u64,
-    /// How many of them are there.
+    /// The number of checked keys that exist.
     pub there: u64,
 }
 
-/// Looks for the keys of `span`, or of many for a part that is spread evenly. On a node of a cluster for those that belong there.
+/// Counts the keys of `span`, or an evenly distributed part of many. On a node of a cluster only the node's keys count.
 pub(super) async fn count(
     store: impl Store,
     span: &KeySpan,
@@ -37,7 +37,7 @@ pub(super) async fn count(
     }
 }
 
-/// The names of `span`, or of more than [`MOST`] every so many.
+/// Returns the names of `span`, or every n-th name if there are more than [`MOST`].
 fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
     let total = span.total().unwrap_or(u64::MAX);
     let step = usize::try_from(total.div_ceil(MOST).max(1)).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! A reply of any shape, without fred.
+//! A reply of any shape, independent of fred.
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(super) enum Datum {
     Number(i64),
     Text(String),
     List(Vec<Datum>),
-    /// Nothing, or what no command that is asked here answers.
+    /// Null, or a type that no command of redyno returns.
     Other,
 }
 

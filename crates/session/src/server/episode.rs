@@ -1,17 +1,17 @@
-//! Something that comes in bursts, reported when it begins and when it is over. Pure.
+//! Bursts of something, each reported at its beginning and at its end. Pure.
 
 use crate::{
     clock::{SECOND_NS, seconds},
     events::EventKind,
 };
 
-/// So long without any, and it is over.
+/// The time without anything after which a burst is over, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
-/// A burst under way, or none.
+/// The present burst, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Episode {
-    /// When it was last asked how many there were.
+    /// The time of the previous count, in nanoseconds.
     asked_ns: Option<u64>,
     burst: Option<Burst>,
 }
@@ -24,18 +24,18 @@ struct Burst {
     most: u64,
 }
 
-/// A border of a burst.
+/// The beginning or the end of a burst.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Border {
-    /// It began with so many.
+    /// The burst begins with this number.
     Begins(u64),
-    /// It is over: how many in all, how many at once at the most, and within how long: the first ones came since the
-    /// time before.
+    /// The burst is over: its total, the largest number at once, and its length. The length includes the time before
+    /// the first report, in which the burst began.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
 impl Episode {
-    /// Takes how many there were until `at_ns`.
+    /// Adds the number of occurrences until `at_ns`; returns a border of a burst, if there is one.
     pub(super) fn take(&mut self, at_ns: u64, n: u64) -> Option<Border> {
         let began_ns = self.asked_ns.replace(at_ns).unwrap_or(at_ns);
         match &mut self.burst {
@@ -61,7 +61,7 @@ impl Episode {
     }
 }
 
-/// Keys that were evicted, and connections that were turned away, by two counters that grow.
+/// Bursts of evicted keys and of rejected connections, from two counters.
 #[derive(Debug, Default)]
 pub(super) struct Bursts {
     counted: [Option<u64>; 2],
@@ -70,8 +70,8 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// What began and what is over, by what was counted of both since the server's start. What another process counted is none,
-    /// nor is what is counted anew after CONFIG RESETSTAT or `stats reset`.
+    /// Returns the events from the new values of both counters. Values of another process, and counters that went back
+    /// after CONFIG RESETSTAT or `stats reset`, give no events.
     pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<EventKind> {
         let before = std::mem::replace(&mut self.counted, counted);
         let added = |place: usize| counted[place]?.checked_sub(before[place]?).filter(|_| is_same);
@@ -111,7 +111,7 @@ mod tests {
             .filter_map(|(s, n)| Some((s, episode.take(s as u64 * SECOND_NS, n)?)))
             .collect();
         let over = Border::Ends { sum: 15, most: 7, length_s: 5.0 };
-        // The first came between 0 and 1 s.
+        // The first ones occurred between 0 and 1 s.
         assert_eq!(borders, [(1, Border::Begins(5)), (8, over), (11, Border::Begins(2))]);
     }
 }

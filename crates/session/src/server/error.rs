@@ -1,4 +1,4 @@
-//! Why an order to the server was not carried out.
+//! The reasons why an order to the server was not carried out.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::untrusted::code;
 
-/// Why an order to the server was not carried out. No message holds a password.
+/// The reason why an order to the server was not carried out. No message contains a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerError {
     /// There is no connection.
@@ -15,53 +15,53 @@ pub enum ServerError {
     /// The connection broke.
     #[error("the connection was lost during {command}: {cause}")]
     Lost {
-        /// What was asked.
+        /// The command.
         command: String,
-        /// What the system or the client said.
+        /// The error of the system or the client library.
         cause: String,
     },
-    /// No reply.
+    /// The server did not reply in time.
     #[error("no answer to {command} for {} s; the server hangs or is busy", .after.as_secs_f64())]
     Timeout {
-        /// What was asked.
+        /// The command.
         command: String,
-        /// How long was waited.
+        /// The time limit.
         after: Duration,
     },
     /// The server answered with an error.
     #[error("the server refused {command}: {message}")]
     Refused {
-        /// What was asked.
+        /// The command.
         command: String,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// The server answered with something that the command does not answer.
+    /// The reply does not fit the command.
     #[error("the server's answer to {command} cannot be understood")]
     Unexpected {
-        /// What was asked.
+        /// The command.
         command: String,
     },
-    /// It answers, and is none that keys are written to.
+    /// The server answers, but no keys can be written to it.
     #[error("{0}")]
     Unfit(String),
-    /// Another session set this parameter and has to set it back.
+    /// Another session has set this parameter and will restore it.
     #[error("{by}, set {name} and has it to set back; if that was killed, `redyno clean` does")]
     Taken {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// That session, in words.
+        /// The description of that session.
         by: String,
     },
-    /// A parameter that could not be set back after a kill: `it takes 1 to 500, not 1000`.
+    /// The parameter could not be restored after a kill: `it takes 1 to 500, not 1000`.
     #[error("{name}: {why}")]
     Irreversible {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// Which value that is.
+        /// The reason: which value cannot be restored.
         why: String,
     },
-    /// What is to be made is there, and was not made by this session.
+    /// The object that a setup makes exists already, and was not made by this session.
     #[error(
         "{what} is on this server already, and this session did not make it, so it is neither replaced nor removed; if a \
          killed session left it, `redyno clean` deletes it"
@@ -70,16 +70,16 @@ pub enum ServerError {
         /// `the function library mylib`.
         what: String,
     },
-    /// A command makes something whose name is not known before.
+    /// A command makes an object without a name that is known before.
     #[error("{command} does not name what it makes, so that nobody could undo it")]
     Nameless {
         /// The command.
         command: String,
     },
-    /// What this server does not have.
+    /// The server does not have this feature.
     #[error("memcached has no {0}")]
     Missing(&'static str),
-    /// A name that redyno keeps its notes under is taken.
+    /// The key for redyno's notes has another type.
     #[error(
         "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
          there; it was not touched"
@@ -88,7 +88,7 @@ pub enum ServerError {
         /// The key.
         key: String,
     },
-    /// A node of a cluster without a slot.
+    /// The server is a node of a cluster without slots.
     #[error("this node of a cluster holds no slot, and so takes no key; name one that does")]
     NoSlots,
     /// The control plane was stopped before the order was carried out.
@@ -97,17 +97,17 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// Whether the connection is of no more use.
+    /// Returns whether the connection cannot be used any more.
     pub(super) fn ends_connection(&self) -> bool {
         !self.is_answer()
     }
 
-    /// Whether the server was heard, and asking it again will bring the same.
+    /// Returns whether the server has answered, so that a second attempt would have the same result.
     pub fn is_answer(&self) -> bool {
         matches!(self, Self::Unexpected { .. } | Self::Unfit(_)) || self.is_refused()
     }
 
-    /// Whether nothing was done, for certain: the server answered with an error, or was not asked.
+    /// Returns whether certainly nothing was done: the server answered with an error, or the command was not sent.
     pub fn is_refused(&self) -> bool {
         matches!(
             self,
@@ -122,7 +122,7 @@ impl ServerError {
         )
     }
 
-    /// The server's own words, where it answered with an error.
+    /// Returns the server's own message if it answered with an error, otherwise the error.
     pub fn cause(&self) -> String {
         match self {
             Self::Refused { message, .. } => message.clone(),
@@ -130,19 +130,19 @@ impl ServerError {
         }
     }
 
-    /// The same without what the server, or the system on the way to it, said in words of its own.
+    /// Returns the same error without texts of the server or of the system.
     #[must_use]
     pub(super) fn redacted(self) -> Self {
         match self {
             Self::Unreachable(cause) => Self::Unreachable(code(&cause)),
             Self::Lost { command, cause } => Self::Lost { command, cause: code(&cause) },
             Self::Refused { command, message } => Self::Refused { command, message: code(&message) },
-            // Our own words, and names that this session has asked for or made.
+            // Redyno's own words, and names that this session has requested or made.
             own => own,
         }
     }
 
-    /// Whether the server refused with an error reply that begins so.
+    /// Returns whether the server answered with an error that begins with `beginning`.
     pub(super) fn is_refusal(&self, beginning: &str) -> bool {
         matches!(self, Self::Refused { message, .. } if message.starts_with(beginning))
     }

@@ -1,10 +1,12 @@
-//! Stands between fred and a server: fred gets whole replies of bounded depth and size, or the end of the connection.
+//! A proxy between fred and a server: fred gets complete replies of limited depth and size, or the end of the
+//! connection.
 //!
 //! ```text
 //! fred ◄── a unix socket of this process ──► guard, a thread ◄── Talk: TCP, TLS or unix socket ──► server
 //! ```
-//! fred decodes recursively, keeps whatever comes, decodes a reply from its beginning with every piece that arrives, and
-//! takes no stream of ours, only an address. So its address is the guard's, which asks on a connection that is greeted.
+//! Fred decodes recursively, accepts replies of any size, decodes a reply from its start again with each received
+//! piece, and accepts only an address, no stream. So fred connects to the guard, and the guard has the connection to
+//! the server.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -25,36 +27,36 @@ use crate::{
     untrusted,
 };
 
-/// How long a reply may take. A server that is slower than this is taken for hung.
+/// The time limit of a reply. A server that takes longer counts as hung.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 
-/// Room for the requests of one read.
+/// The size of the buffer for the requests of one read, in bytes.
 const READ_SIZE: usize = 64 * 1024;
 
-/// The most bytes of one reply, 64 MiB: CLIENT LIST of 10 000 clients has some 4 MiB.
+/// The largest size of a reply: 64 MiB. CLIENT LIST of 10 000 clients has some 4 MiB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// How long replies to what was asked at once are waited for. Who asked gave up by then.
+/// The time limit for the replies to requests that were sent together. Their senders have given up by then.
 const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
 
-/// So long the guard listens when something came that nothing had asked for: a part of a reply, or what is TLS's own.
+/// How long the guard waits for more after an unexpected input: a part of a reply, or data of TLS itself.
 const LISTENING: Duration = Duration::from_millis(1);
 
-/// How long it sleeps at most when nothing comes.
+/// The longest sleep of the guard without input.
 const NAP: Duration = Duration::from_secs(60);
 
-/// As many bytes of a reply that nothing had asked for are shown.
+/// The number of bytes of an unexpected reply that an error shows.
 const SHOWN: usize = 60;
 
-/// The socket that fred is to connect to.
+/// The socket that fred connects to.
 pub(super) struct Door {
     listener: UnixListener,
     path: PathBuf,
 }
 
 impl Door {
-    /// One that nobody finds by chance. On Linux it has no file, so that no full or read-only disk is in its way and a
-    /// killed process leaves nothing behind.
+    /// Creates a socket with a random name. On Linux the socket has no file: a full or read-only disk does not matter,
+    /// and a killed process leaves nothing behind.
     pub(super) fn new() -> io::Result<Self> {
         let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
         let path = if cfg!(target_os = "linux") {
@@ -65,12 +67,13 @@ impl Door {
         Ok(Self { listener: UnixListener::bind(&path)?, path })
     }
 
-    /// Where it is.
+    /// Returns the path of the socket.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits for fred. Nobody else is let in: behind this door is a connection that has our rights.
+    /// Waits for fred. Other processes are not accepted, since the connection behind the socket has this session's
+    /// rights.
     async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -86,12 +89,12 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // An abstract one has no file.
+        // An abstract socket has no file.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// A guard at its post. Dropping it closes both connections, that to the server once no answer is awaited there.
+/// A running guard. Dropping it closes both connections; that to the server after its expected replies.
 pub(super) struct Guard {
     fred: UnixStream,
     breach: Arc<OnceLock<String>>,
@@ -99,13 +102,13 @@ pub(super) struct Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It may be closed already.
+        // The connection may be closed already.
         let _ = self.fred.shutdown(Shutdown::Both);
     }
 }
 
 impl Guard {
-    /// Waits for fred at the `door`, and asks for it on `talk`. Why that ended stands in `breach` then.
+    /// Waits for fred at the `door`, and passes its requests to `talk`. When this ends, `breach` has the reason.
     pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>) -> io::Result<Self> {
         let fred = door.accept().await?;
         let (at_fred, mut talk) = (fred.try_clone()?, talk.bounded(LONGEST_REPLY));
@@ -113,7 +116,7 @@ impl Guard {
         let breach = Arc::clone(&guard.breach);
         let stand = move || {
             if let Err(why) = relay(&at_fred, &mut talk) {
-                // Set once.
+                // Only the first reason is kept.
                 let _ = breach.set(why);
             }
             let _ = at_fred.shutdown(Shutdown::Both);
@@ -122,21 +125,21 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Why the connection ended, once it has.
+    /// Returns why the connection has ended, if it has.
     pub(super) fn breach(&self) -> Option<&String> {
         self.breach.get()
     }
 }
 
-/// Hands on what fred asks and what the server answers, reply by reply, until fred hangs up.
+/// Passes requests from fred to the server, and replies back, one complete reply at a time, until fred disconnects.
 ///
 /// # Errors
-/// Why it was ended else.
+/// The reason, if the connection ends otherwise.
 fn relay(mut fred: &UnixStream, talk: &mut Talk) -> Result<(), String> {
     let mut buffer = vec![0; READ_SIZE];
-    // A request has the form of a reply.
+    // Requests are encoded like replies.
     let mut requests = Dialect::Resp2.skipper();
-    // The last reply, if that was an error.
+    // The last reply, if it was an error.
     let mut last = None;
     loop {
         wait_for_fred(fred, talk, last.as_deref())?;
@@ -147,17 +150,17 @@ fn relay(mut fred: &UnixStream, talk: &mut Talk) -> Result<(), String> {
         }
         let answered = talk.ask(&buffer[..n], asked, PATIENCE, |bytes, reply| {
             last = if let Reply::Error(line) = reply { Some(untrusted::bytes(line)) } else { None };
-            // That fred has gone shows by the next read.
+            // The next read shows whether fred has disconnected.
             drop(fred.write_all(bytes));
         });
         answered.map_err(|error| cause(error, last.as_deref()))?;
     }
 }
 
-/// Waits until fred asks, or hangs up.
+/// Waits until fred sends a request, or disconnects.
 ///
 /// # Errors
-/// What the server says meanwhile, or that it hangs up.
+/// The unexpected message of the server, or that it disconnects.
 fn wait_for_fred(fred: &UnixStream, talk: &mut Talk, last: Option<&str>) -> Result<(), String> {
     loop {
         let mut polled = [PollFd::new(fred, PollFlags::IN), PollFd::new(&*talk, PollFlags::IN)];
@@ -177,7 +180,7 @@ fn wait_for_fred(fred: &UnixStream, talk: &mut Talk, last: Option<&str>) -> Resu
     }
 }
 
-/// A reply that nothing had asked for, in words; an error says why the server is about to hang up.
+/// Returns the description of an unexpected reply; an error says why the server is about to disconnect.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return TurnedDown::unasked(Dialect::Resp2, line).to_string();
@@ -187,12 +190,12 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     format!("the server sent a reply that nothing had asked for: '{beginning}'")
 }
 
-/// Why there is no answer, after a `last` reply that was an error.
+/// Returns the description of a missing reply, after a `last` reply that was an error.
 fn cause(error: ReachError, last: Option<&str>) -> String {
     let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
     match error {
         ReachError::Io { cause, .. } if cause.kind() == io::ErrorKind::TimedOut => cause.to_string(),
-        // A server that hangs up on what it has not read resets the connection.
+        // A server that disconnects without reading a request resets the connection.
         ReachError::Io { cause, .. } if last.is_some() || cause.kind() == io::ErrorKind::UnexpectedEof => {
             format!("the server closed the connection{after}")
         }

@@ -1,4 +1,4 @@
-//! Reads INFO: text in, [`Status`] out.
+//! Parses INFO: text in, [`Status`] out.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::{
     gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
 };
 
-/// The fields of one INFO. Names are unique over all sections, so sections are not kept apart.
+/// The fields of one INFO. Names are unique over all sections, so sections are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Info<'a> {
     fields: BTreeMap<&'a str, &'a str>,
-    /// An empty server has the section without a line in it.
+    /// Whether the text has a keyspace section. The section of an empty server has no lines.
     has_keyspace: bool,
 }
 
-/// The sources of all gauges in one INFO, from which the next one's differences are counted.
+/// The values of all gauges in one INFO. The next INFO is compared with them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     at_ns: u64,
@@ -25,7 +25,7 @@ pub struct Counters {
 }
 
 impl<'a> Info<'a> {
-    /// Takes INFO's text apart. Lines that are no `name:value` are no fields.
+    /// Parses INFO's text. Lines without the form `name:value` are ignored.
     pub fn parse(text: &'a str) -> Self {
         let fields =
             text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(':'));
@@ -33,27 +33,27 @@ impl<'a> Info<'a> {
         Self { fields: fields.collect(), has_keyspace }
     }
 
-    /// A field as it stands there.
+    /// Returns a field as text.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.fields.get(name).copied()
     }
 
-    /// A field that is a number.
+    /// Returns a field as a number.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
     }
 
-    /// A field that is 0 or something else.
+    /// Returns a field as a flag, which is 0 or another value.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.number::<u8>(name).map(|flag| flag != 0)
     }
 
-    /// The fields whose names begin so, without that beginning.
+    /// Returns the fields with names that begin with `beginning`; the returned names omit it.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }
 
-    /// Keys by database, from `db0:keys=3,expires=0,…`; databases without keys do not appear.
+    /// Returns the number of keys by database, from `db0:keys=3,expires=0,…`; databases without keys are absent.
     pub fn keys_by_db(&self) -> BTreeMap<u32, u64> {
         let db = |(name, value): (&&str, &&str)| {
             let number = name.strip_prefix("db")?.parse().ok()?;
@@ -63,14 +63,14 @@ impl<'a> Info<'a> {
         self.fields.iter().filter_map(db).collect()
     }
 
-    /// Of a replica: its master, `host:port`.
+    /// Returns the master of a replica, `host:port`.
     pub(super) fn master(&self) -> Option<String> {
         Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
     }
 
-    /// The server's state at `at_ns`, with what was added since `previous`, and the counters for the next time.
+    /// Returns the server's state at `at_ns` with the differences since `previous`, and the counters for the next call.
     ///
-    /// A difference is `None` the first time, after a restart, and where a counter went back (CONFIG RESETSTAT).
+    /// A difference is `None` the first time, after a restart, and if a counter went back (CONFIG RESETSTAT).
     pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
         let now = self.counters(at_ns);
         let (gauges, poll_s) = now.since(previous);
@@ -78,7 +78,7 @@ impl<'a> Info<'a> {
         let status = Status {
             name: name.to_owned(),
             version: version.to_owned(),
-            // Valkey calls it server_mode.
+            // Valkey has server_mode instead.
             mode: self.text("redis_mode").or(self.text("server_mode")).unwrap_or_default().to_owned(),
             role: self.text("role").unwrap_or_default().to_owned(),
             policy: self.text("maxmemory_policy").map(str::to_owned),
@@ -90,7 +90,7 @@ impl<'a> Info<'a> {
         (status, now)
     }
 
-    /// Which server it is: Valkey reports a `redis_version` too, the one it is compatible with.
+    /// Returns name and version of the server. Valkey also has a `redis_version`, that of the compatible Redis.
     fn name_and_version(&self) -> (&'a str, &'a str) {
         let redis_version = self.text("redis_version").unwrap_or_default();
         match self.text("server_name") {
@@ -108,7 +108,7 @@ impl<'a> Info<'a> {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
             let value = match gauge.about().source {
-                // -1 is none so far.
+                // The value -1 means that there was none so far.
                 GaugeSource::Info(name) | GaugeSource::InfoOrStat(name, _) => {
                     self.number(name).filter(|number| *number >= 0.0)
                 }
@@ -121,7 +121,7 @@ impl<'a> Info<'a> {
         Counters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
     }
 
-    /// Gauges that are no single field.
+    /// Returns the value of a gauge that is not a single field.
     fn own(&self, gauge: Gauge) -> Option<f64> {
         match gauge {
             Gauge::Cpu => {
@@ -148,12 +148,12 @@ impl<'a> Info<'a> {
 }
 
 impl Counters {
-    /// What the sources said at this moment in the life of the process called `run_id`.
+    /// Returns the values of the sources at this moment, for the process with this `run_id`.
     pub(super) fn new(at_ns: u64, run_id: String, sources: Gauges) -> Self {
         Self { at_ns, run_id, sources }
     }
 
-    /// The gauges now, and the seconds since `previous`, where that was of the same process.
+    /// Returns the gauges, and the seconds since `previous` if that was of the same process.
     pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
         let before = previous.filter(|before| before.run_id == self.run_id);
         let mut gauges = Gauges::default();
@@ -178,7 +178,8 @@ impl Counters {
     }
 }
 
-/// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
+/// The shortest time between polls for a share, in seconds: after a stall, shorter times only measure the polls'
+/// jitter.
 const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]

@@ -1,25 +1,26 @@
-//! LATENCY LATEST: what the latency monitor saw last of each kind of event. Pure.
+//! LATENCY LATEST: the last event of each kind that the latency monitor recorded. Pure.
 
 use std::collections::BTreeMap;
 
 use super::{LatencyEvent, datum::Datum};
 use crate::events::EventKind;
 
-/// The most kinds of events that are understood: servers have some twenty.
+/// The largest number of accepted kinds of events: servers have some twenty.
 const MOST_KINDS: usize = 256;
 
-/// When, how long, and the longest, as the server reported it.
+/// The server's values of an event: its time, its duration, and the longest duration of its kind.
 type Latest = (i64, u64, u64);
 
-/// What was reported last of each kind.
+/// The last reported event of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
-    /// `None` before the first poll: what it finds is from before the session.
+    /// The events of the previous poll; `None` before the first one, which only finds events from before the session.
     last: Option<BTreeMap<String, Latest>>,
 }
 
 impl LatencyLog {
-    /// The kinds, and what is new; `server_s` is the server's own time. `None` when the reply cannot be understood.
+    /// Returns the kinds, and the new events; `server_s` is the server's own time. `None` if the reply is not
+    /// understood.
     pub(super) fn read(
         &mut self,
         reply: &Datum,
@@ -48,7 +49,7 @@ impl LatencyLog {
     }
 }
 
-/// Newer servers append sum and count.
+/// Parses an entry. Newer servers append a sum and a count.
 fn kind(datum: &Datum) -> Option<(String, Latest)> {
     let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
     let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();

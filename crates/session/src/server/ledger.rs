@@ -1,15 +1,16 @@
-//! What a session has to undo, as one value: its run's keys, the parameters that it set, and what setups made.
+//! Everything that a session has to undo: the keys of its run, the parameters that it set, and objects that setups
+//! made.
 //!
-//! The session and the control thread share it. It is written first in memory, then in the run's
-//! [`Marker`] on the server, and only then the thing itself is done; so whatever the server answers or does not, what may
-//! have been done is known here, and is undone from here.
+//! The session and the control thread share the ledger. An entry is first made in memory, then written to the run's
+//! [`Marker`] on the server, and only then the change itself is made. So the ledger has every change that may have been
+//! made, whatever the server answers, and all changes are undone from it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Made, Marker, Owner, Tuned, place::Place};
 use crate::workload::{KeySpan, RunId};
 
-/// What a session has to undo. Copies share it.
+/// The changes that a session has to undo. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     sheet: Arc<Mutex<Sheet>>,
@@ -18,30 +19,30 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Sheet {
     marker: Marker,
-    /// Whether the server shall hold the marker: not one that goes when we go.
+    /// Whether the server has a marker; false for a server that ends with this process.
     is_marked: bool,
-    /// Where the marker stands, once that was asked.
+    /// The place of the marker, once it is known.
     place: Option<Place>,
-    /// Whether something was written here that the marker does not say yet.
+    /// Whether the ledger has changes that the marker does not have yet.
     is_behind: bool,
-    /// Whether the marker was written, and not taken away by us since.
+    /// Whether the marker was written, and was not removed by this session since.
     has_stood: bool,
-    /// Whether nothing more may be begun: it is being undone.
+    /// Whether no more changes may begin, since they are being undone.
     is_closed: bool,
 }
 
 impl Ledger {
-    /// Nothing to undo yet, for a session on somebody's server.
+    /// Returns an empty ledger for a session on a user's server.
     pub fn new(run: RunId, owner: Owner) -> Self {
         Self::of(Marker::new(run, owner), true)
     }
 
-    /// The same for a session on a server of our own, where no marker is left.
+    /// Returns an empty ledger for a session on redyno's own server, without a marker.
     pub fn unmarked() -> Self {
         Self::of(Marker::new(RunId::random(), Owner::default()), false)
     }
 
-    /// What another session left to be undone.
+    /// Returns a ledger with the changes of another session.
     pub fn found(marker: Marker) -> Self {
         Self::of(marker, true)
     }
@@ -53,37 +54,37 @@ impl Ledger {
     }
 
     fn sheet(&self) -> MutexGuard<'_, Sheet> {
-        // No method leaves it half changed.
+        // No method panics between two changes.
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is to undo now.
+    /// Returns the content of the marker for the present changes.
     pub fn marker(&self) -> Marker {
         self.sheet().marker.clone()
     }
 
-    /// Whether there is anything to undo that the server's marker shall contain.
+    /// Returns whether there are changes for the server's marker.
     pub(super) fn is_to_be_marked(&self) -> bool {
         let sheet = self.sheet();
         sheet.is_marked && sheet.marker.owes()
     }
 
-    /// Whether a marker is wanted at all.
+    /// Returns whether the session uses a marker.
     pub(super) fn is_marked(&self) -> bool {
         self.sheet().is_marked
     }
 
-    /// Whether there may be keys to remove.
+    /// Returns whether there may be keys to remove.
     pub fn has_keys(&self) -> bool {
         self.sheet().marker.has_keys()
     }
 
-    /// Whether all names of `span` are known to be possibly written.
+    /// Returns whether the ledger has all names of `span`.
     pub fn covers(&self, span: &KeySpan) -> bool {
         self.sheet().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
-    /// The names of `span` may be written from now on. `kept` is whether they are to stay at the end.
+    /// Adds the names of `span`, which may be written from now on; `kept` is whether the keys remain at the end.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
         let mut sheet = self.sheet();
         sheet.marker.span = sheet.marker.span.take().map(|known| known.with(span));
@@ -91,12 +92,12 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// There are no keys any more, or none was written.
+    /// Removes the keys from the ledger, because they were removed or not written.
     pub fn drop_keys(&self) {
         self.sheet().marker.span = Some(KeySpan::default());
     }
 
-    /// Begins to set `name`, which is `from` now, to `to`. `false`: nothing may be begun any more.
+    /// Begins to set `name` from the value `from` to `to`. Returns `false` if no more changes may begin.
     pub(super) fn begin_turn(&self, name: &str, from: &str, to: &str) -> bool {
         let mut sheet = self.sheet();
         let tuned = Tuned::turned(sheet.tuned(name), name, from, to);
@@ -107,7 +108,7 @@ impl Ledger {
         may_begin
     }
 
-    /// It was not set after all: what is to be set back of `name` is as it was before the turn.
+    /// Undoes [`begin_turn`](Self::begin_turn): the parameter was not set, so its entry is again as `before`.
     pub(super) fn cancel_turn(&self, name: &str, before: Option<Tuned>) {
         match before {
             Some(tuned) => self.sheet().put(tuned),
@@ -115,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// It is sure that `name` is `to`.
+    /// Notes that `name` certainly has the value `to`.
     pub(super) fn settle_turn(&self, name: &str, to: &str) {
         let mut sheet = self.sheet();
         if let Some(tuned) = sheet.tuned(name).cloned() {
@@ -123,19 +124,19 @@ impl Ledger {
         }
     }
 
-    /// What is to be set back of `name`.
+    /// Returns the entry of `name`, if it has to be restored.
     pub(super) fn tuned(&self, name: &str) -> Option<Tuned> {
         self.sheet().tuned(name).cloned()
     }
 
-    /// `name` need not be set back any more.
+    /// Removes the entry of `name`, which need not be restored any more.
     pub(super) fn forget(&self, name: &str) {
         let mut sheet = self.sheet();
         sheet.marker.tuned.retain(|tuned| tuned.name != name);
         sheet.is_behind = true;
     }
 
-    /// Begins to make something that is not there. `false`: nothing may be begun any more.
+    /// Begins to make an object that does not exist. Returns `false` if no more changes may begin.
     pub(super) fn begin_making(&self, made: &Made) -> bool {
         let mut sheet = self.sheet();
         let may_begin = !sheet.is_closed;
@@ -146,24 +147,24 @@ impl Ledger {
         may_begin
     }
 
-    /// Whether it was made by this session, or is about to be.
+    /// Returns whether this session has made the object, or is about to.
     pub(super) fn has_made(&self, made: &Made) -> bool {
         self.sheet().marker.made.contains(made)
     }
 
-    /// It is there no more, or was not made after all.
+    /// Removes an object that does not exist any more, or was not made.
     pub(super) fn forget_made(&self, made: &Made) {
         let mut sheet = self.sheet();
         sheet.marker.made.retain(|known| known != made);
         sheet.is_behind = true;
     }
 
-    /// Whether nothing more may be begun.
+    /// Returns whether no more changes may begin.
     pub(super) fn is_closed(&self) -> bool {
         self.sheet().is_closed
     }
 
-    /// Nothing more may be begun.
+    /// Forbids further changes.
     pub fn close(&self) {
         self.sheet().is_closed = true;
     }
@@ -198,7 +199,7 @@ impl Sheet {
         self.marker.tuned.iter().find(|tuned| tuned.name == name)
     }
 
-    /// Each parameter stands once, in the order of the first change.
+    /// Adds or replaces a parameter. Each has one entry, in the order of the first changes.
     fn put(&mut self, tuned: Tuned) {
         self.is_behind = true;
         match self.marker.tuned.iter_mut().find(|known| known.name == tuned.name) {

@@ -1,7 +1,7 @@
-//! One connection to the server by fred, through a [`Guard`]. Nothing else knows fred.
+//! One connection to the server with the client library fred, through a [`Guard`]. No other module uses fred.
 //!
-//! fred could reconnect by itself; it does not here. A [`RedisLink`] lives as long as its connection, and who wants
-//! another opens another, so that every loss is seen, and no command is ever sent twice.
+//! Fred's own reconnecting is off. A [`RedisLink`] lives as long as its connection, and its owner opens a new one when
+//! it is lost. So every loss is noticed, and no command is ever sent twice.
 
 use std::{
     io,
@@ -29,13 +29,13 @@ use super::{
 };
 use crate::{endpoint::Talk, untrusted};
 
-/// The name that the control connection gives itself.
+/// The name of the control connection (CLIENT SETNAME).
 pub(super) const CLIENT_NAME: &str = "redyno-control";
 
-/// The longest note of ours, in characters: some workloads of as many sets of keys as there may be.
+/// The longest note of redyno, in characters: some workloads with the largest number of sets of keys.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 
-/// How long it may take to connect: some commands, one after the other.
+/// The time limit to connect: some commands, one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection. Dropping it closes the socket.
@@ -47,13 +47,13 @@ pub(super) struct RedisLink {
 
 impl Drop for RedisLink {
     fn drop(&mut self) {
-        // A polite QUIT would wait for a server that may hang.
+        // QUIT would wait for a server that may hang.
         self.task.abort();
     }
 }
 
 impl RedisLink {
-    /// Begins on a connection that is greeted.
+    /// Opens fred on a connection that has been greeted.
     pub(super) async fn open(talk: Talk) -> Result<Self, ServerError> {
         let late = |_| ServerError::Timeout { command: "connecting".to_owned(), after: CONNECT_LIMIT };
         timeout(CONNECT_LIMIT, Self::begin(talk)).await.map_err(late)?
@@ -81,7 +81,7 @@ impl RedisLink {
         let guard = Guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
         let link = Self { task, wire: Wire { client, breach: Arc::clone(&breach), apart: None }, guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
-        // A server that does not know names, or does not permit them, works as well without.
+        // A server that has no CLIENT SETNAME, or forbids it, works without the name as well.
         let wire = &link.wire;
         match wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await {
             Err(error) if error.ends_connection() => Err(error),
@@ -89,12 +89,12 @@ impl RedisLink {
         }
     }
 
-    /// What commands are sent by.
+    /// Returns the sender of commands.
     pub(super) fn wire(&self) -> &Wire {
         &self.wire
     }
 
-    /// Waits until the connection is lost, and says why.
+    /// Waits until the connection is lost; returns the reason.
     pub(super) async fn lost(&mut self) -> String {
         let ended = (&mut self.task).await;
         match (self.guard.breach(), ended) {
@@ -107,49 +107,49 @@ impl RedisLink {
     }
 }
 
-/// What commands are sent by. Clones share the connection; commands of several are pipelined.
+/// The sender of commands. Clones share the connection, and their commands are pipelined.
 #[derive(Clone)]
 pub(super) struct Wire {
     client: Client,
-    /// Why the guard hung up, once it has.
+    /// The reason why the guard disconnected, once it has.
     breach: Arc<OnceLock<String>>,
-    /// The database that commands are sent to, and that of the connection, where these are two.
+    /// The database of the commands and the database of the connection, if they differ.
     apart: Option<[u32; 2]>,
 }
 
 impl Wire {
-    /// The same for another database than that of the connection, `own`. Only to ask: where the other may not be selected, the
-    /// question reaches that of the connection, and its answer is left.
+    /// Returns a sender for another database than `own`, that of the connection. Use it for reads only: if the SELECT
+    /// of the other database is refused, the command runs in that of the connection, and its reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
         Self { apart: Some([db, own]), ..self.clone() }
     }
 
-    /// INFO, with the sections that a server sends by default.
+    /// Sends INFO, with the default sections of the server.
     pub(super) async fn info(&self) -> Result<String, ServerError> {
         lines("INFO", &self.within("INFO", self.client.info(None)).await?)
     }
 
-    /// CLIENT LIST, of all kinds of clients.
+    /// Sends CLIENT LIST, for all kinds of clients.
     pub(super) async fn client_list(&self) -> Result<String, ServerError> {
         lines("CLIENT", &self.within("CLIENT", self.client.client_list::<_, String>(None, None)).await?)
     }
 
-    /// CLUSTER INFO.
+    /// Sends CLUSTER INFO.
     pub(super) async fn cluster_info(&self) -> Result<String, ServerError> {
         lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_info()).await?)
     }
 
-    /// CLUSTER NODES.
+    /// Sends CLUSTER NODES.
     pub(super) async fn cluster_nodes(&self) -> Result<String, ServerError> {
         lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_nodes()).await?)
     }
 
-    /// The newest `count` entries of the slow log.
+    /// Returns the newest `count` entries of the slow log.
     pub(super) async fn slow_log(&self, count: i64) -> Result<Datum, ServerError> {
         self.within("SLOWLOG", self.client.slowlog_get(Some(count))).await.map(datum)
     }
 
-    /// The number of keys of the database.
+    /// Returns the number of keys in the database.
     pub(super) async fn dbsize(&self) -> Result<u64, ServerError> {
         self.within("DBSIZE", self.client.dbsize::<Value>())
             .await?
@@ -157,44 +157,46 @@ impl Wire {
             .ok_or_else(|| unexpected("DBSIZE"))
     }
 
-    /// CONFIG GET of one name or pattern: names and values in turn.
+    /// Sends CONFIG GET with one name or pattern; returns names and values alternately.
     pub(super) async fn config_get(&self, name: &str) -> Result<Vec<String>, ServerError> {
         texts("CONFIG", &self.within("CONFIG", self.client.config_get(name)).await?)
     }
 
-    /// CONFIG SET of one parameter.
+    /// Sets one parameter with CONFIG SET.
     pub(super) async fn config_set(&self, name: &str, value: &str) -> Result<(), ServerError> {
         self.within("CONFIG", self.client.config_set(name, value)).await
     }
 
-    /// A reply that is a text of many lines.
+    /// Sends a command; returns its reply as a text of many lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
         lines(words[0], &self.ask(words).await?)
     }
 
-    /// A reply that is a count.
+    /// Sends a command; returns its reply as a count.
     pub(super) async fn count(&self, words: &[&str]) -> Result<u64, ServerError> {
         self.ask(words).await?.as_u64().ok_or_else(|| unexpected(words[0]))
     }
 
-    /// A reply that is a list of texts.
+    /// Sends a command; returns its reply as a list of texts.
     pub(super) async fn texts(&self, words: &[&str]) -> Result<Vec<String>, ServerError> {
         texts(words[0], &self.ask(words).await?)
     }
 
-    /// A reply that is a list of notes of ours, which are longer than what others say; `None` is one that is not there.
+    /// Sends a command; returns its reply as a list of redyno's notes, which may be longer than other texts; `None` is
+    /// a missing note.
     pub(super) async fn notes(&self, words: &[&str]) -> Result<Vec<Option<String>>, ServerError> {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
         let note = |value: &Value| value.as_bytes().map(|bytes| untrusted::at_most(bytes, LONGEST_NOTE));
         Ok(elements.iter().map(note).collect())
     }
 
-    /// A reply of any shape.
+    /// Sends a command; returns a reply of any shape.
     pub(super) async fn data(&self, words: &[&str]) -> Result<Datum, ServerError> {
         self.ask(words).await.map(datum)
     }
 
-    /// One step of a SCAN over keys that match `pattern`: the next cursor (`"0"` ends the round) and what it found.
+    /// Makes one step of a SCAN over keys that match `pattern`; returns the next cursor (`"0"` at the end) and the
+    /// found keys.
     pub(super) async fn scan(
         &self,
         cursor: &str,
@@ -214,20 +216,20 @@ impl Wire {
         understood().ok_or_else(|| unexpected("SCAN"))
     }
 
-    /// Gives keys to `command` (EXISTS, UNLINK or DEL); how many were there.
+    /// Sends `command` (EXISTS, UNLINK or DEL) with keys; returns how many keys existed.
     pub(super) async fn of_keys(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         let keys = keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }
 
-    /// A command of bytes, whatever its reply, if that is good.
+    /// Sends a command of bytes; accepts any reply except an error.
     pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
         let Some((command, arguments)) = words.split_first() else { return Ok(()) };
         let arguments = arguments.iter().map(|word| Value::Bytes(word.clone().into())).collect();
         self.send(&untrusted::bytes(command), arguments).await.map(|_| ())
     }
 
-    /// Any command.
+    /// Sends a command; returns its reply.
     pub(super) async fn ask(&self, words: &[&str]) -> Result<Value, ServerError> {
         let arguments = words[1..].iter().map(|word| Value::from(*word)).collect();
         self.send(words[0], arguments).await
@@ -241,7 +243,7 @@ impl Wire {
         }
     }
 
-    /// What fred brings for `command`, if that is within the limit of time. fred's futures are large: they do not go on the stack.
+    /// Returns fred's result of `command`, within the time limit. Fred's futures are large, so they are boxed.
     fn within<T>(
         &self,
         command: &str,
@@ -253,7 +255,7 @@ impl Wire {
                 Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
                 Err(_) => {
                     let command = command.to_owned();
-                    // What was asked of a connection that is closed waits in fred.
+                    // A command on a closed connection waits in fred.
                     Err(match self.breach.get() {
                         Some(breach) => ServerError::Lost { command, cause: breach.clone() },
                         None => ServerError::Timeout { command, after: REPLY_LIMIT },
@@ -263,8 +265,8 @@ impl Wire {
         }
     }
 
-    /// Sends a command between a SELECT and the one back. All three are written at once, so that no command of anybody else on
-    /// this connection comes between them.
+    /// Sends a command between a SELECT of its database and a SELECT back. All three are written together, so that no
+    /// other command on this connection comes between them.
     async fn send_apart(
         &self,
         custom: CustomCommand,
@@ -279,7 +281,7 @@ impl Wire {
         let mut next = || replies.next().unwrap_or_else(|| Err(Error::new(ErrorKind::Canceled, "closed")));
         let (selected, reply, back) = (next(), next(), next());
         if back.is_err() {
-            // Whatever is written on it would stand in the wrong database.
+            // After a failed SELECT back, further commands would run in the wrong database.
             drop(self.client.quit().await);
         }
         selected.and(reply)
@@ -298,18 +300,18 @@ fn datum(value: Value) -> Datum {
     }
 }
 
-/// A reply that is a text of many lines.
+/// Returns a reply as a text of many lines.
 fn lines(command: &str, reply: &Value) -> Result<String, ServerError> {
     reply.as_bytes().map(untrusted::lines).ok_or_else(|| unexpected(command))
 }
 
-/// A reply that is a list of texts.
+/// Returns a reply as a list of texts.
 fn texts(command: &str, reply: &Value) -> Result<Vec<String>, ServerError> {
     let Value::Array(elements) = reply else { return Err(unexpected(command)) };
     elements.iter().map(word).collect::<Option<_>>().ok_or_else(|| unexpected(command))
 }
 
-/// A reply that is one text, or a number as text.
+/// Returns a text, or a number as text.
 fn word(value: &Value) -> Option<String> {
     match value.as_bytes() {
         Some(bytes) => Some(untrusted::bytes(bytes)),
@@ -324,20 +326,20 @@ fn unexpected(command: &str) -> ServerError {
 fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerError {
     let (command, words) = (command.to_owned(), untrusted::text(error.details()));
     if let Some(breach) = breach.get() {
-        // What the guard saw says more than that there was an end.
+        // The guard's reason is more precise than the mere end.
         return ServerError::Lost { command, cause: breach.clone() };
     }
     match error.kind() {
         ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Protocol | ErrorKind::Backpressure => {
             ServerError::Lost { command, cause: words }
         }
-        // fred's own word for a connection that went while a command waited.
+        // Fred's message for a connection that was closed while a command waited.
         ErrorKind::Unknown if words == "channel closed" => {
             ServerError::Lost { command, cause: "it was closed".to_owned() }
         }
         ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
-        // The rest are error replies; fred sorts them by their first word and keeps the text.
+        // All others are error replies. Fred sorts them by their first word and keeps the text.
         _ => ServerError::Refused { command, message: words },
     }
 }

@@ -1,12 +1,12 @@
-//! What a setup makes on a server that is no key, and how it is undone.
+//! The objects other than keys that a setup makes on a server, and how they are undone.
 //!
 //! | command | makes | undone by |
 //! |---|---|---|
-//! | FUNCTION LOAD | a library, called as the first line of its code says | FUNCTION DELETE |
-//! | FT.CREATE | an index, called by its first argument | FT.DROPINDEX, which leaves the documents |
-//! | SCRIPT LOAD | a script in the server's cache, called by its own digest | nothing: it changes nothing for anybody, has no command that removes it alone, and goes when the server restarts |
+//! | FUNCTION LOAD | a library, with the name in the first line of its code | FUNCTION DELETE |
+//! | FT.CREATE | an index, with the name in its first argument | FT.DROPINDEX, which leaves the documents |
+//! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: no client notices it, no command removes it alone, and a restart of the server removes it |
 //!
-//! Keys are noted as such, and what other commands do stays.
+//! Keys have notes of their own. The effects of other commands remain.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::{ServerError, datum::Datum, link::Wire};
 use crate::untrusted;
 
-/// The longest name in bytes: it stands in the marker of the run.
+/// The longest name in bytes, since the run's marker contains it.
 const LONGEST_NAME: usize = 128;
 
-/// Something that a setup made.
+/// An object that a setup made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Made {
@@ -38,10 +38,10 @@ impl fmt::Display for Made {
 }
 
 impl Made {
-    /// What a command makes, if it is one of these.
+    /// Returns the object that a command makes, if it makes one.
     ///
     /// # Errors
-    /// When it makes something that it does not name so that it can be undone.
+    /// When the command makes an object without a name, which could not be undone.
     pub(super) fn by(words: &[Vec<u8>]) -> Result<Option<Self>, ServerError> {
         let is = |n: usize, word: &str| words.get(n).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
         let made = if is(0, "FUNCTION") && is(1, "LOAD") {
@@ -55,13 +55,13 @@ impl Made {
         made.filter(Self::is_valid).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
     }
 
-    /// Whether its name is one that a marker holds.
+    /// Returns whether a marker accepts the name.
     pub(super) fn is_valid(&self) -> bool {
         let (Self::Library(name) | Self::Index(name)) = self;
         (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
     }
 
-    /// The command that undoes it, as words.
+    /// Returns the command that removes the object, as words.
     pub fn undoing(&self) -> Vec<&str> {
         match self {
             Self::Library(name) => vec!["FUNCTION", "DELETE", name],
@@ -69,14 +69,14 @@ impl Made {
         }
     }
 
-    /// Whether the server has one of this name, whoever made it.
+    /// Returns whether the server has an object with this name, whoever made it.
     pub(super) async fn is_there(&self, wire: &Wire) -> Result<bool, ServerError> {
         match self {
             Self::Library(name) => {
                 let listed = wire.data(&["FUNCTION", "LIST", "LIBRARYNAME", name]).await?;
                 Ok(listed != Datum::List(Vec::new()))
             }
-            // An index that is not there is an error, and each server has its own words for that.
+            // A missing index is an error, and each server has its own message for it.
             Self::Index(name) => match wire.data(&["FT.INFO", name]).await {
                 Err(error) if error.ends_connection() => Err(error),
                 answer => Ok(answer.is_ok()),
@@ -85,7 +85,7 @@ impl Made {
     }
 }
 
-/// What a library's code calls it: `#!lua name=mylib` is its first line.
+/// Returns the name of a library from its code, which begins with `#!lua name=mylib`.
 fn library(code: &[u8]) -> Option<String> {
     let line = code.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let mut words = line.split(u8::is_ascii_whitespace);
@@ -94,7 +94,7 @@ fn library(code: &[u8]) -> Option<String> {
     shown(name).filter(|_| is_name)
 }
 
-/// A name that is shown as it is.
+/// Returns a name that can be shown unchanged.
 fn shown(name: &[u8]) -> Option<String> {
     Some(untrusted::bytes(name)).filter(|shown| shown.as_bytes() == name)
 }

@@ -1,4 +1,4 @@
-//! The field of a marker that says which keys a run may have written.
+//! The field of a marker with the keys that a run may have written.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
 };
 
-/// As many numbers as there are for names.
+/// The number of possible numbers in names.
 const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
 /// A set of keys.
@@ -40,7 +40,8 @@ impl Set {
         Self { prefix, first, count, digits, hashed, open: is_open }
     }
 
-    /// `None` where it is none that a session writes: no run writes more names than there are numbers.
+    /// Returns the names; `None` if no session writes such a set, because no run writes more names than there are
+    /// numbers.
     fn names(self) -> Option<NameSet> {
         let form = KeyForm { digits: self.digits, hashed: self.hashed };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
@@ -55,13 +56,13 @@ impl Set {
     }
 }
 
-/// As the field stands on the server.
+/// Returns the text of the field.
 pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
     let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
     serde_json::to_string(&sets).expect("texts and numbers are JSON")
 }
 
-/// `None` where it is none that a session writes.
+/// Parses the text of the field; `None` if no session writes such a text.
 pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
     let sets: Vec<Set> = serde_json::from_str(text).ok()?;
     sets.into_iter().map(Set::names).collect()

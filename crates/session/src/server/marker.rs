@@ -1,18 +1,19 @@
-//! The marker of a run: what its session has to undo, as it stands on the server and is left if the session is killed.
+//! The marker of a run: the changes that its session has to undo, stored on the server. A killed session leaves it
+//! there.
 //!
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
-//! redyno:4g7k2m9q    started  host  pid          whose it is
-//!                    keys                        [{"prefix":"","first":0,"count":10000}]: of each set of keys that may be
-//!                                                written what stands before the number, the lowest number, and how many;
-//!                                                "digits", "hashed" and "open" where it has other digits than twelve, hashes,
-//!                                                or no known end
-//!                    kept                        yes: its keys were left on purpose
-//!                    made                        [{"library":"mylib"}]: what setups made, the last one last
+//! redyno:4g7k2m9q    started  host  pid          the owner: the session of the run
+//!                    keys                        [{"prefix":"","first":0,"count":10000}]: each set of keys that may be
+//!                                                written: the text before the number, the lowest number, the count;
+//!                                                "digits", "hashed", "open" for a length other than 12, hashed names,
+//!                                                or an unknown end
+//!                    kept                        yes: the keys were left on purpose
+//!                    made                        [{"library":"mylib"}]: objects that setups made, in order
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
-//! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
-//! writes counts as not there. Pure; [`registry`](super::registry) reads and writes it.
+//! Other clients can write to these keys, so any content that no session writes is ignored. This module is pure;
+//! [`registry`](super::registry) reads and writes the marker.
 
 use std::fmt;
 
@@ -26,30 +27,30 @@ use crate::{
     workload::{KeySpan, OwnKey, RunId},
 };
 
-/// The field of what setups made.
+/// The name of the field for objects that setups made.
 pub(super) const MADE: &str = "made";
-/// What the fields of parameters begin with.
+/// The beginning of the names of the fields for parameters.
 const CONFIG: &str = "config:";
-/// The longest host name there can be.
+/// The length of the longest possible host name.
 const LONGEST_HOST: usize = 253;
-/// The longest moment as RFC 3339 writes it.
+/// The length of the longest RFC 3339 time.
 const LONGEST_MOMENT: usize = 40;
-/// Characters of a note that no session writes.
+/// The number of shown characters of a note that no session writes.
 const LONGEST_SHOWN: usize = 200;
 
-/// Whose marker it is.
+/// The owner of a marker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// When that session began, RFC 3339; empty if the marker does not say.
+    /// The start of the owner's session, RFC 3339; empty if the marker does not have it.
     pub started: String,
-    /// The host that it ran on; empty likewise.
+    /// The host of the owner; empty if the marker does not have it.
     pub host: String,
-    /// Its process id there.
+    /// The process id on that host.
     pub pid: Option<u32>,
 }
 
 impl fmt::Display for Owner {
-    /// `a session begun 2026-11-21T07:08:00Z on host box, process 4711`.
+    /// Writes `a session begun 2026-11-21T07:08:00Z on host box, process 4711`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let or_unknown = |text: &str| if text.is_empty() { "(unknown)".to_owned() } else { text.to_owned() };
         write!(f, "a session begun {} on host {}", or_unknown(&self.started), or_unknown(&self.host))?;
@@ -57,35 +58,35 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What a session has to undo.
+/// The changes that a session has to undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
-    /// The run that it is about.
+    /// The run of the session.
     pub run: RunId,
-    /// The database that it stands in.
+    /// The database of the marker.
     pub db: u32,
-    /// Whose it is.
+    /// The owner of the marker.
     pub owner: Owner,
-    /// The names that may be written; `None` where the marker does not say: any of the run's.
+    /// The names that may be written; `None` if the marker does not have them: then any name of the run.
     pub span: Option<KeySpan>,
-    /// Whether its keys were left on purpose (`--keep`). Others may have written more of them since.
+    /// Whether the keys were left on purpose (`--keep`). Other clients may have written more of them since.
     pub kept: bool,
-    /// The parameters to set back, by name.
+    /// The parameters to restore, by name.
     pub tuned: Vec<Tuned>,
-    /// What setups made, in that order.
+    /// The objects that setups made, in order.
     pub made: Vec<Made>,
-    /// Notes that no session writes. They stay.
+    /// Notes that no session writes. Redyno leaves them.
     pub strange: Vec<Strange>,
 }
 
 /// A note that no session writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strange {
-    /// What it is of: a parameter, or `made`.
+    /// The kind of the note: a parameter, or `made`.
     pub of: &'static str,
-    /// The field of the marker that it stands in.
+    /// The marker's field with the note.
     pub field: String,
-    /// Its beginning.
+    /// The beginning of the note.
     pub note: String,
 }
 
@@ -96,20 +97,20 @@ impl Strange {
 }
 
 impl Marker {
-    /// A session that has nothing to undo yet.
+    /// Returns the marker of a session that has nothing to undo yet.
     pub fn new(run: RunId, owner: Owner) -> Self {
         let span = Some(KeySpan::default());
         let (tuned, made, strange) = (Vec::new(), Vec::new(), Vec::new());
         Self { run, db: 0, owner, span, kept: false, tuned, made, strange }
     }
 
-    /// Whether there may be keys to remove.
+    /// Returns whether there may be keys to remove.
     pub fn has_keys(&self) -> bool {
         self.span.as_ref().is_none_or(|span| !span.is_empty())
     }
 
-    /// Whether `key` is one that its run may have written. Of a run that was kept others may have written more, and of one
-    /// whose marker does not say nobody knows: all keys of twelve digits are, and all of a form that the marker names.
+    /// Returns whether the run may have written `key`. If the run was kept, or its names are unknown, these are all
+    /// keys of the run with twelve digits, and all keys of a form in the marker.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {
@@ -119,24 +120,24 @@ impl Marker {
         self.run == key.run && is_own
     }
 
-    /// Whether there is anything to undo.
+    /// Returns whether there is anything to undo.
     pub fn owes(&self) -> bool {
         self.has_keys() || self.has_changed_server() || !self.strange.is_empty()
     }
 
-    /// Whether there is anything to undo beside keys.
+    /// Returns whether there is anything to undo apart from keys.
     pub fn has_changed_server(&self) -> bool {
         !self.tuned.is_empty() || !self.made.is_empty()
     }
 
-    /// All fields that a marker can have, in the order in which [`read`](Self::read) takes their values.
+    /// Returns all possible fields of a marker, in the order of the values for [`read`](Self::read).
     pub(super) fn field_names() -> Vec<String> {
         let fixed = ["started", "host", "pid", "kept", "keys", MADE].map(str::to_owned);
         let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
 
-    /// Reads the values of all fields, in that order; `None` is a field that is not there.
+    /// Parses the values of all fields, in that order; `None` is a missing field.
     pub(super) fn read((run, db): (RunId, u32), values: &[Option<String>]) -> Self {
         let value = |place: usize| values.get(place).and_then(Option::as_deref);
         let (started, host) =
@@ -171,7 +172,7 @@ impl Marker {
         marker
     }
 
-    /// Names and values of the fields, in turn.
+    /// Returns names and values of the fields, alternately.
     pub(super) fn fields(&self) -> Vec<String> {
         let pid = self.owner.pid.map(|pid| pid.to_string()).unwrap_or_default();
         let fixed = [
@@ -188,8 +189,8 @@ impl Marker {
         fixed.chain(made).chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
-    /// What is left for a session on `target`, and how it is undone: `left its keys here; \`redyno clean -h 127.0.0.1 -p 6379\`
-    /// removes them`.
+    /// Returns what a session on `target` left, and how to undo it: `left its keys here; \`redyno clean -h 127.0.0.1 -p
+    /// 6379\` removes them`.
     pub fn left(&self, target: &Target) -> String {
         let value = |value: &str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let set = |tuned: &Tuned| {
@@ -215,14 +216,14 @@ impl Marker {
     }
 }
 
-/// The command that undoes what is left in a database, where a session is on `target`: `\`redyno clean -h 10.0.0.5 -p 6379 --db 5\``.
+/// Returns the command that undoes changes in a database of `target`: `\`redyno clean -h 10.0.0.5 -p 6379 --db 5\``.
 pub fn clean_command(target: &Target, db: u32) -> String {
     let tls = if target.tls.is_some() { " --tls" } else { "" };
     let db = if db == 0 { String::new() } else { format!(" --db {db}") };
     format!("`redyno clean {}{db}{tls}`", target.address.options())
 }
 
-/// The field of a parameter.
+/// Returns the name of a parameter's field.
 pub(super) fn field_of(parameter: &str) -> String {
     format!("{CONFIG}{parameter}")
 }
@@ -237,7 +238,7 @@ fn is_host(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// `None` where it is none that a session writes.
+/// Parses the field `made`; `None` if no session writes such a text.
 fn read_made(text: &str) -> Option<Vec<Made>> {
     let made: Vec<Made> = serde_json::from_str(text).ok()?;
     made.iter().all(Made::is_valid).then_some(made)
@@ -251,7 +252,7 @@ mod tests {
         "4g7k2m9q".parse().unwrap()
     }
 
-    /// What HMGET answers where the server has these fields.
+    /// Parses the reply of HMGET of a server with these fields.
     fn read(fields: &[(&str, &str)]) -> Marker {
         let value = |name: &String| {
             fields.iter().find(|(field, _)| field == name).map(|(_, value)| (*value).to_owned())

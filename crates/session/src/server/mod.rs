@@ -1,4 +1,4 @@
-//! The control plane: what the server says of itself, by fred, or over a connection of our own to a memcached, on a tokio
+//! The control plane: reads the server's own figures, with fred or, for memcached, redyno's own connection, on a tokio
 //! runtime in a thread of its own.
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
-//! What it does of its own accord only reads. Its round trips are never shown as the server's latency. It knows
-//! neither load nor screens.
+//! Without orders the control plane only reads. Its round trips are never shown as the server's latency. It does not
+//! depend on the load or on screens.
 
 mod answer;
 mod clean;

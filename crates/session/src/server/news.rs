@@ -1,4 +1,4 @@
-//! What changed between two INFOs, as events. Pure.
+//! The changes between two replies to INFO, as events. Pure.
 
 use super::{
     Info,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{clock::seconds, events::EventKind};
 
-/// Whether the last file came out well, by INFO's names.
+/// The field of INFO with the result of the last RDB save.
 const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
 const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 
-/// What the previous INFO said, and which bursts are under way.
+/// The state of the previous INFO, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<Identity>,
@@ -26,7 +26,7 @@ struct Identity {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// The number of forks; where it is not reported, the length of the last one. A change means a new fork.
+    /// The number of forks, or, if it is not reported, the duration of the last fork. A change means a new fork.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -36,22 +36,22 @@ struct Identity {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Child {
     since_ns: Option<u64>,
-    /// How many files it wrote. CONFIG RESETSTAT takes it back to 0.
+    /// The number of written files. CONFIG RESETSTAT sets it to 0.
     files: Option<u64>,
-    /// When the last one was finished, in whole seconds: two in one second differ by `files` only.
+    /// The end of the last file in whole seconds. Two files in the same second differ only by `files`.
     finished_at_s: Option<u64>,
-    /// How the last one came out.
+    /// The result of the last file.
     outcome: Option<String>,
 }
 
-/// What became of a child: it began, or ended after so long, or within two polls.
+/// A change of a child process: it began, it ended after some time, or it began and ended between two polls.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
 }
 
 impl News {
-    /// What happened since the previous INFO.
+    /// Returns the events since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<EventKind> {
         let mut seen = Identity::read(info, at_ns);
         let mut events = Vec::new();
@@ -110,7 +110,7 @@ impl Identity {
         Some(EventKind::Forked { held_us: info.number("latest_fork_usec") })
     }
 
-    /// Its place among master and replicas.
+    /// Returns the events about replication: role, master, replicas.
     fn places(&self, now: &Self) -> Vec<EventKind> {
         let mut events = Vec::new();
         if (&self.role, &self.master) != (&now.role, &now.master) {
@@ -143,7 +143,7 @@ impl Child {
         }
     }
 
-    /// What became of it until `now`, whose last file had this outcome.
+    /// Returns the change of the child process until `now`; `outcome` is the result of its last file.
     fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<FileStep> {
         match (self.since_ns, now.since_ns) {
             (None, Some(_)) => Some(FileStep::Began),
@@ -158,7 +158,7 @@ impl Child {
         }
     }
 
-    /// Whether a file was finished, or failed, until `now`.
+    /// Returns whether a file was finished, or failed, until `now`.
     fn wrote_until(&self, now: &Self) -> bool {
         let has_failed = self.outcome != now.outcome && now.outcome.as_deref() != Some("ok");
         now.files > self.files || now.finished_at_s != self.finished_at_s || has_failed
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::clock::SECOND_NS;
 
-    /// The events of one INFO a second.
+    /// Returns the events of a series of replies, one INFO a second.
     fn news(infos: &[&str]) -> Vec<String> {
         let mut news = News::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));

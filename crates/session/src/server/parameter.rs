@@ -1,42 +1,44 @@
-//! The parameters of CONFIG that matter for latency: their table, the values that they take, and how those are typed.
+//! The parameters of CONFIG that matter for latency: their table, their values, and how a person types values.
 //!
-//! No other is ever asked for or set: it may hold a password.
+//! No other parameter is ever read or set: it may contain a password.
 
 use std::ops::RangeInclusive;
 
-/// A parameter that can be turned.
+/// A parameter that a session can set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in CONFIG.
+    /// The name of the parameter in CONFIG.
     pub name: &'static str,
-    /// The values that a turn steps through.
+    /// The values that a key press steps through.
     pub values: Values,
-    /// What it does, in a few words.
+    /// The effect of the parameter, in a few words.
     pub about: &'static str,
-    /// What it is in a Redis 7 or a Valkey without a configuration file.
+    /// The default of Redis 7 and Valkey without a configuration file.
     pub usual: &'static str,
 }
 
-/// The values that a turn steps through, and which others are plausible. Any can be typed; the server decides.
+/// The values that a key press steps through, and which other values are plausible. Any value can be typed; the server
+/// decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
-    /// These words, and no others.
+    /// Exactly these words.
     Words(&'static [&'static str]),
-    /// These; others are pairs of seconds and changes.
+    /// A list of save points; other values are pairs of seconds and changes.
     SavePoints(&'static [&'static str]),
-    /// These numbers, and from a number between two of them to the next; others lie between the two bounds.
+    /// These numbers. From a number between two of them, a step goes to the next one. Other values lie within the
+    /// range.
     Numbers(&'static [u64], RangeInclusive<i64>),
-    /// The same, of bytes of memory. 0 is no limit; others are at least 1 MiB.
+    /// These numbers of bytes. 0 means no limit; other values are at least 1 MiB.
     Bytes(&'static [u64]),
 }
 
 const YES_NO: Values = Values::Words(&["no", "yes"]);
 const MIB: u64 = 1 << 20;
-/// The most memory that a limit is plausible for: 1 PiB.
+/// The largest plausible memory limit: 1 PiB.
 const MOST_BYTES: u64 = 1 << 50;
-/// What the server counts seconds and changes of a save point up to.
+/// The server's largest number of seconds and of changes in a save point.
 const MOST_CHANGES: i64 = i32::MAX as i64;
-/// The most save points that are plausible.
+/// The largest plausible number of save points.
 const MOST_SAVE_POINTS: usize = 10;
 
 /// The parameters, in the order of the screen.
@@ -114,13 +116,13 @@ pub static PARAMETERS: [Parameter; 10] = [
 ];
 
 impl Parameter {
-    /// The parameter of that name.
+    /// Returns the parameter with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PARAMETERS.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The value before or after `now` among those that a turn steps through; `None` at their end. No limit of memory
-    /// is among them that is below the `used` bytes, and while that is not known none but 0, which is no limit.
+    /// Returns the value before or after `now` in the list of steps; `None` at the ends of the list. Memory limits
+    /// below the `used` bytes are left out; if `used` is unknown, all except 0, which means no limit.
     pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
         match &self.values {
             Values::Words(words) | Values::SavePoints(words) => {
@@ -128,7 +130,7 @@ impl Parameter {
                 let next = match (at, up) {
                     (Some(at), true) => words.get(at + 1),
                     (Some(at), false) => words.get(at.checked_sub(1)?),
-                    // A value of its own: the first word is below it, the last above.
+                    // The value is not in the list: the first word counts as below it, the last as above.
                     (None, true) => words.last(),
                     (None, false) => words.first(),
                 };
@@ -142,8 +144,9 @@ impl Parameter {
         }
     }
 
-    /// What was typed, as CONFIG SET takes it: a size may have a unit, as Redis writes it (1 kb is 1024 bytes, 1 k is 1000)
-    /// or not (`1.5 GiB`), and so may a time. What is neither is left as it is, for the server to judge.
+    /// Returns a typed text in the form for CONFIG SET: a size may have a unit as in Redis (1 kb is 1024 bytes, 1 k is
+    /// 1000), or another form (`1.5 GiB`), and a time may have a unit. Other texts are unchanged; the server decides
+    /// about them.
     pub fn typed(&self, text: &str) -> String {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -161,8 +164,8 @@ impl Parameter {
         }
     }
 
-    /// Whether `value` is one that a server may have been run with on purpose, so that it is set back. What stands in a
-    /// marker comes from the server's keys, which others can write.
+    /// Returns whether a server may have been run with `value` on purpose, so that it may be restored. The value in a
+    /// marker comes from the server's keys, which other clients can write.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
             Values::Words(words) => words.contains(&value),
@@ -179,13 +182,14 @@ impl Parameter {
         }
     }
 
-    /// Whether a session may set `value`, in the server's words: it is known again as the session's own after a kill. A limit of
-    /// memory may be too low to be [plausible](Self::is_plausible) there, for it is not what is set back.
+    /// Returns whether a session may set `value`, in the server's form. After a kill it must be recognised as the
+    /// session's. A memory limit may be too low to be [plausible](Self::is_plausible), since it is not the value to
+    /// restore.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, Values::Bytes(_)) && bytes(value).is_some()
     }
 
-    /// Which values are [plausible](Self::is_plausible): `1 to 500`.
+    /// Returns the range of [plausible](Self::is_plausible) values: `1 to 500`.
     pub fn plausible_words(&self) -> String {
         match &self.values {
             Values::Words(words) => words.join(", "),
@@ -196,18 +200,18 @@ impl Parameter {
     }
 }
 
-/// A whole number as CONFIG GET writes it.
+/// Parses a whole number as CONFIG GET writes it.
 fn number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Bytes of memory that may be a limit.
+/// Parses a number of bytes that may be a memory limit.
 fn bytes(text: &str) -> Option<u64> {
     number(text).and_then(|n| u64::try_from(n).ok()).filter(|bytes| *bytes <= MOST_BYTES)
 }
 
-/// How many bytes a unit is.
+/// Returns the number of bytes of a unit.
 fn power_of_bytes(unit: &str) -> Option<f64> {
     let (base, letter) = match unit {
         "b" => return Some(1.0),
@@ -218,7 +222,7 @@ fn power_of_bytes(unit: &str) -> Option<f64> {
     Some(base.powi(power as i32 + 1))
 }
 
-/// How many seconds a unit is.
+/// Returns the number of seconds of a unit.
 fn seconds_of(unit: &str) -> Option<f64> {
     match unit {
         "us" | "µs" => Some(1e-6),
@@ -228,9 +232,9 @@ fn seconds_of(unit: &str) -> Option<f64> {
     }
 }
 
-/// The step before or after the number `now`.
+/// Returns the step before or after the number `now`.
 fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64>) -> Option<String> {
-    // What is below zero is off, as -1 is.
+    // A negative number means off, like -1.
     let now: i128 = now.parse().ok()?;
     let next = if up {
         steps.find(|step| i128::from(*step) > now)
@@ -240,7 +244,7 @@ fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64
     next.map(|step| step.to_string())
 }
 
-/// A value as a person reads it: an empty one is shown.
+/// Returns a value for people: an empty one gets a visible text.
 pub fn value_words(value: &str) -> &str {
     if value.is_empty() { "\"\"" } else { value }
 }

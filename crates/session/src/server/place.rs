@@ -1,8 +1,8 @@
-//! Where on a server a run is listed, and which keys its node of a cluster holds.
+//! The place of the list of runs on a server, and the keys that belong to its node of a cluster.
 //!
-//! A node of a cluster holds some of the 16 384 slots, and takes commands about keys of one slot of its own only. The
-//! list of runs and their markers stand in the first of the slots of `{0}`, `{1}`, … that it holds, so that whoever asks
-//! the same node finds them without looking through its keys.
+//! A node of a cluster holds some of the 16 384 slots, and accepts commands only with keys of one of its slots. The
+//! list of runs and their markers are in the first slot of `{0}`, `{1}`, … that the node holds, so another session on
+//! the same node finds them without a search through the keys.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use tokio::task::JoinSet;
 use super::{ServerError, link::Wire};
 use crate::workload::{NAMESPACE, RunId};
 
-/// Slots of a cluster.
+/// The number of slots of a cluster.
 const SLOTS: u16 = 16_384;
-/// So many tags are tried; each slot has some among them.
+/// The number of tags that are tried; among them are tags for every slot.
 const TAGS: u32 = 1_000_000;
 
-/// Where a run is listed on a server.
+/// The place of the list of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What ends the names of list and markers: nothing, or `{7}` on a node of a cluster.
+    /// The end of the names of list and markers: empty, or `{7}` on a node of a cluster.
     tag: String,
-    /// The slots of that node; `None` where there is no cluster.
+    /// The slots of the node; `None` without a cluster.
     slots: Option<Slots>,
 }
 
@@ -30,13 +30,14 @@ pub(super) struct Place {
 struct Slots(Vec<(u16, u16)>);
 
 impl Place {
-    /// Asks the server for it; one command, or two on a node of a cluster.
+    /// Asks the server for its slots: one command, or two on a node of a cluster.
     ///
     /// # Errors
-    /// When it is a node that holds no slot, and thus no key.
+    /// When the node has no slot, and so no key.
     pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
         let info = match wire.text(&["INFO", "cluster"]).await {
-            // Who may not ask is most likely not on a cluster; if so, the marker is refused, and that is reported.
+            // Without a permission to ask, the server is most likely no cluster; otherwise the refusal of the marker is
+            // reported.
             Err(error) if error.is_refused() => return Ok(Self::alone()),
             info => info?,
         };
@@ -49,23 +50,23 @@ impl Place {
         owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)
     }
 
-    /// On a server that is no node of a cluster.
+    /// Returns the place on a server that is no node of a cluster.
     pub(super) fn alone() -> Self {
         Self { tag: String::new(), slots: None }
     }
 
-    /// The key of the list of runs.
+    /// Returns the key of the list of runs.
     pub(super) fn list(&self) -> String {
         format!("{NAMESPACE}runs{}", self.tag)
     }
 
-    /// The key of a run's marker.
+    /// Returns the key of a run's marker.
     pub(super) fn marker(&self, run: RunId) -> String {
         format!("{NAMESPACE}{run}{}", self.tag)
     }
 
-    /// Gives `keys` to a command that says how many of them were there. On a node of a cluster that is one command a slot;
-    /// what stands on other nodes is not here.
+    /// Sends a command with `keys`; returns how many keys existed. A node of a cluster needs one command for each slot;
+    /// keys of other nodes are left out.
     pub(super) async fn of_keys(
         &self,
         wire: &Wire,
@@ -88,16 +89,16 @@ impl Place {
         counts.try_fold(0, |sum: u64, count| Ok(sum.saturating_add(count?)))
     }
 
-    /// Whether `key` can stand here.
+    /// Returns whether `key` can be on this node.
     pub(super) fn holds(&self, key: &[u8]) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.has(slot(key)))
     }
 }
 
 impl Slots {
-    /// Reads the line of the node that answered out of CLUSTER NODES:
-    /// `<id> <address> myself,master - 0 0 1 connected 0-5460 5462 [5463->-<id>]`. A slot in brackets is on its way and
-    /// stands among the others as well, if it is here.
+    /// Parses the line of the answering node in CLUSTER NODES: `<id> <address> myself,master - 0 0 1 connected 0-5460
+    /// 5462 [5463->-<id>]`. A slot in brackets is being moved; if it is still on this node, it is also in the list
+    /// without brackets.
     fn of_myself(nodes: &str) -> Self {
         let of_node = |line: &str| -> Option<Vec<_>> {
             let words: Vec<_> = line.split(' ').collect();
@@ -116,7 +117,7 @@ impl Slots {
     }
 }
 
-/// The slot of a key: of what stands between its first `{` and the next `}`, unless that is nothing.
+/// Returns the slot of a key: that of the text between its first `{` and the next `}`, unless that is empty.
 pub(super) fn slot(key: &[u8]) -> u16 {
     let tag = || {
         let rest = &key[key.iter().position(|byte| *byte == b'{')? + 1..];
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_that_of_the_cluster_specification() {
-        // As CLUSTER KEYSLOT answers.
+        // The values are those of CLUSTER KEYSLOT.
         for (key, expected) in
             [("123456789", 12_739), ("foo", 12_182), ("a{foo}b", 12_182), ("{}foo", 9_500), ("{foo", 13_308)]
         {

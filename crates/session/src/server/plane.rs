@@ -1,4 +1,4 @@
-//! What the control plane speaks with a server by, in the dialect of the target.
+//! The connection of the control plane to a server, in the dialect of the target.
 
 use super::{
     ServerError, link, memcached,
@@ -12,20 +12,20 @@ pub(super) enum Link {
     Memcached(memcached::MemcachedLink),
 }
 
-/// What commands are sent by. Clones share the connection.
+/// The sender of commands. Clones share the connection.
 pub(super) enum Wire {
     Redis(link::Wire),
     Memcached(memcached::Wire),
 }
 
-/// What the polls so far found. It outlives connections.
+/// The state of the polls so far. It outlives connections.
 pub(super) enum Poller {
     Redis(Box<poll::Poller>),
     Memcached(Box<memcached::Poller>),
 }
 
 impl Link {
-    /// Begins on a connection that is greeted.
+    /// Opens a link on a connection that has been greeted.
     pub(super) async fn open(talk: Talk, dialect: Dialect) -> Result<Self, ServerError> {
         match dialect {
             Dialect::Resp2 | Dialect::Resp3 => link::RedisLink::open(talk).await.map(Self::Redis),
@@ -33,7 +33,7 @@ impl Link {
         }
     }
 
-    /// What commands are sent by.
+    /// Returns the sender of commands.
     pub(super) fn wire(&self) -> Wire {
         match self {
             Self::Redis(link) => Wire::Redis(link.wire().clone()),
@@ -41,7 +41,7 @@ impl Link {
         }
     }
 
-    /// Waits until the connection is lost, and says why.
+    /// Waits until the connection is lost; returns the reason.
     pub(super) async fn lost(&mut self) -> String {
         match self {
             Self::Redis(link) => link.lost().await,
@@ -51,7 +51,7 @@ impl Link {
 }
 
 impl Poller {
-    /// One that has found nothing yet.
+    /// Returns the state before the first poll.
     pub(super) fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Resp2 | Dialect::Resp3 => Self::Redis(Box::default()),
@@ -59,10 +59,10 @@ impl Poller {
         }
     }
 
-    /// Asks; `now_ns` is read when the answers are there.
+    /// Polls the server; `now_ns` is read when the replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or the first question refused.
+    /// When the connection is lost, or the first request is refused.
     pub(super) async fn poll(
         &mut self,
         wire: &Wire,

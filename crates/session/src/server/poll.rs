@@ -1,19 +1,19 @@
-//! One poll: what is asked, and what becomes of the answers.
+//! One poll: its requests, and the use of the replies.
 //!
 //! ```text
-//!              ┌─ INFO ──────────────► Status, events        (refused: the whole poll is)
+//!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
 //!              ├─ INFO commandstats ─► Status
-//!              ├─ LATENCY HISTOGRAM ─► Status       (first of all commands, then of the busiest, and at once of one that
-//!              │                                    comes up; refused: INFO latencystats, now and then)
+//!              ├─ LATENCY HISTOGRAM ─► Status       (at first of all commands, then of the busiest, at once of a new
+//!              │                                    command; if refused: INFO latencystats, from time to time)
 //! every second ┼─ SLOWLOG GET ───────► events
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              └─ CONFIG GET ────────► Status
 //! ```
-//! They go out together. A refused question is reported once and asked again a minute later; the others go on.
+//! All requests are sent together. A refused one is reported once and repeated a minute later; the others continue.
 //!
-//! This is the seam of the control plane: all that [`watch`](super::watch) and what is behind it know of what a server is
-//! asked is [`Polled`], gauges and events. What another dialect is asked (`stats`) stands beside this file, and gives the
-//! same.
+//! This module is the border of the control plane: [`watch`](super::watch) and the modules after it use only
+//! [`Polled`], gauges and events, and know no requests. The module for another dialect (`stats` of memcached) has a
+//! file of its own and returns the same types.
 
 use std::collections::BTreeMap;
 
@@ -31,12 +31,13 @@ use super::{
 };
 use crate::events::EventKind;
 
-/// A refused question is asked again after so many polls.
+/// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// Percentiles since the server's start change slowly, and take it a while: they are asked for once in so many polls.
+/// The number of polls between requests for percentiles since the server's start: they change slowly, and cost the
+/// server time.
 const SELDOM: u32 = 10;
 
-/// A question beside INFO.
+/// A request other than INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
     CommandStats,
@@ -47,13 +48,13 @@ enum Question {
     Config,
 }
 
-/// What one poll found.
+/// The results of one poll.
 pub(super) struct Polled {
     pub(super) status: Status,
     pub(super) events: Vec<EventKind>,
 }
 
-/// What the polls so far found, for differences. It outlives connections.
+/// The state of the polls so far, for differences. It outlives connections.
 #[derive(Default)]
 pub(super) struct Poller {
     counters: Option<Counters>,
@@ -67,28 +68,28 @@ pub(super) struct Poller {
     refused: BTreeMap<Question, Refusal>,
 }
 
-/// How long commands took, by the polls so far.
+/// The execution times of commands, from the polls so far.
 #[derive(Default)]
 struct CommandTimes {
     asked: AskedFor,
     known: Known,
     since_start: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Polls so far at which histograms were known to be refused.
+    /// The number of polls since histograms were refused.
     polls_without: u32,
 }
 
-/// A question that was refused.
+/// A refused request.
 struct Refusal {
-    /// Polls to go until it is asked again.
+    /// The number of polls until the request is repeated.
     polls: u32,
     cause: String,
 }
 
-/// The answers of one poll; `None` where nothing was asked.
+/// The replies of one poll; `None` for a request that was not sent.
 struct Answers {
     info: Result<String, ServerError>,
     commands: Option<Result<String, ServerError>>,
-    /// With the commands that were asked for; with none all were.
+    /// The reply with histograms, and the requested commands; an empty list means all commands.
     times: Option<(Vec<String>, Result<Datum, ServerError>)>,
     since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Result<Datum, ServerError>>,
@@ -97,10 +98,10 @@ struct Answers {
 }
 
 impl Poller {
-    /// Asks; `now_ns` is read when the answers are there.
+    /// Polls the server; `now_ns` is read when the replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or INFO refused.
+    /// When the connection is lost, or INFO is refused.
     pub(super) async fn poll(
         &mut self,
         wire: &Wire,
@@ -140,8 +141,8 @@ impl Poller {
         Ok((at_ns, Polled { status, events }))
     }
 
-    /// The histograms in the reply, and whether they are those of all commands. A command that was called first after the
-    /// question went out is asked about now, so that its first calls have their times too.
+    /// Returns the histograms in the reply, and whether they are those of all commands. A command with its first calls
+    /// after the request was sent is requested now, so that these calls have their times too.
     async fn histograms(
         &mut self,
         wire: &Wire,
@@ -163,8 +164,8 @@ impl Poller {
         Ok((histograms.unwrap_or_default(), is_all))
     }
 
-    /// Adds how long the commands took, which had been called as often as `before` says at the poll before. Where times
-    /// are unknown, the screen shows something else.
+    /// Adds the execution times of the commands; `before` has their numbers of calls at the previous poll. If times are
+    /// unknown, the screen shows other figures.
     fn add_times(
         &mut self,
         (histograms, before): ((Histograms, bool), Option<CommandCounters>),
@@ -205,14 +206,14 @@ impl Poller {
         let slow_log = only_if(is_due(Question::SlowLog), wire.slow_log(slow_log::ASKED));
         let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
         let config = only_if(is_due(Question::Config), self.config.ask(wire));
-        // Histograms next to the counts that they are shown beside.
+        // Histograms follow the counts directly, since both are shown together.
         let (info, commands, times, since_start, slow_log, latency, config) =
             tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
         let times = times.map(|reply| (named, reply));
         Answers { info, commands, times, since_start, slow_log, latency, config }
     }
 
-    /// An answer, if there is one and it is no refusal; a refusal is reported, unless it was before.
+    /// Returns a reply, unless there is none or it is a refusal; a refusal is reported, unless it was before.
     fn accepted<T>(
         &mut self,
         question: Question,
@@ -238,7 +239,7 @@ impl Poller {
         }
     }
 
-    /// Another process counts from nothing.
+    /// Notices a restart: the counters of the new process begin at zero.
     fn notice_restart(&mut self, info: &Info) {
         let run_id = info.text("run_id").unwrap_or_default();
         if !self.run_id.is_empty() && self.run_id != run_id {

@@ -1,4 +1,4 @@
-//! From what lives on a server to what a person is asked before the first write; pure.
+//! Makes the question to the user before the first write from the survey of a server. Pure.
 
 use std::fmt;
 
@@ -9,34 +9,34 @@ use crate::{
     workload::{KeyNames, KeySpan},
 };
 
-/// Of so many sets of keys the question names the last key, and so many commands of a setup.
+/// The number of sets of keys with their last key in the question, and of the commands of a setup.
 const NAMED: usize = 3;
 
-/// What a load writes, and what becomes of it.
+/// The writes of a load, and the fate of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
-    /// How its keys are called.
+    /// The form of the keys' names.
     pub names: KeyNames,
-    /// Whether these are names of the user's own, whose keys are never removed.
+    /// Whether the names are the user's own; their keys are never removed.
     pub is_users: bool,
-    /// Whether the run's own keys stay at the end.
+    /// Whether the run's own keys remain at the end.
     pub kept: bool,
-    /// Which of them it may write.
+    /// The names that may be written.
     pub span: KeySpan,
-    /// Commands that may write to keys which are not the run's own: `SET foo`.
+    /// Commands that may write keys other than the run's own: `SET foo`.
     pub others: Vec<String>,
-    /// What a setup runs before, as the server's statistics call the commands.
+    /// The commands that a setup runs first, with the names of the server's statistics.
     pub setup: Vec<String>,
 }
 
 impl Writes {
-    /// Whether nothing is written, and no setup run.
+    /// Returns whether nothing is written and no setup runs.
     pub fn is_nothing(&self) -> bool {
         self.span.is_empty() && self.others.is_empty() && self.setup.is_empty()
     }
 }
 
-/// The first of `words`, and how many others there are.
+/// Returns the first of `words`, and the number of the others.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
     words.extend((others > 0).then(|| counted(others, "other")));
@@ -44,7 +44,7 @@ fn some_of(mut words: Vec<String>) -> String {
 }
 
 impl fmt::Display for Writes {
-    /// `runs SCRIPT LOAD, then writes keys under redyno:4g7k2m9q: there and removes them at the end`.
+    /// Writes `runs SCRIPT LOAD, then writes keys under redyno:4g7k2m9q: there and removes them at the end`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.setup.is_empty() {
             let names = self.setup.iter().map(|name| name.replace('|', " ")).collect();
@@ -85,14 +85,14 @@ impl Writes {
     }
 }
 
-/// Why writes would fail whatever a person says.
+/// The reason why writes would fail whatever the user answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The server is a replica that takes no writes.
+    /// The server is a replica that accepts no writes.
     Replica(Address),
-    /// It is still loading its data.
+    /// The server is still loading its data.
     Loading(Address),
-    /// It does not have these commands, which are of a module.
+    /// The server does not have these commands of a module.
     Missing(Address, Vec<String>),
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Survey {
-    /// What stands in the way of writing.
+    /// Returns the obstacle to writing, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         if !self.missing.is_empty() {
             Some(Obstacle::Missing(self.address.clone(), self.missing.clone()))
@@ -137,8 +137,8 @@ impl Survey {
         }
     }
 
-    /// What a person has to say yes to before the first write; `None` for nothing but a run's own keys on a server without other keys, clients or
-    /// replicas.
+    /// Returns the question to the user before the first write; `None` if the load only writes a run's own keys, and
+    /// the server has no other keys, clients or replicas.
     pub fn asks(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
         if lives_there.is_empty() && !writes.is_users && writes.others.is_empty() {
@@ -151,7 +151,7 @@ impl Survey {
         Some(format!("{}{lives_there} the load {writes}. Continue?", self.address))
     }
 
-    /// `holds 1 204 331 keys`.
+    /// Writes `holds 1 204 331 keys`.
     fn holds(&self) -> Option<String> {
         let own = match self.foreign {
             Foreign::Exactly(n) if n < self.total_keys => " beside redyno's own",
@@ -164,7 +164,7 @@ impl Survey {
         (n > 0).then(|| format!("holds {}{own}", counted(n, "key")))
     }
 
-    /// `serves 12 other clients and 2 replicas`.
+    /// Writes `serves 12 other clients and 2 replicas`.
     fn serves(&self) -> Option<String> {
         let part = |n, noun| (n > 0).then(|| counted(n, noun));
         let parts =

@@ -1,15 +1,15 @@
-//! The list of runs and their markers on the server: read, written, renewed, erased.
+//! The list of runs and their markers on the server: reads, writes, renews and deletes them.
 //!
-//! They are a set and hashes, so that looking at them does not disturb the counts of GET and SET in the server's command
-//! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
+//! The list is a set and the markers are hashes, so that reading them does not change the counts of GET and SET in the
+//! server's command statistics. They are deleted field by field, so a key or a field of a user is never deleted.
 
 use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
-/// What a command about another type of key is answered.
+/// The beginning of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
-/// The markers of all runs that are listed in a database. What is listed and names no run is not ours.
+/// Returns the markers of all listed runs in a database. Entries that are no names of runs are ignored.
 pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<Marker>, ServerError> {
     let list = place.list();
     let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list))?;
@@ -22,8 +22,8 @@ pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<M
     Ok(markers)
 }
 
-/// The markers in the other databases that name parameters or what setups made: these are the server's, whatever
-/// database the session is in that changed them. A database that we may not read has none for us.
+/// Returns the markers in other databases with parameters or objects of setups: these belong to the whole server, not
+/// to one database. A database without a permission to read counts as empty.
 pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
     let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
@@ -46,18 +46,18 @@ async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<M
     let (key, fields) = (place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HMGET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
     let values = match wire.notes(&words).await {
-        // Somebody's key: the run has no marker.
+        // The key is another client's: the run has no marker.
         Err(error) if error.is_refusal(OTHER_TYPE) => Vec::new(),
         values => values?,
     };
     Ok(Marker::read((run, db), &values))
 }
 
-/// Brings the marker up to what `ledger` says, if it is to be marked.
+/// Writes the content of `ledger` to its marker, if it uses one.
 pub(super) async fn bring(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let brought = write(wire, ledger).await;
     match &brought {
-        // The slot may have moved to another node: the next time asks for another.
+        // The slot may have moved to another node, so the place is determined again the next time.
         Err(error) if error.is_refusal("MOVED") => ledger.set_place(None),
         Err(_) => {}
         Ok(()) => ledger.set_behind(false),
@@ -72,9 +72,9 @@ async fn write(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let place = place(wire, ledger).await?;
     let run = ledger.marker().run;
     let (list, key) = (place.list(), place.marker(run));
-    // Listed first: a marker that is not listed would never be found.
+    // The run is listed first: a marker without an entry in the list would never be found.
     wire.count(&["SADD", &list, run.as_str()]).await.map_err(|error| of_somebody(error, &list))?;
-    // What is noted may have gone meanwhile, and its marker with it.
+    // The changes, and the marker with them, may have been removed meanwhile.
     if !ledger.is_to_be_marked() {
         return Ok(());
     }
@@ -96,24 +96,24 @@ async fn place(wire: &Wire, ledger: &Ledger) -> Result<Place, ServerError> {
     }
 }
 
-/// How it stands with a marker that is to be kept.
+/// The state of a marker after a check.
 pub(super) enum Kept {
-    /// It stands, or stands now for the first time, or there is nothing to mark.
+    /// The marker exists, was written for the first time, or is not needed.
     Stands,
-    /// It was lost, and is set again.
+    /// The marker was lost, and was written again.
     Renewed(EventKind),
-    /// It cannot be set.
+    /// The marker cannot be written.
     Refused(EventKind),
 }
 
-/// Looks whether the marker still stands, and sets it again if it does not: a FLUSHALL, an expiry, an eviction or an empty
-/// restart took it.
+/// Checks whether the marker still exists, and writes it again if not: it may be lost to FLUSHALL, an expiry, an
+/// eviction or a restart without data.
 pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerError> {
     if !ledger.is_to_be_marked() {
         return Ok(Kept::Stands);
     }
     let run = ledger.marker().run;
-    // Asked first: it may be written for the first time just now.
+    // This is read first: the marker may be written for the first time just now.
     let stood = ledger.has_stood();
     let stands = match ledger.place() {
         Some(place) => stands(wire, &place, run).await?,
@@ -137,12 +137,12 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     match (listed, marked) {
         (Ok(listed), Ok(marked)) => Ok(listed > 0 && marked > 0),
         (Err(error), _) | (_, Err(error)) if error.ends_connection() => Err(error),
-        // Refused: the write tries it again, and reports the refusal.
+        // After a refusal, the next write tries again and reports the refusal.
         _ => Ok(false),
     }
 }
 
-/// Takes a field out of the marker, and the marker away if that was the last of it.
+/// Removes a field from the marker, and the marker with its last field.
 pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<(), ServerError> {
     if !ledger.is_marked() {
         return Ok(());
@@ -155,7 +155,7 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<
     wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
-/// The keys of a run are gone: the marker says so, or goes if that was the last of it.
+/// Removes the keys of a run from its marker, and the marker with its last field.
 pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     if ledger.is_to_be_marked() {
         return bring(wire, ledger).await;
@@ -164,24 +164,24 @@ pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), Serv
     erase(wire, &place, ledger).await
 }
 
-/// Takes a run's marker and its entry of the list away. Both keys go with their last field.
+/// Removes a run's marker and its entry in the list. The server deletes both keys with their last field.
 async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), ServerError> {
     let run = ledger.marker().run;
     ledger.set_has_stood(false);
     let (list, key, fields) = (place.list(), place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HDEL", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
-    // Together, so that nothing comes between.
+    // Both commands are sent together, so that no other command runs between them.
     let unlist = ["SREM", &list, run.as_str()];
     let (erased, unlisted) = tokio::join!(wire.count(&words), wire.count(&unlist));
     match erased {
-        // Somebody's key stands there instead.
+        // The key is another client's.
         Err(error) if error.is_refusal(OTHER_TYPE) => {}
         erased => drop(erased?),
     }
     unlisted.map(|_| ()).map_err(|error| of_somebody(error, &list))
 }
 
-/// A refusal because the key is of another type: it is not ours.
+/// Converts the refusal for a key of another type: the key is not redyno's.
 fn of_somebody(error: ServerError, key: &str) -> ServerError {
     if error.is_refusal(OTHER_TYPE) { ServerError::Somebodys { key: key.to_owned() } } else { error }
 }

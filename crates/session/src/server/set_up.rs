@@ -1,9 +1,9 @@
-//! Runs the setup of a workload, and undoes it. What is to be undone stands in the ledger, and in the marker, before it is
-//! made, so that it is undone whatever follows, and a killed session's is found again.
+//! Runs the setup of a workload, and undoes it. Each object is written to the ledger and the marker before it is made,
+//! so that it is always undone, and the objects of a killed session can be found.
 //!
 //! ```text
-//! is it there? ─ no ─► note ─► FUNCTION LOAD ─► the next step     undo: FUNCTION DELETE, out of ledger and marker
-//!      └ yes: refused              └ refused: the note goes, and what the steps before it made is undone
+//! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker
+//!      └ yes: refused               └ refused: the note is removed, and the objects of earlier steps are undone
 //! ```
 
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use super::{Ledger, Made, ServerError, link::Wire, marker::MADE, registry, tune::refused_is_fine};
 use crate::workload::SetupCommand;
 
-/// What became of a setup.
+/// The result of a setup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetUp {
-    /// The commands that were answered, as the server's statistics call them, and how often.
+    /// The answered commands with the names of the server's statistics, and their counts.
     pub answered: BTreeMap<String, u64>,
-    /// The step that failed, from 1, and why. No step behind it was run, and what those before it made is undone.
+    /// The number of the failed step, from 1, and the reason. Later steps were not run, and earlier ones are undone.
     pub failed: Option<(usize, ServerError)>,
 }
 
-/// Runs the commands in their order, each after the reply to the one before.
+/// Runs the commands in order, each after the reply to the previous one.
 pub(super) async fn set_up(wire: &Wire, commands: &[SetupCommand], ledger: &Ledger) -> SetUp {
     let (mut outcome, mut made) = (SetUp::default(), Vec::new());
     for (step, command) in (1..).zip(commands) {
@@ -34,14 +34,14 @@ pub(super) async fn set_up(wire: &Wire, commands: &[SetupCommand], ledger: &Ledg
     }
     if outcome.failed.is_some() {
         for made in made.iter().rev() {
-            // What cannot be undone now stays in the ledger, and is tried again at the end.
+            // Objects that cannot be undone now remain in the ledger, and are tried again at the end.
             let _ = undo(wire, made, ledger).await;
         }
     }
     outcome
 }
 
-/// Runs one; what it made that was not there before.
+/// Runs one command; returns the object that it made, if it is new.
 async fn run(
     wire: &Wire,
     command: &SetupCommand,
@@ -49,7 +49,7 @@ async fn run(
     answered: &mut BTreeMap<String, u64>,
 ) -> Result<Option<Made>, ServerError> {
     let new = match Made::by(&command.words)? {
-        // Made by this session: whether it may be made again is the server's to say.
+        // This session has made the object before; the server decides whether the command may run again.
         Some(made) if ledger.has_made(&made) => None,
         made => made,
     };
@@ -70,17 +70,17 @@ async fn run(
     }
 }
 
-/// Notes what is about to be made, unless somebody has made it already.
+/// Notes an object that is about to be made, unless it exists already.
 async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
     if made.is_there(wire).await? {
         return Err(ServerError::Exists { what: made.to_string() });
     }
     let mut noted = Err(ServerError::Stopped);
     if ledger.begin_making(made) {
-        // Where no keys are taken this may be all the same.
+        // Objects may be possible on a server that accepts no keys, and so no marker.
         noted = refused_is_fine(registry::bring(wire, ledger).await);
     }
-    // Meanwhile all may have begun to be undone.
+    // Undoing may have begun meanwhile.
     if noted.is_ok() && ledger.is_closed() {
         noted = Err(ServerError::Stopped);
     }
@@ -90,7 +90,7 @@ async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerErr
     noted
 }
 
-/// Undoes it, and takes it out of ledger and marker. Whether it was still there.
+/// Undoes an object, and removes it from ledger and marker. Returns whether it still existed.
 pub(super) async fn undo(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<bool, ServerError> {
     let was_there = match wire.data(&made.undoing()).await {
         Ok(_) => true,

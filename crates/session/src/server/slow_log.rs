@@ -1,16 +1,16 @@
-//! SLOWLOG: which entries are new, and how one is shown. Pure.
+//! SLOWLOG: finds new entries, and shortens their commands. Pure.
 //!
-//! Ids count up from 0 at the server's start, also over SLOWLOG RESET. A command is shown by its name and its first
-//! argument, shortened: enough to find it, and no value, script or password ever.
+//! Ids count up from 0 at the server's start, and SLOWLOG RESET does not reset them. A command is shown by its name and
+//! its shortened first argument: enough to find it, but never a value, a script or a password.
 
 use super::datum::Datum;
 use crate::events::EventKind;
 
-/// So many entries are asked for in a poll.
+/// The number of entries that a poll requests.
 pub(super) const ASKED: i64 = 32;
-/// So many of a poll's entries become events of their own, the longest.
+/// The number of entries of a poll that become events, the longest ones.
 const MOST_SHOWN: usize = 8;
-/// The longest argument that is shown in full.
+/// The length of the longest argument that is shown in full.
 const LONGEST: usize = 24;
 
 /// One entry.
@@ -22,23 +22,23 @@ struct Entry {
     client: Option<String>,
 }
 
-/// Which entry was reported last.
+/// The last reported entry.
 #[derive(Debug, Default)]
 pub(super) struct SlowLog {
-    /// `None` before the first poll: what it finds is from before the session.
+    /// The id of that entry; `None` before the first poll, which finds only entries from before the session.
     last: Option<i64>,
 }
 
-/// The id before the first.
+/// The id before the first one.
 const BEFORE_ALL: i64 = -1;
 
 impl SlowLog {
-    /// The server was started anew: its ids begin again, and all entries are new.
+    /// Handles a restart of the server: ids begin again, and all entries are new.
     pub(super) fn begin_again(&mut self) {
         self.last = self.last.map(|_| BEFORE_ALL);
     }
 
-    /// What is new in the reply to SLOWLOG GET; `None` when it cannot be understood.
+    /// Returns the new entries in the reply to SLOWLOG GET; `None` if it is not understood.
     pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<EventKind>> {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
         let newest = entries.iter().map(|entry| entry.id).max();
@@ -73,7 +73,7 @@ impl Entry {
 fn entry(datum: &Datum) -> Option<Entry> {
     let [id, _, us, words, more @ ..] = datum.list()? else { return None };
     let words: Vec<_> = words.list()?.iter().map(|word| word.text().unwrap_or_default()).collect();
-    // Since Redis 4: address, then name.
+    // Since Redis 4 an entry also has the client's address and name.
     let part = |n: usize| more.get(n).and_then(Datum::text).filter(|text| !text.is_empty());
     let client = part(0).map(|address| {
         part(1).map_or_else(|| address.to_owned(), |name| format!("{address} ({})", shortened(name)))
@@ -81,7 +81,7 @@ fn entry(datum: &Datum) -> Option<Entry> {
     Some(Entry { id: id.number()?, us: us.number()?.try_into().ok()?, command: command(&words), client })
 }
 
-/// The name, and the first argument where that is no secret and no script.
+/// Returns the name, and the first argument if it is no secret and no script.
 fn command(words: &[&str]) -> String {
     let Some((name, arguments)) = words.split_first() else { return String::new() };
     let name = shortened(name).to_uppercase();
@@ -92,7 +92,7 @@ fn command(words: &[&str]) -> String {
     }
 }
 
-/// Not too long.
+/// Returns a shortened text.
 fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(LONGEST).collect();
     if text.chars().nth(LONGEST).is_some() {

@@ -1,4 +1,4 @@
-//! The server's state, as a poll finds it, and what the control plane reports of its own accord.
+//! The server's state from a poll, and the reports of the control plane.
 
 use std::collections::BTreeMap;
 
@@ -11,45 +11,45 @@ use crate::{
     stats::Buckets,
 };
 
-/// What one poll said: words, gauges, and lists. What the server does not have is empty or `None`.
+/// The results of one poll: texts, gauges, and lists. Missing values are empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// `redis`, `valkey`, `memcached`, or the name of whatever it calls itself.
+    /// `redis`, `valkey`, `memcached`, or the name of another server.
     pub name: String,
-    /// Its own version; for Valkey the `valkey_version`, not the Redis version it is compatible with.
+    /// The version of the server; for Valkey the `valkey_version`, not that of the compatible Redis.
     pub version: String,
     /// `standalone`, `cluster` or `sentinel`.
     pub mode: String,
     /// `master` or `slave`.
     pub role: String,
-    /// What it does at its limit of memory: `noeviction`, `allkeys-lru`, …
+    /// The server's behaviour at its memory limit: `noeviction`, `allkeys-lru`, …
     #[serde(rename = "memory_policy")]
     pub policy: Option<String>,
-    /// Of a replica: its master, `host:port`.
+    /// The master of a replica, `host:port`.
     #[serde(rename = "replication_master")]
     pub master: Option<String>,
     /// Seconds since the previous poll.
     pub poll_s: Option<f64>,
-    /// Its figures.
+    /// The gauges of the server.
     #[serde(flatten)]
     pub gauges: Gauges,
-    /// Its commands since the previous poll, those of redyno's control plane among them; commands without a call or a
-    /// refusal do not appear.
+    /// The commands since the previous poll, including those of redyno's control plane. Commands without a call or a
+    /// refusal are absent.
     pub command_stats: BTreeMap<String, CommandStat>,
-    /// What its latency monitor saw last.
+    /// The last events of the latency monitor.
     pub latency_events: Vec<LatencyEvent>,
-    /// The [`PARAMETERS`](super::PARAMETERS) that it has, from CONFIG GET; of a memcached the settings that it was
-    /// started with.
+    /// The [`PARAMETERS`](super::PARAMETERS) of the server, from CONFIG GET; for memcached the settings of the server's
+    /// start.
     pub config: BTreeMap<String, String>,
 }
 
 impl Status {
-    /// What it speaks, and so what it has.
+    /// Returns the server's dialect, which determines its features.
     pub fn dialect(&self) -> Dialect {
         Dialect::of_server(&self.name)
     }
 
-    /// A gauge in words, one that counts what was added as so much per second: `13.6 MiB`, `3.91 MiB/s`.
+    /// Returns a gauge as text, with a gauge of differences per second: `13.6 MiB`, `3.91 MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
         if gauge.about().kind != Kind::Added {
@@ -58,42 +58,42 @@ impl Status {
         Some(format!("{}/s", gauge.written(self.per_s(value)?)))
     }
 
-    /// The memory in use, and its limit where there is one: `13.6 MiB of 512 MiB`.
+    /// Returns the used memory, and the limit if there is one: `13.6 MiB of 512 MiB`.
     pub fn memory_text(&self) -> Option<String> {
         let used = self.text_of(Gauge::UsedMemory)?;
         let limit = self.gauges[Gauge::MaxMemory].filter(|limit| *limit > 0.0);
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
-    /// `n` since the previous poll, per second.
+    /// Returns `n`, a difference since the previous poll, per second.
     pub fn per_s(&self, n: f64) -> Option<f64> {
         self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
     }
 }
 
-/// What one command did since the previous poll, by the server's own count.
+/// The statistics of one command since the previous poll, from the server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandStat {
-    /// Calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Microseconds spent in them.
+    /// The execution time of these calls, in microseconds.
     pub usec: u64,
-    /// Calls that failed while they ran; `None` before Redis 6.2.
+    /// Calls that failed during execution; `None` before Redis 6.2.
     pub failed: Option<u64>,
-    /// Calls refused before they ran (wrong arguments, OOM, ACL); `None` likewise.
+    /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// How long its calls took since the previous poll: (up to so many µs, so many calls). Of the commands with the most
-    /// calls, by servers that have LATENCY HISTOGRAM.
+    /// The execution times of the calls since the previous poll, as pairs of an upper limit in microseconds and a
+    /// number of calls. Available for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
-    /// Percentiles of its times since the server's start or CONFIG RESETSTAT, in µs by their names (`p99`): INFO
-    /// latencystats, where LATENCY HISTOGRAM is refused.
+    /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name
+    /// (`p99`): from INFO latencystats, if LATENCY HISTOGRAM is refused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub since_start_us: BTreeMap<String, f64>,
 }
 
 impl CommandStat {
-    /// Adds what it did later.
+    /// Adds the statistics of a later time.
     pub fn merge(&mut self, later: &Self) {
         let sum = |mine: Option<u64>, other: Option<u64>| Some(mine?.saturating_add(other?));
         self.calls = self.calls.saturating_add(later.calls);
@@ -108,47 +108,47 @@ impl CommandStat {
         }
     }
 
-    /// Mean execution time in microseconds; `None` without a call, and where no time is known: a memcached reports none.
+    /// Returns the mean execution time in microseconds; `None` without a call, or without a time (memcached has none).
     pub fn mean_us(&self) -> Option<f64> {
         (self.calls > 0 && self.usec > 0).then(|| self.usec as f64 / self.calls as f64)
     }
 }
 
-/// What the latency monitor last saw of one kind of event.
+/// The last event of one kind from the latency monitor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyEvent {
     /// `command`, `fork`, `aof-write`, …
     pub name: String,
-    /// Seconds since it happened, by the server's clock, which counts whole ones.
+    /// Seconds since the event, from the server's clock in whole seconds.
     pub age_s: Option<u64>,
-    /// How long it held the server, in milliseconds.
+    /// The duration of the event in milliseconds.
     pub last_ms: u64,
-    /// The longest of its kind, in milliseconds.
+    /// The longest duration of this kind, in milliseconds.
     pub max_ms: u64,
 }
 
-/// One piece of news. `at_ns` is when it was known, on the session's clock.
+/// A report of the control plane. `at_ns` is its time on the session's clock.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// An INFO was answered.
+    /// INFO was answered.
     Status {
-        /// When the reply was there.
+        /// The arrival of the reply.
         at_ns: u64,
-        /// What it said.
+        /// The content of the reply.
         status: Box<Status>,
     },
-    /// What a setup has asked the server for, beside the load and in none of its operations.
+    /// A setup has sent commands to the server, which are in no operation of the load.
     Asked {
-        /// When its last reply was there.
+        /// The arrival of the last reply.
         at_ns: u64,
-        /// Its commands that were answered, as the server's statistics call them, and how often.
+        /// The answered commands with the names of the server's statistics, and their counts.
         requests: BTreeMap<String, u64>,
     },
-    /// Something happened, on the server or on the way to it.
+    /// An event on the server, or of the connection to it.
     Event {
-        /// When it was noticed.
+        /// The time when the event was noticed.
         at_ns: u64,
-        /// What.
+        /// The event.
         what: EventKind,
     },
 }

@@ -1,4 +1,4 @@
-//! What already lives on a server: asked before the first write, read-only and bounded.
+//! The survey of a server before the first write: its keys, clients and runs. Read-only and limited.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -12,55 +12,56 @@ use crate::{
     workload::{OwnKey, RunId},
 };
 
-/// Databases up to this many keys are looked through, larger ones are not.
+/// The largest number of keys in a database of which all keys are checked.
 const LOOK_THROUGH_KEYS: u64 = 5_000;
-/// Keys asked for in one SCAN of the look-through.
+/// The number of keys that one SCAN of this check requests.
 const SCAN_COUNT: u32 = 500;
-/// Steps after which a look-through is given up: keys came in faster than it went.
+/// The number of steps after which the check is given up, because keys are added faster than they are checked.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
-/// What lives on a server.
+/// The results of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
-    /// Where.
+    /// The address of the server.
     pub address: Address,
-    /// The database that would be written to.
+    /// The database for the load's writes.
     pub db: u32,
-    /// Keys in that database, redyno's own included.
+    /// The number of keys in that database, including redyno's own.
     pub keys: u64,
-    /// Keys in all databases, redyno's own included.
+    /// The number of keys in all databases, including redyno's own.
     pub total_keys: u64,
-    /// Keys in all databases that are not redyno's.
+    /// The number of keys in all databases that are not redyno's.
     pub foreign: Foreign,
-    /// Who else is connected.
+    /// The other connected clients.
     pub neighbours: Neighbours,
-    /// Whether it is a replica that takes no writes.
+    /// Whether the server is a replica that accepts no writes.
     pub read_only: bool,
-    /// Whether it is still loading its data.
+    /// Whether the server is still loading its data.
     pub loading: bool,
-    /// Bytes that its allocator gave out.
+    /// The bytes that the server's allocator has allocated.
     pub used_memory: Option<u64>,
-    /// The most connections that it takes.
+    /// The largest number of connections that the server accepts.
     pub max_clients: Option<u64>,
-    /// Its memory limit in bytes; 0 is none.
+    /// The server's memory limit in bytes; 0 means no limit.
     pub maxmemory: Option<u64>,
-    /// Commands of modules that are to be asked, and that it does not have.
+    /// The requested commands of modules that the server does not have.
     pub missing: Vec<String>,
-    /// The runs of sessions that write or set parameters, were killed before they could undo that, or kept their keys.
+    /// The runs of sessions that still write or set parameters, were killed before they could undo that, or kept their
+    /// keys.
     pub runs: Vec<Marker>,
 }
 
-/// How many keys are not redyno's.
+/// The number of keys that are not redyno's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
-    /// This many in the database that would be written to and in the others.
+    /// Exactly this many, in all databases.
     Exactly(u64),
-    /// The database is too large to look through: this many keys, of which redyno's own are a part.
+    /// The database is too large to check its keys: it has this many, including redyno's own.
     AtMost(u64),
 }
 
 impl Foreign {
-    /// The count, or its bound.
+    /// Returns the number, or its upper limit.
     pub fn bound(self) -> u64 {
         match self {
             Self::Exactly(n) | Self::AtMost(n) => n,
@@ -68,24 +69,24 @@ impl Foreign {
     }
 }
 
-/// Who else is connected.
+/// The other connected clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Clients that are not redyno's, replicas and monitors apart.
+    /// Clients that are not redyno's, without replicas and monitors.
     pub clients: u64,
     /// Replicas.
     pub replicas: u64,
-    /// Connections named as redyno's load, ours or another's. `None` when CLIENT LIST is not permitted;
-    /// `clients` is then all connections but our own, and `replicas` what INFO says.
+    /// Connections with the name of redyno's load, of all sessions. `None` if CLIENT LIST is not permitted; then
+    /// `clients` counts all connections except this session's, and `replicas` is from INFO.
     pub load: Option<u64>,
-    /// Other sessions of redyno, with load or without. `None` likewise.
+    /// Other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
 }
 
-/// The most kinds of leftovers of sessions that are shown, each in a line.
+/// The largest number of kinds of leftovers that are shown, one line each.
 const MOST_LEFT: usize = 8;
 
-/// What sessions left to be undone, in words: those that left the same in one line.
+/// Returns lines about the leftovers of sessions. Sessions with the same leftovers share a line.
 pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
     let mut alike: Vec<(String, &Marker, u64)> = Vec::new();
     let mut others = 0;
@@ -109,7 +110,7 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
     alike.iter().map(line).chain((others > 0).then_some(rest)).collect()
 }
 
-/// Asks the server; some twenty commands and one for each listed run at the most, none of which writes.
+/// Surveys the server with at most some twenty commands and one for each listed run. Writes nothing.
 pub(super) async fn survey(
     wire: &Wire,
     target: &Target,
@@ -124,7 +125,7 @@ pub(super) async fn survey(
     let mut elsewhere = info.keys_by_db();
     let here = elsewhere.remove(&target.db).unwrap_or(0);
     let elsewhere = elsewhere.into_values().fold(0, u64::saturating_add);
-    // While it loads, a server answers INFO and CLIENT LIST only.
+    // A server that is loading only answers INFO and CLIENT LIST.
     let (keys, foreign, runs) = if loading {
         (here, Foreign::AtMost(here), Vec::new())
     } else {
@@ -154,7 +155,7 @@ pub(super) async fn survey(
     })
 }
 
-/// Those of `commands` that the server does not have; none where it does not say.
+/// Returns the commands that the server does not have; none if the server does not answer this.
 async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
     if commands.is_empty() {
         return Ok(Vec::new());
@@ -169,7 +170,7 @@ async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>,
     Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
 }
 
-/// Why keys cannot be written to this server whatever a person says, to stand behind its name.
+/// Returns why keys can never be written to this server, as a text that follows its name.
 async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerError> {
     if info.text("redis_mode").or(info.text("server_mode")) == Some("sentinel") {
         return Ok(Some("is a Sentinel, which holds no keys; name the master that it watches".to_owned()));
@@ -189,17 +190,17 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
     Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
 }
 
-/// The markers of sessions that were killed before they could clean up, or kept their keys; not of one that is still at
-/// work. Of other databases those that name what is the server's.
+/// Returns the markers of sessions that were killed before they could clean up, or kept their keys, but not of running
+/// sessions. Of other databases only markers with changes of the whole server are included.
 pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
-    // A node that answers CLUSTERDOWN has none, and fred would drop what else was asked.
+    // A node that answers CLUSTERDOWN has no keys, and fred would drop the other requests.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
         return Ok(Vec::new());
     }
     let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
-    // Where it cannot be found out, setting a parameter and cleaning up report it.
+    // If this is refused, setting a parameter and cleaning up report it.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
         return Ok(markers);
@@ -218,7 +219,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
     Ok(markers)
 }
 
-/// The listed runs, and the keys that redyno keeps its notes of them under.
+/// The listed runs, and the keys of redyno's notes about them.
 struct Own<'a> {
     runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,
@@ -269,7 +270,7 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
             })
         }
         Err(error) if error.ends_connection() => Err(error),
-        // Not permitted, or not known: INFO counts all connections, ours among them.
+        // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
         Err(_) => Ok(Neighbours {
             clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
             replicas: info.number("connected_slaves").unwrap_or(0),

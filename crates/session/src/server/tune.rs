@@ -1,12 +1,12 @@
-//! Sets a parameter of the server and sets it back. What is to be set back stands in the ledger, and in the marker, before
-//! it is set, so that it is set back whatever follows, and a killed session's parameters are found again.
+//! Sets a parameter of the server and restores it. The value to restore is written to the ledger and the marker before
+//! the parameter is set, so that it is always restored, and the parameters of a killed session can be found.
 //!
 //! ```text
-//! GET, note, who else? ─► CONFIG SET ─► GET, note what it is now      restore: GET, CONFIG SET, out of ledger and marker
-//!                  └────────┴ refused: the note goes
+//! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger
+//!                       └────────┴ refused: the note is removed                    and marker
 //! ```
-//! When the server refuses the notes of what it is now, for want of the memory that was just taken from it, the note of
-//! before says enough.
+//! The server may refuse the note about the new value, for lack of the memory that was just taken from it. The earlier
+//! note is sufficient then.
 
 use super::{
     ConfigChange, Ledger, Parameter, ServerError, Tuned,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::endpoint::Target;
 
-/// What is to be set, and where it is noted.
+/// A parameter to set, its value, and the ledger for the note.
 pub(super) struct TuneStep {
     pub(super) parameter: &'static Parameter,
     pub(super) value: String,
@@ -28,18 +28,18 @@ pub(super) struct TuneStep {
 /// A parameter that was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turned {
-    /// Its value before and after.
+    /// The values before and after.
     pub change: ConfigChange,
-    /// Why the marker does not contain it, if one was wanted: after a kill it is unknown that it was set.
+    /// Why the marker does not have the parameter, if it should: after a kill nothing shows that it was set.
     pub unmarked: Option<ServerError>,
 }
 
-/// What became of a parameter that was to be set back.
+/// The result of restoring a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restored {
-    /// It has its old value.
+    /// The parameter has its old value.
     Restored,
-    /// Somebody else set it to this meanwhile, and so it stays.
+    /// Another client has set the parameter to this value since; it is not restored.
     ChangedByOthers(String),
 }
 
@@ -81,8 +81,8 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Brings the note of a parameter that was `from` to the server, and sees that nobody else sets it at the same time: of two
-/// sessions whose notes stand there one sees the other's at least. Why no note can be left, if none can.
+/// Writes the note of a parameter with the value `from` to the server, and checks that no other session sets it at the
+/// same time: of two sessions with notes, at least one sees the other's. Returns why no note is possible, if so.
 async fn begin(
     wire: &Wire,
     target: &Target,
@@ -91,7 +91,7 @@ async fn begin(
 ) -> Result<Option<ServerError>, ServerError> {
     let unmarked = match registry::bring(wire, ledger).await {
         Ok(()) => None,
-        // A replica takes no keys, a full server none either: it can be tuned all the same.
+        // A replica or a full server accepts no keys; it can be tuned without a note.
         Err(error) if error.is_refused() => Some(error),
         Err(error) => return Err(error),
     };
@@ -99,7 +99,7 @@ async fn begin(
         return Ok(unmarked);
     }
     refuse_taken(wire, target, name, ledger).await?;
-    // Another may have set it back since this was read.
+    // Another session may have restored the parameter since it was read.
     let now = get(wire, name).await?;
     if now != from {
         return Err(irreversible(
@@ -110,8 +110,8 @@ async fn begin(
     Ok(unmarked)
 }
 
-/// What another session set stays with that session, whatever database it is in. Where the notes of others may not be read,
-/// there are none.
+/// Refuses a parameter that another session has set, in whatever database that session is. If the notes of others
+/// cannot be read, there are none.
 async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
     let read = async {
         let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
@@ -133,7 +133,7 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
     }
 }
 
-/// Sets a parameter back, unless it is not what the session set it to any more.
+/// Restores a parameter, unless it has a value that the session did not set.
 pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Result<Restored, ServerError> {
     let restored = set_back(wire, tuned).await?;
     ledger.forget(&tuned.name);
@@ -141,7 +141,7 @@ pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Resu
     Ok(restored)
 }
 
-/// Writes to the marker what the ledger says of `name`.
+/// Writes the ledger's entry of `name` to the marker.
 async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
     refused_is_fine(match ledger.tuned(name) {
         Some(_) => registry::bring(wire, ledger).await,
@@ -149,7 +149,7 @@ async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), Se
     })
 }
 
-/// Where no keys are taken there is no marker, or it says what it said before.
+/// Accepts a refusal: on a server that accepts no keys there is no marker, or it keeps its previous content.
 pub(super) fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

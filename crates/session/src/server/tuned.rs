@@ -1,30 +1,30 @@
-//! A parameter that a session set, and what must be known to set it back; pure.
+//! A parameter that a session set, and the values needed to restore it. Pure.
 //!
 //! ```text
 //!             from            to[0]                 to[1]
-//! before ─────┤ 0   CONFIG SET ├ 67108864  CONFIG SET ├ 128mb, perhaps: its answer is still to come
+//! before ─────┤ 0   CONFIG SET ├ 67108864  CONFIG SET ├ 128mb, perhaps: the reply has not arrived yet
 //! ```
-//! What stands in `to` is the session's own: only from such a value a parameter is set back.
+//! The values in `to` are the session's own: a parameter is restored only from one of them.
 
 use serde::{Deserialize, Serialize};
 
 use super::parameter::{Parameter, value_words};
 
-/// The longest note that is read.
+/// The length of the longest accepted note.
 const LONGEST_NOTE: usize = 2000;
 
 /// A parameter that a session set, or was about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tuned {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: String,
-    /// Its value before.
+    /// The value before the session's first change.
     pub from: String,
-    /// The values that the session gave it and that it may have now, the latest last.
+    /// The values that the session set and that the parameter may have now, the latest last.
     pub to: Vec<String>,
 }
 
-/// How it is written down: everything but the name.
+/// The stored form: everything except the name.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from: String,
@@ -32,8 +32,8 @@ struct Note {
 }
 
 impl Tuned {
-    /// What there will be to set back when `name`, which is `from` now, is set to `to`. What the session `knows` of it
-    /// goes on to hold, unless somebody else set it meanwhile: then it is theirs that comes back.
+    /// Returns the entry for setting `name` from the value `from` to `to`. The entry that the session `knows` is
+    /// continued, unless another client has changed the parameter since: then that client's value will be restored.
     pub fn turned(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
@@ -42,40 +42,41 @@ impl Tuned {
         tuned
     }
 
-    /// The same, once it is sure that the parameter is `to`.
+    /// Returns the same entry, after it is certain that the parameter has the value `to`.
     #[must_use]
     pub fn settled(self, to: &str) -> Self {
         Self { to: vec![to.to_owned()], ..self }
     }
 
-    /// Whether `value` is one that the session gave.
+    /// Returns whether `value` is one that the session set.
     pub(super) fn is_ours(&self, value: &str) -> bool {
         self.to.iter().any(|own| same(own, value))
     }
 
-    /// Everything but the name, as text.
+    /// Returns everything except the name, as text.
     pub(super) fn note(&self) -> String {
         let note = Note { from: self.from.clone(), to: self.to.clone() };
         serde_json::to_string(&note).expect("texts can be written as JSON")
     }
 
-    /// Reads [`note`](Self::note). `None` is a note that no session writes of that parameter: one with an old value that is
-    /// not [plausible](Parameter::is_plausible), or none.
+    /// Parses a [`note`](Self::note). Returns `None` for a note that no session writes for that parameter: without an
+    /// old value, or with one that is not [plausible](Parameter::is_plausible).
     pub(super) fn read(parameter: &Parameter, note: &str) -> Option<Self> {
         if note.len() > LONGEST_NOTE {
             return None;
         }
         let Note { from, to } = serde_json::from_str(note).ok()?;
-        // What is set back is one that a server may have been run with. What it was set to is only compared and shown.
+        // The value to restore must be plausible. The session's own values are only compared and shown.
         let is_shown = |value: &String| !value.chars().any(char::is_control);
         let is_believed = parameter.is_plausible(&from) && !to.is_empty() && to.iter().all(is_shown);
         is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 
-    /// Whether its [`note`](Self::note) will be believed, and its values known again, so that it is set back after a kill.
+    /// Checks that the [`note`](Self::note) will be accepted and its values recognised, so that it can be restored
+    /// after a kill.
     ///
     /// # Errors
-    /// Says which value will not be, and which would.
+    /// A message with the value that will not be accepted, and the accepted range.
     pub(super) fn check(&self, parameter: &Parameter) -> Result<(), String> {
         let known = parameter.plausible_words();
         if !parameter.is_plausible(&self.from) {
@@ -84,7 +85,7 @@ impl Tuned {
                 "it is {from} now, and `redyno clean` sets back only {known} after a kill; set it by hand"
             ));
         }
-        // What was typed may stand there in other words than the server's.
+        // A typed value may differ in form from the server's.
         let in_servers_words = |value: &String| value.split(' ').map(plain).collect::<Vec<_>>().join(" ");
         match self.to.iter().find(|value| !parameter.takes(&in_servers_words(value))) {
             Some(value) => Err(format!("it takes {known}, not {}", value_words(value))),
@@ -93,12 +94,12 @@ impl Tuned {
     }
 }
 
-/// Whether both are the same to CONFIG, which answers `104857600` after `100mb` and `yes` after `YES`.
+/// Returns whether both values are the same for CONFIG, which returns `104857600` after `100mb` and `yes` after `YES`.
 fn same(a: &str, b: &str) -> bool {
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
 
-/// A word as CONFIG GET writes it: `104857600` for `100mb`, `7` for `007`.
+/// Returns a word in the form of CONFIG GET: `104857600` for `100mb`, `7` for `007`.
 pub fn plain(word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());

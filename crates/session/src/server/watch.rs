@@ -1,9 +1,9 @@
-//! The life of the control plane: connect, poll, carry out orders, and begin again when the connection is lost.
+//! The main loop of the control plane: connects, polls, carries out orders, and reconnects after a loss.
 //!
 //! ```text
 //! ┌► greet ─► open link ─► poll every second, carry out orders ─┐ lost
 //! │    └ failed ┐                                                  │
-//! └─────────────┴── say why, wait (orders are refused meanwhile) ◄──┘
+//! └─────────────┴─ report, wait (orders are refused meanwhile) ◄───┘
 //! ```
 
 use std::{sync::mpsc::Sender, time::Duration};
@@ -27,10 +27,10 @@ use crate::{
     protocol::Dialect,
 };
 
-/// How long one attempt to connect may take.
+/// The time limit of one attempt to connect.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
-/// What was reported last, so that news is reported once.
+/// The last reported state, so that each change is reported once.
 #[derive(Debug, PartialEq)]
 enum Standing {
     Nothing,
@@ -39,10 +39,10 @@ enum Standing {
     Unreachable(String),
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 struct Trouble {
     cause: String,
-    /// Whether a server answered, and turned us down: loading, a wrong password.
+    /// Whether a server answered and refused the connection: loading, a wrong password.
     was_answered: bool,
 }
 
@@ -52,11 +52,11 @@ impl Trouble {
     }
 }
 
-/// How a connection ended.
+/// The end of a connection.
 enum Ended {
-    /// It broke. What the next attempt meets says more.
+    /// The connection broke. The next attempt gives more information.
     Broken(String),
-    /// The server no longer answers on it.
+    /// The server does not reply on it any more.
     Hung(String),
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Runs until it is dropped.
+    /// Runs until this is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
         let poller = Poller::of(target.dialect);
@@ -85,7 +85,7 @@ impl Watch {
             marker_trouble: None,
             back_off: BackOff::new(),
         };
-        // When and how the last connection broke, while that is not reported.
+        // Time and cause of the last broken connection, until they are reported.
         let mut broken = None;
         loop {
             let cause = match connect(&state.target).await {
@@ -117,10 +117,10 @@ impl Watch {
 }
 
 async fn connect(target: &Target) -> Result<Link, Trouble> {
-    // RESP2 whatever the load speaks: every server has it, and INFO is the same text.
+    // RESP2 whatever the load uses: every server has it, and INFO has the same text.
     let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
     let asked = Target { dialect, ..target.clone() };
-    // By hand: the greeting finds what is wrong, a client does not. It blocks, so it has a thread of its own.
+    // Redyno's own greeting finds the cause of a failure, unlike a client library's. It blocks, so it runs on a thread.
     let talk = tokio::task::spawn_blocking(move || talk(&asked, GREETING_LIMIT))
         .await
         .map_err(|error| Trouble::silent(format!("the attempt to connect failed: {error}")))?
@@ -135,15 +135,15 @@ struct ControlState {
     orders: UnboundedReceiver<Order>,
     standing: Standing,
     poller: Poller,
-    /// What the session has to undo: its marker is kept.
+    /// The changes that the session has to undo. Their marker is kept.
     ledger: Option<Ledger>,
-    /// Why the marker cannot be set, as it was reported.
+    /// The reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
     back_off: BackOff,
 }
 
 impl ControlState {
-    /// Polls and carries out orders until the connection is lost; says why.
+    /// Polls and carries out orders until the connection is lost; returns the reason.
     async fn serve(&mut self, mut link: Link, every: Duration) -> Ended {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -177,10 +177,10 @@ impl ControlState {
         Means { wire, target: self.target.clone(), asked: Box::new(asked) }
     }
 
-    /// Looks, and sees to the marker.
+    /// Polls the server, and checks the marker.
     ///
     /// # Errors
-    /// When the connection is of no more use.
+    /// When the connection cannot be used any more.
     async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
         let clock = self.clock;
         match self.poller.poll(wire, || clock.now_ns()).await {
@@ -239,8 +239,8 @@ impl ControlState {
         }
     }
 
-    /// An outage is reported once, whatever the attempts in it meet, and once more for each other answer of a server
-    /// that is there and turns us down.
+    /// Reports an outage once, whatever the attempts during it meet, and once more for each different refusal of a
+    /// server that answers.
     fn report_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
         let news = Standing::Unreachable(trouble.cause.clone());
         let is_reported = matches!(self.standing, Standing::Unreachable(_));
@@ -252,7 +252,7 @@ impl ControlState {
     }
 
     fn report(&self, message: Message) {
-        // Nobody listens any more when a session ends; orders (cleaning up) still come then.
+        // There may be no receiver at the end of a session, but orders (cleaning up) still arrive.
         drop(self.news.send(message));
     }
 }

@@ -43,7 +43,8 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Returns the records since the last call. A warm-up that is over and a prefill that is complete end with this call.
+    /// Returns the records since the last call. A warm-up that is over and a prefill that is complete end with this
+    /// call.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {
             self.load.set(&self.knobs);

@@ -5,9 +5,9 @@
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
 //! All workers count ticks from the same zero. A tick is complete when every worker has closed it or a later tick. A
-//! worker that is more than [`PATIENCE`] ticks late is not waited for; its later buffers become an interval with length
-//! 0, so no reply is lost and no tick moves. Replies after the end of a segment form one interval, the segment's drain.
-//! The drain is complete when no worker waits for a reply of that segment. This module is pure.
+//! worker that is [`PATIENCE`] ticks behind the others is not waited for; its later buffers become an interval with
+//! length 0, so no reply is lost and no tick moves. Replies after the end of a segment form one interval, the segment's
+//! drain. The drain is complete when no worker waits for a reply of that segment. This module is pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -253,7 +253,8 @@ mod tests {
         assert_eq!(ticks[1].ops_per_s, 200.0);
     }
 
-    /// An earlier version counted ticks per worker: after a stop of one second, a worker stayed four ticks behind the others.
+    /// An earlier version counted ticks per worker: after a stop of one second, a worker stayed four ticks behind the
+    /// others.
     #[test]
     fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
         let mut assembly = Assembly::new(2);
@@ -314,7 +315,7 @@ mod tests {
         assert_eq!(late.client, None);
     }
 
-    /// Its last replies took longer than the rest of the load, and the core was taken away meanwhile.
+    /// The last replies of this worker took longer than the rest of the load, and the core was taken away meanwhile.
     #[test]
     fn no_share_is_above_all_where_the_worker_went_on_after_the_load() {
         let mut assembly = Assembly::new(1);

@@ -16,25 +16,26 @@ use crate::stats::{Latency, coarse};
 pub struct Client {
     /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which the worker that waited most was ready but had no core, 0 to 1; `null` on systems without that
-    /// figure (only Linux has it).
+    /// The share of the time in which the worker that waited most was ready but had no core, 0 to 1; `null` on systems
+    /// without that figure (only Linux has it).
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could write but the reader of the dataset was behind, for the worker that waited most, 0 to
-    /// 1; absent if the reader was always in time.
+    /// The share of the time in which clients could write but the reader of the dataset was behind, for the worker that
+    /// waited most, 0 to 1; absent if the reader was always in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in the client: a sample for each connection that a wake-up found readable, from the poll's return until
-    /// its replies were taken, after the connections handled before it. Service times end with the poll's return, and after each 32
-    /// connections with a later timestamp, so they include only that part of the wait.
+    /// How long replies waited in the client: a sample for each connection that a wake-up found readable, from the
+    /// poll's return until its replies were taken, after the connections handled before it. Service times end with the
+    /// poll's return, and after each 32 connections with a later timestamp, so they include only that part of the wait.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// The time from when a batch was due until its write; `null` if no request was due before it was sent.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The times of requests that waited for a core for at least half of their time and at least 100 µs: response times, or
-    /// service times in closed loop. `null` if there was no such request, or if the system does not report the wait.
+    /// The times of requests that waited for a core for at least half of their time and at least 100 µs: response
+    /// times, or service times in closed loop. `null` if there was no such request, or if the system does not report
+    /// the wait.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -61,8 +62,8 @@ impl Client {
         self
     }
 
-    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are weighted by length; if
-    /// only one of the two was measured, that one is kept.
+    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are weighted by
+    /// length; if only one of the two was measured, that one is kept.
     pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
         let Some(later) = later else { return };
         let Some(client) = mine else {

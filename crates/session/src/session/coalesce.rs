@@ -24,7 +24,7 @@ pub struct Coalesce {
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// By segment, and whether they have no length or are a drain: late replies belong to no second, and have no rate in it.
+    /// The kept intervals, by segment and by whether they have no length or are a drain: late replies are in no rate.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,

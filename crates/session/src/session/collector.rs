@@ -5,7 +5,8 @@
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! The collector never blocks: listeners have [queues](super::queue) that drop what does not fit, and its inputs are buffered.
+//! The collector never blocks: listeners have [queues](super::queue) that drop what does not fit, and senders to the
+//! collector wait for room.
 
 use std::{
     sync::{
@@ -26,7 +27,7 @@ use crate::{clock::Clock, probe, server};
 /// How long records may wait in the collector's inputs: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// What the session sends to the collector.
+/// The messages of the session to the collector.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The knobs of this target, counted from 0, have changed.
@@ -55,7 +56,8 @@ pub(super) struct Collector {
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Feed<Arc<Record>>>,
-    /// The records for a listener that is added later: the first record, and the record of each target's current segment.
+    /// The records for a listener that is added later: the first record, and the record of each target's current
+    /// segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
     /// Whether private parts of servers' texts are removed.

@@ -9,8 +9,8 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker. Workers that did not report before `worker` get an empty cost. A worker has one buffer with
-/// a length for each tick and segment.
+/// Adds the cost of a worker. Workers that did not report before `worker` get an empty cost. A worker has one buffer
+/// with a length for each tick and segment.
 pub(super) fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
     let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
     if length_ns > 0 {

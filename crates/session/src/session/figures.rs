@@ -1,5 +1,5 @@
-//! Figures: the values of a segment, an interval, an operation or a whole session. The name, the source and the format of
-//! each figure are defined once, here, for the tables of the screen, the printed lines, the summary and the exports.
+//! Figures: the values of a segment, an interval, an operation or a whole session. The name, the source and the format
+//! of each figure are defined once, here, for the tables of the screen, the printed lines, the summary and the exports.
 //!
 //! A new figure is a new row of the table in this file; other tables show it by its name.
 

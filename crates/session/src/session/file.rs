@@ -1,8 +1,8 @@
 //! The file of a session: JSON lines, or an export. Each piece is written whole as soon as it is available. The file is
 //! compressed with zstd if its name ends in `.zst`.
 //!
-//! kill -9, a dropped connection or a full disk cost at most the current second. The file is opened before the session begins, so an
-//! invalid path is reported early, and an earlier recording is never overwritten.
+//! kill -9, a dropped connection or a full disk cost at most the current second. The file is opened before the session
+//! begins, so an invalid path is reported early, and an earlier recording is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -90,7 +90,8 @@ impl Writer {
         }
     }
 
-    /// Creates a session file in `folder`, which is created if missing, named after the `target` and the present second.
+    /// Creates a session file in `folder`, which is created if missing, named after the `target` and the present
+    /// second.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -140,8 +141,8 @@ impl Writer {
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
-    /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The names of
-    /// later files are this file's name with the time added.
+    /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The
+    /// names of later files are this file's name with the time added.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -170,7 +171,8 @@ impl Writer {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and continues in a new one, at `t_s` of the session; returns the time at which the new file begins.
+    /// Ends this file and continues in a new one, at `t_s` of the session; returns the time at which the new file
+    /// begins.
     ///
     /// # Errors
     /// As [`finish`](Self::finish) of this file, and as [`create`](Self::create) of the new one.

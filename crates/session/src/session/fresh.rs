@@ -13,7 +13,8 @@ const MOST: u32 = 99;
 /// The longest name before the time, in characters.
 const LONGEST_NAME: usize = 80;
 
-/// Creates a file in `folder`, named `name` and the present second in UTC, with this extension. If it exists, a number is added.
+/// Creates a file in `folder`, named `name` and the present second in UTC, with this extension. If it exists, a number
+/// is added.
 ///
 /// # Errors
 /// When the file cannot be created; the error names the file.

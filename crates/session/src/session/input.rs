@@ -1,7 +1,7 @@
 //! The bytes of a recording, plain or compressed with zstd. The first bytes of the file show which.
 //!
-//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins: everything
-//! before is read. The file may be malicious, so the memory for it and its compression ratio are limited.
+//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins:
+//! everything before is read. The file may be malicious, so the memory for it and its compression ratio are limited.
 
 use std::{
     fmt,
@@ -22,7 +22,8 @@ const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LARGEST_WINDOW: u32 = 23;
 /// The largest accepted compression ratio: ten times that of a session without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The decompressed bytes that are accepted from the first read in any case: a buffer may hold more than the first block.
+/// The decompressed bytes that are accepted from the first read in any case: a buffer may hold more than the first
+/// block.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 

@@ -31,8 +31,9 @@ macro_rules! of_the_load {
             /// Good replies after the end of the load, or of their segment: the drain. `ops` includes them.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In closed loop only the drain's own rate includes
-            /// drained replies; in open loop drained replies answer requests that were due in time, so every rate includes them.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In closed loop only the drain's own rate
+            /// includes drained replies; in open loop drained replies answer requests that were due in time, so every
+            /// rate includes them.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
@@ -50,12 +51,12 @@ macro_rules! of_the_load {
             /// Failed attempts to connect, by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// The longest delay of a due request that was not sent yet; 0 in closed loop, where a request is due when it is
-            /// sent.
+            /// The longest delay of a due request that was not sent yet; 0 in closed loop, where a request is due when
+            /// it is sent.
             pub behind_us: u64,
-            /// Requests that were due. Open loop counts a request when it is sent or dropped, closed loop when it is sent. When
-            /// the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and `unsent` of the
-            /// segment.
+            /// Requests that were due. Open loop counts a request when it is sent or dropped, closed loop when it is
+            /// sent. When the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and
+            /// `unsent` of the segment.
             pub due: u64,
             /// Requests of an open loop that were due and dropped on purpose: they would have been too late (`--backlog
             /// shed`), or the rate changed before there was a connection for them.
@@ -64,7 +65,8 @@ macro_rules! of_the_load {
             pub unsent: u64,
             /// The times from the write of a request to the last byte of its reply.
             pub service: Latency,
-            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where `service` is the same.
+            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where
+            /// `service` is the same.
             pub response: Option<Latency>,
             /// The times that connections took to open.
             #[serde(flatten)]
@@ -112,7 +114,8 @@ of_the_load! {
         pub node: u16,
         /// The length of the interval, without the time in which this process was stopped.
         pub length_s: f64,
-        /// Whether this is the drain of the segment: from the segment's end to the last reply. It is no time under load.
+        /// Whether this is the drain of the segment: from the segment's end to the last reply. It is no time under
+        /// load.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub drain: bool,
         /// The time in which this process was stopped (Ctrl-Z, `kill -STOP`). Segments and summaries count it as time.
@@ -129,7 +132,8 @@ of_the_load! {
         /// before the replies arrive. 0 if each connection had a reply during the interval.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
-        /// Connections that carried load at the end of the interval, including clients that are reconnecting on purpose.
+        /// Connections that carried load at the end of the interval, including clients that are reconnecting on
+        /// purpose.
         pub clients: u32,
         /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
@@ -144,8 +148,8 @@ of_the_load! {
 of_the_load! {
     /// The results of all the time under load, without the warm-up.
     Summary {
-        /// Seconds under load: from the first connection, or the first failed attempt, to the last moment at which requests
-        /// were sent. The wait for the last replies is not included; the replies themselves are.
+        /// Seconds under load: from the first connection, or the first failed attempt, to the last moment at which
+        /// requests were sent. The wait for the last replies is not included; the replies themselves are.
         pub length_s: f64,
         /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,

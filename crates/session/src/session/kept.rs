@@ -1,5 +1,5 @@
-//! The records of a session so far, which can be read from the beginning any number of times: the records of a recording
-//! that is replayed, or the records that a live session keeps.
+//! The records of a session so far, which can be read from the beginning any number of times: the records of a
+//! recording that is replayed, or the records that a live session keeps.
 //!
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports

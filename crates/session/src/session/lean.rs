@@ -5,8 +5,8 @@
 //! | mean and percentiles of a distribution, except p50 and p99 of one that is not part of another | computed from `sum_ns` and `hdr` |
 //! | `hdr` of an interval's `service` | the sum of its operations' cells, if it equals that |
 //!
-//! Everything else is written: values equal to those of the previous record cost a compressed recording almost nothing. Code after
-//! the [`Reader`](super::Reader) does not see any difference; standard output gets complete records.
+//! Everything else is written: values equal to those of the previous record cost a compressed recording almost nothing.
+//! Code after the [`Reader`](super::Reader) does not see any difference; standard output gets complete records.
 
 use serde_json::Value;
 

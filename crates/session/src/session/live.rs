@@ -1,6 +1,6 @@
 //! A live session: the engine, the probes, the control plane and the collector, running together.
 //!
-//! It owns their threads. A person's requests enter through its methods; measurements leave it as records.
+//! The session owns their threads. A person's requests enter through its methods; measurements leave it as records.
 
 use std::{
     sync::{
@@ -86,8 +86,8 @@ impl Live {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Requests other knobs for target number `n`. They take effect at once, or at a later [`settle`](Self::settle) if the
-    /// target's last change is less than a tenth of a second old.
+    /// Requests other knobs for target number `n`. They take effect at once, or at a later [`settle`](Self::settle) if
+    /// the target's last change is less than a tenth of a second old.
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();

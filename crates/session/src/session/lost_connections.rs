@@ -1,5 +1,5 @@
-//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at all,
-//! and which events are reported. This module is pure.
+//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at
+//! all, and which events are reported. This module is pure.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
@@ -16,7 +16,8 @@ use crate::{
     load::LossReport,
 };
 
-/// Outages that follow each other faster are reported together: a server that closes after each reply causes hundreds a second.
+/// Outages that follow each other faster are reported together: a server that closes after each reply causes hundreds a
+/// second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// The time from the first loss until every client is connected again.

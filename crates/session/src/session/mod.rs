@@ -1,4 +1,5 @@
-//! A session is a stream of records: a live measurement produces it, a file contains it, and everything else is a fold over it.
+//! A session is a stream of records: a live measurement produces it, a file contains it, and everything else is a fold
+//! over it.
 
 mod alone;
 mod assembly;

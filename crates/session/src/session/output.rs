@@ -27,7 +27,8 @@ pub(super) enum Harm {
     Changed,
 }
 
-/// A file, and the number of bytes written to it. A file to which nothing was written is removed, unless there was nothing to write.
+/// A file, and the number of bytes written to it. A file to which nothing was written is removed, unless there was
+/// nothing to write.
 pub(super) struct Counted {
     file: File,
     path: PathBuf,

@@ -26,7 +26,8 @@ impl Pauses {
         self.0.push(pause);
     }
 
-    /// Returns the length of a stretch without its pauses, in seconds. The stretch ended at `end_s` and lasted `length_s`.
+    /// Returns the length of a stretch without its pauses, in seconds. The stretch ended at `end_s` and lasted
+    /// `length_s`.
     pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
         let start_s = end_s - length_s;
         let overlap =

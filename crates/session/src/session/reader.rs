@@ -1,8 +1,8 @@
 //! Reads a recording line by line, and accepts damaged files: a file that kill -9 cut short, or invalid lines in the
 //! middle.
 //!
-//! A line that is not a record becomes an event with its line number, at its place on the time axis; all other lines are
-//! kept. Every record has passed [`validate`](super::validate), since a file may be malicious.
+//! A line that is not a record becomes an event with its line number, at its place on the time axis; all other lines
+//! are kept. Every record has passed [`validate`](super::validate), since a file may be malicious.
 //!
 //! The reader remembers the file positions of moments of the session, so that a part of it can be read again.
 

@@ -9,10 +9,10 @@
 //! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
-//! Times are seconds since the session began (`t_s`). A record about a stretch has its end in `t_s` and its length in `length_s`.
-//! Names of durations end with their unit. Distributions are [`Latency`](crate::stats::Latency) documents. Records about one server
-//! have the number of its `node`; without one it is the first, which usually is the only one. So the records of each node are a
-//! session, and sums over nodes are merges.
+//! Times are seconds since the session began (`t_s`). A record about a stretch has its end in `t_s` and its length in
+//! `length_s`. Names of durations end with their unit. Distributions are [`Latency`](crate::stats::Latency) documents.
+//! Records about one server have the number of its `node`; without one it is the first, which usually is the only one.
+//! So the records of each node are a session, and sums over nodes are merges.
 
 use serde::{Deserialize, Serialize};
 
@@ -259,7 +259,8 @@ impl Segment {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
-    /// Returns the segment that the load engine began with these knobs, with the parameter of the server that was set, if any.
+    /// Returns the segment that the load engine began with these knobs, with the parameter of the server that was set,
+    /// if any.
     pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }

@@ -88,8 +88,8 @@ impl Recording {
         self.losses.count()
     }
 
-    /// Waits until everything is written, as long as the file accepts data. The collector must have ended, or the recording been
-    /// stopped.
+    /// Waits until everything is written, as long as the file accepts data. The collector must have ended, or the
+    /// recording been stopped.
     ///
     /// # Errors
     /// Why the recording broke off or is incomplete, if so.
@@ -198,7 +198,8 @@ impl RecordingFile {
         self.write(&rest)
     }
 
-    /// Returns the end record of the last of several files: the session's search and sweep results, and this file's summary.
+    /// Returns the end record of the last of several files: the session's search and sweep results, and this file's
+    /// summary.
     fn end_of(&self, session: &End) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let End { node, found, best, .. } = session.clone();

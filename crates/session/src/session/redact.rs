@@ -1,10 +1,10 @@
-//! `--redact` removes private texts of servers from a session's records before they are shown or written, or from what is
-//! made of its recording.
+//! `--redact` removes private texts of servers from a session's records before they are shown or written, or from what
+//! is made of its recording.
 //!
 //! | removed | kept |
 //! |---|---|
-//! | arguments of commands in the slow log; the address and name of the client that sent them | the name of the command, and its duration |
-//! | messages of errors, since they contain keys, names of users and addresses | the code at the start of the error: `WRONGTYPE` |
+//! | arguments of commands in the slow log; address and name of their sender | name of the command, and its duration |
+//! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | the address of a replica's master | that the replica has another master |
 //!
 //! Texts that a person has typed are kept: the target's address, the workload, marks.

@@ -5,8 +5,8 @@
 //!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink writes nothing itself: its owner has the output, and never blocks on it. So every sink works with live records
-//! and with the records of a file.
+//! A sink writes nothing itself: its owner has the output, and never blocks on it. So every sink works with live
+//! records and with the records of a file.
 
 use super::{Event, Record, line};
 use crate::events::EventKind;

@@ -214,7 +214,8 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
-                // An outage is reported once, whatever error its attempts meet, unless a server answers, such as WRONGPASS.
+                // An outage is reported once, whatever error its attempts meet, unless a server answers, such as
+                // WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });

@@ -1,8 +1,8 @@
 //! Validates a line of a recording, and returns it as a record: its texts are harmless, its times lie within a session,
 //! its counts can be added up.
 //!
-//! A file may be damaged, or malicious. An invalid line is reported with its number, and no code after the reader has to
-//! validate again.
+//! A file may be damaged, or malicious. An invalid line is reported with its number, and no code after the reader has
+//! to validate again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Alternation: parts under one side and then the other become pairs, until the result is clear or the time is over.
+//! The alternation of two sides: parts under one side and then the other become pairs, until the result is clear or
+//! time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -26,39 +27,39 @@ const OF_ALL: [Figure; 7] = [
 /// The figures of each operation, if there are several.
 const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// How long everything takes, in seconds.
+/// The lengths of an alternation, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// The part left out after a switch.
+    /// The time left out after a switch, in seconds.
     pub settle_s: f64,
-    /// The length of a part.
+    /// The length of a part, in seconds.
     pub part_s: f64,
-    /// The greatest length, if a part waits for the samples that a p99 needs.
+    /// The largest length of a part that waits for the samples of a p99, in seconds.
     pub longest_part_s: f64,
-    /// It ends after this time, 'not clear' if necessary.
+    /// The time after which the alternation ends, 'not clear' if necessary, in seconds.
     pub limit_s: f64,
 }
 
 impl Default for Plan {
-    /// Blocks of seven seconds; an end within three minutes, including the time before and after.
+    /// Returns blocks of seven seconds, and an end within three minutes, including the time before and after.
     fn default() -> Self {
         Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
     }
 }
 
 impl Plan {
-    /// The same with parts of this length, if one was given.
+    /// Returns the same plan with parts of this length, if one is given.
     pub fn with_parts_of(self, length: Option<Duration>) -> Self {
         let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
         Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
     }
 
-    /// The length of a block with the part before it.
+    /// Returns the length of a block with the part before it, in seconds.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s
     }
 
-    /// Whether a stretch is long enough for a part.
+    /// Returns whether a measurement is long enough for a part.
     fn is_enough(&self, filling: &Window) -> bool {
         let latencies = filling.measured().response.as_ref();
         filling.has(self.part_s)
@@ -74,12 +75,12 @@ pub(super) struct Alternation {
     /// Whether both sides have open loops, so that response times count.
     is_open: bool,
     side: Side,
-    /// The measurement of the present side, after the part left out, and how many parts it is still to give: one for the previous
-    /// pair and one for the next.
+    /// The measurement of the present side, after the time left out, and the number of parts still to take from it: one
+    /// for the previous pair and one for the next.
     block: Option<(Window, usize)>,
     /// The last part before the switch.
     before: Option<Interval>,
-    /// When it began.
+    /// The start of the alternation, in seconds of the session.
     since_s: Option<f64>,
     pairs: Vec<Pair>,
     /// All counted parts of A, and of B.
@@ -95,7 +96,7 @@ pub(super) enum Then {
     GoOn,
     /// Switch to the other side, which [`Alternation::side`] returns now.
     Switch,
-    /// It is over.
+    /// The alternation is over.
     End,
 }
 
@@ -114,7 +115,7 @@ impl Alternation {
         }
     }
 
-    /// The side in force, or requested.
+    /// Returns the side in force, or the requested one.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -127,18 +128,18 @@ impl Alternation {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// The figures by which pairs are judged.
+    /// Returns the figures by which pairs are judged.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)
     }
 
-    /// The deciding figure: throughput, under a rate the p99 of the response time.
+    /// Returns the deciding figure: throughput, or under a rate the p99 of the response time.
     pub fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
     }
 
-    /// The difference of B by a figure, of one operation or of all together, by the pairs so far.
+    /// Returns B's difference in a figure, of one operation or of all together, from the pairs so far.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let differences: Vec<_> =
             self.counted().filter_map(|pair| pair.difference(operation, figure)).collect();
@@ -146,7 +147,7 @@ impl Alternation {
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// All figures: first of all operations together, then of each. A single operation has no rows of its own.
+    /// Returns all figures: of all operations together, then of each. A single operation has no rows of its own.
     pub fn table(&self) -> Table {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
@@ -158,34 +159,34 @@ impl Alternation {
         Table { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
-    /// It begins at `now_s` of the session.
+    /// Begins the alternation at `now_s` of the session.
     pub fn begin(&mut self, now_s: f64) {
         self.since_s = Some(now_s);
     }
 
-    /// Whether there is no time left at `now_s`.
+    /// Returns whether no time is left at `now_s`.
     pub fn is_late(&self, now_s: f64) -> bool {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// How many pairs there is time for.
+    /// Returns the number of pairs that the time allows.
     pub fn most_pairs(&self) -> usize {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// The requested side is in force, since `since_s` on the clock of its measurements.
+    /// Notes that the requested side is in force, since `since_s` on the clock of the measurements.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Nothing more is measured; `is_last` is whether the verdict is final even if it is not clear.
+    /// Ends the measurement; `is_last` is whether the verdict is final even if it is not clear.
     pub fn end(&mut self, is_last: bool) {
         self.block = None;
         self.is_last |= is_last;
     }
 
-    /// Takes a measurement of the side in force; the session is at `now_s`.
+    /// Takes a measurement of the side in force; the session is at `now_s`. Returns the next step.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
         let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -238,7 +239,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// An alternation whose second side is in force since the seventh second.
+    /// Returns an alternation with its second side in force since the seventh second.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(Plan::default(), true);
         alternation.begin(0.0);

@@ -1,13 +1,14 @@
-//! The driver: which side is under load, and when there are enough pairs.
+//! The driver of an A/B: decides which side is under load, and when there are enough pairs.
 //!
-//! The sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has none:
+//! The sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has
+//! none:
 //!
 //! ```text
 //!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
 //!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! While sides are prepared, the keys for the load are made on each, and each has the whole load once.
+//! In the preparation, each side in turn makes the keys for the load and has the whole load once.
 
 use super::{
     alternation::{Alternation, Plan, Then},
@@ -33,7 +34,7 @@ pub struct Ab {
     targets: Vec<String>,
     in_force: InForce,
     alternation: Alternation,
-    /// The target being prepared, until both are.
+    /// The target being prepared; `None` when both are.
     readied: Option<Side>,
     /// The time of the session; `None` before its first record with a time.
     now_s: Option<f64>,
@@ -41,7 +42,7 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// An experiment with two settings; with its first delivery it sets `a`.
+    /// Returns an experiment with two settings; its first orders set `a`.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
@@ -55,54 +56,55 @@ impl Ab {
         }
     }
 
-    /// A comparison, under these knobs, of two targets with these names: the nodes of a session, of which the first carries the load
-    /// at first.
+    /// Returns a comparison, with these knobs, of two targets with these names: the nodes of a session. The first one
+    /// carries the load at first.
     pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
         let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
         Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
     }
 
-    /// Whether the sides are targets.
+    /// Returns whether the sides are targets.
     pub fn is_of_targets(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// Both settings.
+    /// Returns both settings.
     pub fn settings(&self) -> &[Setting; 2] {
         &self.settings
     }
 
-    /// All pairs so far, including those that were left out.
+    /// Returns all pairs so far, including those that are left out.
     pub fn pairs(&self) -> &[Pair] {
         self.alternation.pairs()
     }
 
-    /// The pairs that count.
+    /// Returns the pairs that count.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
         self.alternation.counted()
     }
 
-    /// The figures by which pairs are judged: throughput, p50 and p99.
+    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
     pub fn figures(&self) -> [Figure; 3] {
         self.alternation.figures()
     }
 
-    /// The difference of B by a figure of all operations together, by the pairs so far.
+    /// Returns B's difference in a figure of all operations together, from the pairs so far.
     pub fn difference(&self, figure: Figure) -> Difference {
         self.alternation.difference(None, figure)
     }
 
-    /// The difference by the deciding figure; final once it [is over](Experiment::is_over).
+    /// Returns the difference in the deciding figure; final once the A/B [is over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
         self.difference(self.alternation.decides())
     }
 
-    /// All figures so far.
+    /// Returns all figures so far.
     pub fn table(&self) -> Table {
         self.alternation.table()
     }
 
-    /// The logarithm of B's advantage by the deciding figure after each counted pair: of that pair, and of all until then.
+    /// Returns B's advantage in the deciding figure after each counted pair, as a logarithm: of that pair, and of all
+    /// so far.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
         let after = |pair: &Pair| {
@@ -114,17 +116,17 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// The side in force, or requested.
+    /// Returns the side in force, or the requested one.
     fn side(&self) -> Side {
         self.readied.unwrap_or(self.alternation.side())
     }
 
-    /// Requests it.
+    /// Returns the orders that request the present side.
     fn turn(&mut self) -> Vec<Order> {
         self.in_force.turn(&self.settings[self.side() as usize])
     }
 
-    /// The A/B begins now.
+    /// Begins the alternation.
     fn begin(&mut self) -> Vec<Order> {
         self.readied = None;
         self.alternation.begin(self.now_s.unwrap_or_default());
@@ -153,7 +155,8 @@ impl Ab {
         }
     }
 
-    /// Ends with a verdict; returns the orders that restore the knobs. A session of two targets simply ends.
+    /// Ends with a verdict; returns the orders that restore the knobs. A session of two targets ends without such
+    /// orders.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -164,7 +167,7 @@ impl Ab {
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    /// It cannot continue, for a reason reported by this node.
+    /// Ends the A/B for a reason that this node has reported; returns the orders that restore the knobs.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();

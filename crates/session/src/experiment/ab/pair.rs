@@ -15,14 +15,14 @@ use crate::{
 /// One of the two settings, or targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Side {
-    /// The first.
+    /// The first side.
     A,
-    /// The second.
+    /// The second side.
     B,
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the other side.
     pub(super) fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -33,27 +33,27 @@ impl Side {
 
 /// The figures by which pairs are judged: throughput, p50 and p99 of the service time.
 const CLOSED: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
-/// The same for open loops on both sides, with response times.
+/// The figures by which pairs of open loops are judged: throughput, p50 and p99 of the response time.
 const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::RESPONSE_P99];
 
-/// Both sides, one directly after the other.
+/// The measurements of both sides, one directly after the other.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// Its number, from 1, counting those that were left out.
+    /// The number of the pair, from 1, including pairs that are left out.
     pub pair: u32,
-    /// When it ended, in seconds of the session.
+    /// The end of the pair, in seconds of the session.
     pub t_s: f64,
-    /// Which side was first.
+    /// The side that came first.
     pub first: Side,
     /// Whether response times count.
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
-    /// Why it is left out, if it is.
+    /// Why the pair is left out, if it is.
     pub left_out: Option<&'static str>,
 }
 
-/// A figure of a measurement, of one operation or of all together.
+/// Returns a figure of a measurement, of one operation or of all together.
 pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure) -> Option<f64> {
     let row = Row::of_interval(measured);
     match operation {
@@ -63,30 +63,30 @@ pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure
 }
 
 impl Pair {
-    /// The figures by which pairs are judged: throughput, p50 and p99.
+    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
     pub fn figures(is_open: bool) -> [Figure; 3] {
         if is_open { OPEN } else { CLOSED }
     }
 
-    /// A figure of both sides, formatted.
+    /// Returns a figure of both sides as text.
     pub fn written(&self, figure: Figure) -> [String; 2] {
         let write = |part| figure.written(&Row::of_interval(part)).unwrap_or_else(|| "-".to_owned());
         self.parts.each_ref().map(write)
     }
 
-    /// B's advantage, as a difference of logarithms; `None` if one of both is zero or has too few samples.
+    /// Returns B's advantage as a difference of logarithms; `None` if a value is zero or has too few samples.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Option<f64> {
         let logarithm = |part| value(part, operation, figure).filter(|value| *value > 0.0).map(f64::ln);
         let [a, b] = &*self.parts;
         Some(logarithm(b)? - logarithm(a)?)
     }
 
-    /// The number of failed requests.
+    /// Returns the number of failed requests.
     pub fn errors(&self) -> u64 {
         self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
     }
 
-    /// Why redyno itself was the limit, if it was.
+    /// Returns why redyno itself was the limit, if it was.
     pub(super) fn client_limit(&self) -> Option<String> {
         self.parts.iter().find_map(our_limit)
     }

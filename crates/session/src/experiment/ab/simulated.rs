@@ -1,5 +1,5 @@
-//! The verdicts of an A/B on settings with a known difference, with correlated, wandering and drifting seconds. Every run is made
-//! from its number, so the results are always the same.
+//! The verdicts of an A/B about settings with a known difference, with correlated, wandering and drifting noise. Every
+//! run uses its number as the seed, so the results are always the same.
 
 use super::*;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Runs of each kind.
+/// The number of runs of each kind.
 const RUNS: u64 = 100;
 
 /// Runs an A/B against a server that is `step` faster under B, with random variation; returns when it ended.
@@ -29,7 +29,7 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     session.now_s()
 }
 
-/// How often the verdict is better, worse, the same, not clear; and the longest run.
+/// Returns the numbers of the verdicts better, worse, the same, and not clear; and the longest run.
 fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);

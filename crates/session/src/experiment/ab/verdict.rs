@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::{Ab, Pair};
 use crate::{compare::Difference, stats::Verdict};
 
-/// The names in records of the figures by which pairs are judged.
+/// The names of the judging figures in records.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
 /// A difference as in a record, as shares of A.
@@ -17,7 +17,7 @@ struct Change {
 }
 
 impl Ab {
-    /// The verdict in a sentence: `B is better: ops/s +12 % (+9.0 % to +15 %)`.
+    /// Returns the verdict as a sentence: `B is better: ops/s +12 % (+9.0 % to +15 %)`.
     pub fn sentence(&self) -> String {
         let decides = self.verdict();
         let of = format!("{} {}", decides.name(), decides.difference());
@@ -28,7 +28,7 @@ impl Ab {
         }
     }
 
-    /// The comparison by the deciding figure, while pairs are still being measured.
+    /// Returns the comparison by the deciding figure, while pairs are still being measured.
     pub(super) fn so_far(&self) -> String {
         let decides = self.verdict();
         match decides.change {
@@ -37,7 +37,7 @@ impl Ab {
         }
     }
 
-    /// The sentence, and its basis.
+    /// Returns the sentence, and its basis.
     pub(super) fn conclusion(&self) -> String {
         let (pairs, counted) = (self.pairs(), self.counted().count());
         let left_out = match pairs.len() - counted {

@@ -6,7 +6,8 @@ use crate::{
     stats::{fixture::repeated, simulated::Chance},
 };
 
-/// A server that answers this many requests a second, in `service_us` each; above that rate, they wait for a second.
+/// Returns a server that answers this number of requests a second, each in `service_us`; above that rate, requests wait
+/// for a second.
 fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval {
     move |knobs, _| {
         let rate = knobs.rate.map_or(f64::INFINITY, f64::from);
@@ -61,13 +62,13 @@ fn a_limit_that_nothing_holds_is_reported_as_such() {
     assert!(session.now_s() < 60.0);
 }
 
-/// A server that queues and does 1000/s, with a process that uses its core for `taken` of each stretch of time.
+/// Returns a server that answers 1000/s and queues further requests; another process takes its core while `is_taken`.
 fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) -> Interval {
     let (mut backlog, mut rate_before) = (0.0, None);
     move |knobs, t_s| {
         let could = if is_taken(t_s) { 0.0 } else { 1000.0 * TICK_S };
         let due = knobs.rate.map_or(could, |rate| f64::from(rate) * TICK_S);
-        // Requests that are due and unsent when the rate changes are dropped.
+        // Due requests that were not sent are dropped when the rate changes.
         backlog = if knobs.rate == rate_before { backlog } else { 0.0 };
         rate_before = knobs.rate;
         let ops = (backlog + due).min(could);
@@ -80,7 +81,7 @@ fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) ->
     }
 }
 
-/// The result for a server that does 1000/s.
+/// Returns the result for a server that answers 1000/s.
 fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
@@ -89,13 +90,13 @@ fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     (find, session.now_s())
 }
 
-/// It once reported "holds up to 219/s" and ended with 0: disturbed trials were trusted, and the higher bound was never tried.
+/// An earlier version reported "holds up to 219/s": it trusted disturbed trials, and never tried the higher bound.
 #[test]
 fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
     let mut decided = 0;
     for limit in ["p99<10s", "p99<20ms"] {
         for run in 0..100_u64 {
-            // Busy for a quarter of a second in 3 % of the time, in other runs in up to 15 %.
+            // The other process runs for a quarter of a second in 3 % of the time, in other runs in up to 15 %.
             let seldom = -1.9 + 0.9 * (run % 10) as f64 / 10.0;
             let mut chance = Chance::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);
@@ -116,7 +117,7 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
             }
         }
     }
-    // Most trials are spoilt by a stall of 250 ms here; none of them is trusted.
+    // A stall of 250 ms disturbs most trials here; none of these is trusted.
     assert!(decided >= 60, "{decided} of 200");
 }
 

@@ -10,7 +10,7 @@ use crate::{
 /// A line: a time, and an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptLine {
-    /// When it begins, in seconds of the session.
+    /// The start of the action, in seconds of the session.
     pub(super) from_s: f64,
     /// The action.
     pub(super) what: What,
@@ -59,7 +59,7 @@ impl ScriptLine {
         }
     }
 
-    /// When it ends, in seconds of the session.
+    /// Returns the end of the action, in seconds of the session.
     pub(super) fn to_s(&self) -> f64 {
         match &self.what {
             What::Ramp(ramp) => ramp.to_s,
@@ -67,7 +67,7 @@ impl ScriptLine {
         }
     }
 
-    /// The knobs that it changes, as text.
+    /// Returns the knobs that the line changes, as text.
     pub(super) fn turns(&self) -> Vec<String> {
         match &self.what {
             What::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
@@ -81,7 +81,7 @@ fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
     Ok(parse_duration(text)?.as_secs_f64())
 }
 
-/// The knobs that a setting changes.
+/// Returns the knobs that a setting changes.
 fn named(part: &str) -> Vec<String> {
     match part.split_once(' ') {
         Some(("preset", _)) => Adjustable::all().map(|named| named.word().to_owned()).collect(),

@@ -7,7 +7,7 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// How long ordered knobs may take to be in force; after that, somebody else has changed them.
+/// How long requested knobs may take to be in force, in seconds; after that, the user or another peer has changed them.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -15,12 +15,13 @@ const PENDING_S: f64 = 1.0;
 pub struct Script {
     name: String,
     text: Text,
-    /// The moment of the session from which its times count; `None` until it begins, if it begins later than the session.
+    /// The start of the script, in seconds of the session; `None` until a script that does not begin with the session
+    /// begins.
     since_s: Option<f64>,
     /// The next change.
     next: usize,
-    /// The knobs that were ordered last, and how long to wait for them. The first ones may take as long as a person takes to
-    /// allow them.
+    /// The knobs that were requested last, and until when to wait for them. There is no limit for the first ones, which
+    /// a person may have to allow.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in force.
     knobs: Knobs,
@@ -31,7 +32,7 @@ impl Script {
     /// Parses the text of the file `name`, to be played on top of these knobs.
     ///
     /// # Errors
-    /// Names the invalid line, and why.
+    /// A message with the invalid line and the reason.
     pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let text = Text::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
@@ -47,28 +48,29 @@ impl Script {
         })
     }
 
-    /// The same, played from its first delivery on instead of with the session; the load is on from then.
+    /// Returns the same script, played from its first delivery on instead of with the session; the load is on from
+    /// then.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }
     }
 
-    /// The knobs at the start of the session: those of the lines at 0 s.
+    /// Returns the knobs at the start of the session: those of the lines at 0 s.
     pub fn first_knobs(&self) -> &Knobs {
         &self.knobs
     }
 
-    /// Its settings, if nobody else changes anything.
+    /// Returns the settings of the script, if the user and other peers change nothing.
     pub fn settings(&self) -> &[Setting] {
         &self.text.settings
     }
 
-    /// When its last change is, in seconds of the session.
+    /// Returns the time of the last change, in seconds of the session.
     pub fn last_turn_s(&self) -> f64 {
         self.text.turns.last().map_or(0.0, |turn| turn.t_s)
     }
 
-    /// When it ends, in seconds of the session.
+    /// Returns the end of the script, in seconds of the session.
     pub fn end_s(&self) -> f64 {
         self.text.end_s
     }
@@ -86,14 +88,14 @@ impl Script {
         }
     }
 
-    /// The message about the last line that was played.
+    /// Returns a message about the last line that was played.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
         format!("{}:{line}: {why}", self.name)
     }
 
-    /// The changes at its beginning, if it does not begin with the session.
+    /// Returns the changes at the start of a script that does not begin with the session.
     fn begin(&mut self, now_s: f64) -> Vec<Order> {
         if self.since_s.is_some() {
             return Vec::new();
@@ -161,13 +163,13 @@ impl Experiment for Script {
         t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
     }
 
-    /// Its changes are kept: they were requested.
+    /// Stops the script. Its changes are kept, since they were requested.
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()
     }
 
-    /// A change of a knob that it does not name does not end it.
+    /// Interrupts the script, unless a knob was changed that it does not name.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
         if why != Interruption::Turned {
             self.ending.get_or_insert(Ending::Interrupted(why));
@@ -223,7 +225,7 @@ mod tests {
         Script::parse("a.script", text, &on()).unwrap()
     }
 
-    /// All settings in force during a session with the script, each with its first moment.
+    /// Returns all settings in force during a session with the script, each with its first moment.
     fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
         let mut session = Simulated::new(script.first_knobs().clone());

@@ -39,7 +39,7 @@ impl Ramp {
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }
 
-    /// The moments and values of its changes, in seconds of the session. Equal whole numbers are one change.
+    /// Returns the moments and values of the changes, in seconds of the session. Equal whole numbers are one change.
     pub(super) fn turns(&self) -> Vec<(f64, u64)> {
         let between = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / self.steps as f64;
         let turn = |n| {

@@ -16,7 +16,7 @@ pub(super) struct ScriptStep {
     pub(super) what: Deed,
 }
 
-/// What it does.
+/// The action of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Deed {
     Set(String),
@@ -25,7 +25,7 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// Its setting on top of these knobs; `None` if it changes nothing.
+    /// Returns the setting on top of these knobs; `None` if the action changes nothing.
     pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
         match self {
             Self::Set(words) => Setting::parse(words, knobs).map(Some),
@@ -38,11 +38,11 @@ impl Deed {
 /// The changes of a script, and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Text {
-    /// In order of time.
+    /// The changes, in order of time.
     pub(super) turns: Vec<ScriptStep>,
-    /// In seconds of the session.
+    /// The end of the script, in seconds of the session.
     pub(super) end_s: f64,
-    /// The resulting settings, if nobody else changes anything.
+    /// The resulting settings, if the user and other peers change nothing.
     pub(super) settings: Vec<Setting>,
 }
 
@@ -76,7 +76,7 @@ impl Text {
 }
 
 impl Text {
-    /// The setting after the lines at 0 s.
+    /// Returns the setting after the lines at 0 s.
     pub(super) fn at_start(&self) -> Option<&Setting> {
         let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
         let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);

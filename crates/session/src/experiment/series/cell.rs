@@ -1,5 +1,5 @@
-//! A cell of a series: one run with one value of each list that it names; and its figures, measured or published, in a common
-//! form for the table.
+//! A cell of a series: one run with one value of each of its lists. Also the figures of a cell, measured or published,
+//! in a common form for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -10,10 +10,10 @@ use crate::{
     workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, written},
 };
 
-/// The most commands of a batch.
+/// The largest number of commands in a batch.
 const MAX_BATCH: u32 = 1000;
 
-/// The only servers that a run applies to.
+/// The kind of servers that a run is limited to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaks {
@@ -24,7 +24,7 @@ pub enum Speaks {
 }
 
 impl Speaks {
-    /// Whether it applies to a target of this dialect.
+    /// Returns whether a run applies to a target of this dialect.
     pub fn includes(self, dialect: Dialect) -> bool {
         (dialect == Dialect::Memcached) == (self == Self::Memcached)
     }
@@ -35,24 +35,24 @@ impl Speaks {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Run {
     pub(super) name: String,
-    /// A workload of the series, a preset, or a file beside that of the series.
+    /// The name of a workload in the series, of a preset, or of a file next to that of the series.
     pub(super) workload: Option<String>,
-    /// Its own commands, as after `--` on a command line.
+    /// The commands of the run, as after `--` on a command line.
     #[serde(default)]
     commands: Vec<String>,
-    /// Parameters of the workload.
+    /// The parameters of the workload.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// The only operations of the workload to use.
+    /// The operations of the workload that are used.
     #[serde(default)]
     operations: Vec<String>,
     /// The number of commands between MULTI and EXEC.
     #[serde(default = "one", deserialize_with = "quantity")]
     batching: u32,
-    /// How many operations a command counts as.
+    /// The number of operations that a command counts as.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
-    /// Whether to run a prefill, if not as the workload does.
+    /// Whether to run a prefill; `None` if the workload decides.
     prefill: Option<bool>,
     #[serde(default)]
     pub(super) load: Suggested,
@@ -63,7 +63,7 @@ fn one() -> u32 {
     1
 }
 
-/// Where a run's workload is searched for, beside the presets.
+/// The sources of a run's workload, in addition to the presets.
 pub(super) struct KnownWorkloads<'a> {
     /// The directory of the series' file.
     pub(super) directory: &'a Path,
@@ -71,25 +71,25 @@ pub(super) struct KnownWorkloads<'a> {
     pub(super) tables: &'a BTreeMap<String, toml::Table>,
 }
 
-/// A cell.
+/// One run with one value of each list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// The name of its run.
+    /// The name of the run.
     pub run: String,
-    /// The lists of its run, each with the cell's value, in order.
+    /// The lists of the run, each with the cell's value, in order.
     pub at: Vec<(String, String)>,
     /// The workload.
     pub workload: Arc<Workload>,
     /// The other settings of the load.
     pub load: Suggested,
-    /// How many operations a command counts as.
+    /// The number of operations that a command counts as.
     pub each: u64,
-    /// The only targets that it applies to.
+    /// The kind of targets that the cell is limited to.
     pub speaks: Option<Speaks>,
 }
 
 impl Cell {
-    /// The cell of `run` with these values. `of_all` has defaults for the load.
+    /// Returns the cell of `run` with these values. `of_all` has defaults for the load.
     pub(super) fn of(
         run: &Run,
         at: Vec<(String, String)>,
@@ -110,7 +110,7 @@ impl Cell {
         Ok(Self { run: run.name.clone(), at, workload, load, each, speaks: run.target })
     }
 
-    /// Its name: `GET, size 64`.
+    /// Returns the title of the cell: `GET, size 64`.
     pub fn title(&self) -> String {
         let at = self.at.iter().map(|(name, value)| format!(", {name} {value}"));
         self.run.clone() + &at.collect::<String>()
@@ -141,7 +141,7 @@ impl Run {
         }
     }
 
-    /// The run's workload.
+    /// Returns the workload of the run.
     fn shaped(&self, workload: &Workload) -> Result<Arc<Workload>, String> {
         if !(1..=MAX_BATCH).contains(&self.batching) || self.each == 0 {
             return Err(format!("batching must be between 1 and {MAX_BATCH}, and each at least 1"));
@@ -166,13 +166,13 @@ impl Run {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
-    /// Operations per second, or what is counted in their place.
+    /// Operations per second, or the rate of what the table counts instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Mean latency in µs.
+    /// The mean latency in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// The p99 of the latency in µs.
+    /// The p99 of the latency in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// For each of the table's limits, the percentage of requests that took at most that long.
@@ -183,8 +183,8 @@ pub struct Figures {
 /// The figures of a cell, and of its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfOperations {
-    /// For all operations together.
+    /// The figures of all operations together.
     pub all: Figures,
-    /// By operation.
+    /// The figures by operation.
     pub operations: BTreeMap<String, Figures>,
 }

@@ -18,13 +18,13 @@ use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start,
 /// A series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// The name of the series.
     pub name: String,
     /// A description in one line.
     pub about: String,
     /// The runs, in order.
     pub cells: Vec<Cell>,
-    /// How its table looks.
+    /// The look of the series' table.
     pub layout: Layout,
     /// Published measurements of others.
     pub published: Published,
@@ -34,9 +34,9 @@ pub struct Series {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Layout {
-    /// What is counted in place of operations.
+    /// The unit that is counted instead of operations.
     pub counted: Option<String>,
-    /// The table shows for each of these times in ms the share of requests that took at most that long.
+    /// The times in milliseconds for columns with the share of requests that took at most that long.
     pub within_ms: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ struct Written {
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<Run>>,
-    /// Each cell reads this with its own values; here only errors are checked.
+    /// The parameters, which are only checked here: each cell reads them with its own values.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]
@@ -65,10 +65,11 @@ struct Written {
 }
 
 impl Series {
-    /// Reads the file `path`, with these settings of its parameters; a list can have several values with commas between them.
+    /// Reads the file `path`, with these settings of its parameters; a list can have several values with commas between
+    /// them.
     ///
     /// # Errors
-    /// Names the file, the line if it is known, and the error.
+    /// A message with the file, the line if it is known, and the error.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
         let (text, file) = (text_of(path)?, path.display().to_string());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -95,7 +96,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     let parameters = parameters(text, settings)?;
     let mut cells = Vec::new();
     let mut named = BTreeSet::new();
-    // With the first value of each parameter: an error in any run shows here, or in a value of a list.
+    // This uses the first value of each parameter: it finds errors in any run, or in a value of a list.
     let first = Filled::of(text, &first_values(&parameters))?;
     for (n, run) in first.written.run.iter().enumerate() {
         let workload = run.get_ref().workload.as_deref();
@@ -141,7 +142,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     Ok(Series { name: own.unwrap_or_else(|| name.to_owned()), about, cells, layout: table, published })
 }
 
-/// Whether a text in `value` has `$name`.
+/// Returns whether a text in `value` contains `$name`.
 fn mentions(value: &toml::Value, name: &str) -> bool {
     match value {
         toml::Value::String(text) => filled(text, &[(name, String::new())].into()) != *text,
@@ -164,7 +165,7 @@ impl Raw<'_> {
         all.into_iter().flatten().any(|value| mentions(value, name))
     }
 
-    /// Its cell for these values.
+    /// Returns the cell of this run for these values.
     fn cell(
         &self,
         values: &BTreeMap<&str, String>,
@@ -184,7 +185,7 @@ impl Raw<'_> {
     }
 }
 
-/// A value with its parameters replaced.
+/// Returns a value with its parameters replaced.
 fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Value {
     match value {
         toml::Value::String(text) => toml::Value::String(filled(text, values)),
@@ -217,7 +218,7 @@ impl<'a> Filled<'a> {
         Ok(Self { of, text, written })
     }
 
-    /// An error in a run.
+    /// Returns an error in a run.
     fn wrong(&self, run: usize, cause: String) -> Wrong {
         Wrong::at(line_start(self.of, &self.text, self.written.run[run].span().start), cause)
     }

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use crate::workload::{Settings, Wrong, settable, written};
 
-/// The most cells, since each is a session.
+/// The largest number of cells, since each is a session.
 pub(super) const MAX_CELLS: usize = 1000;
 
 /// A parameter with all of its values; a list has several.
@@ -50,10 +50,10 @@ pub(super) fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
     parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
 }
 
-/// An axis of the cells: a list, or several lists that advance together; as names with their values.
+/// An axis of the cells: a list, or several lists that advance together. Each entry has names with their values.
 pub(super) type Axis = Vec<Vec<(String, String)>>;
 
-/// The axes of these lists.
+/// Returns the axes of these lists.
 pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
     let mut axes: Vec<Axis> = Vec::new();
     let mut done = BTreeSet::new();
@@ -79,13 +79,13 @@ pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec
     Ok(axes)
 }
 
-/// All combinations of one value of each axis; the last axis changes first.
+/// Returns all combinations of one value of each axis; the last axis changes first.
 pub(super) fn combinations(axes: &[Axis]) -> Axis {
     axes.iter().fold(vec![Vec::new()], |so_far, axis| {
         let longer = |at: &Vec<(String, String)>| {
             axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
         };
-        // At most as many as are refused.
+        // One more than the limit is enough, since that is refused.
         so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
     })
 }

@@ -1,4 +1,4 @@
-//! The measurements of a cell's session.
+//! The results of a cell's session.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     stats::Latency,
 };
 
-/// Takes the records of a cell's session.
+/// A fold over the records of a cell's session.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// The segments that are not counted.
@@ -21,7 +21,7 @@ pub struct Gathered {
 /// The load of a cell, without prefill.
 #[derive(Debug, Clone, Default)]
 pub struct MeasuredCell {
-    /// The sum.
+    /// The sum of the load.
     pub summary: Summary,
     all: Interval,
 }
@@ -39,7 +39,7 @@ impl Gathered {
         }
     }
 
-    /// The result, when the session has ended; `None` if no request was sent.
+    /// Returns the result after the end of the session; `None` if no request was sent.
     pub fn measured(self) -> Option<MeasuredCell> {
         let summary = self.summary.filter(|summary| summary.ops > 0 || !summary.errors.is_empty())?;
         Some(MeasuredCell { summary, all: self.all })
@@ -47,17 +47,17 @@ impl Gathered {
 }
 
 impl MeasuredCell {
-    /// Failed requests.
+    /// Returns the number of failed requests.
     pub fn errors(&self) -> u64 {
         self.summary.errors.values().sum()
     }
 
-    /// Why redyno itself was the limit, if it was.
+    /// Returns why redyno itself was the limit, if it was.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.all)
     }
 
-    /// The figures of its `cell`. Under a rate, the latencies of all operations together are response times.
+    /// Returns the figures of the `cell`. Under a rate, the latencies of all operations together are response times.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
         let figures = |in_rate: u64, latency: &Latency| Figures {
             ops_per_s: (self.summary.length_s > 0.0)
@@ -78,7 +78,7 @@ impl MeasuredCell {
     }
 }
 
-/// The percentage of latencies that are at most `ms`.
+/// Returns the percentage of latencies that are at most `ms`.
 fn percent_within(latency: &Latency, ms: f64) -> Option<f64> {
     let longer = latency.count_from((ms * 1e6) as u64 + 1);
     (!latency.is_empty()).then(|| 100.0 * (1.0 - longer as f64 / latency.count() as f64))

@@ -30,11 +30,11 @@ files!(
 );
 
 impl Series {
-    /// The series called `text`, or in the file `text`, which has a `/` or ends with `.toml`; with these settings of its
-    /// parameters.
+    /// Returns the series called `text`, or in the file `text`, which has a `/` or ends with `.toml`; `settings` has
+    /// values of its parameters.
     ///
     /// # Errors
-    /// When it does not exist, is invalid, or lacks one of these parameters.
+    /// When the series does not exist, is invalid, or lacks one of these parameters.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
             return Self::read(Path::new(text), settings).map_err(WordsError::of);
@@ -50,12 +50,12 @@ impl Series {
     }
 }
 
-/// The file of the series called `name`, if there is one.
+/// Returns the file of the series called `name`, if there is one.
 pub fn series_file(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// All series without settings.
+/// Returns all built-in series, without settings.
 pub fn series_presets() -> impl Iterator<Item = Series> {
     FILES.iter().map(|(name, _)| Series::find(name, &Settings::default()).expect("a test reads every series"))
 }

@@ -1,4 +1,4 @@
-//! Published measurements of others: for the shape of a table, not as a goal.
+//! Published measurements of others: for a comparison of the shape of a table, not as a goal.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::workload::written;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Who published them, and where they were measured.
+    /// The publisher, and the place of the measurements.
     pub source: String,
     /// The figures by cell.
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct Published {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct OfCell {
     run: String,
-    /// The values of the lists to which it applies; a list that is not named applies with all its values.
+    /// The values of the lists for these figures. They apply to all values of an unnamed list.
     #[serde(default)]
     at: BTreeMap<String, toml::Value>,
     ops_per_s: Option<f64>,
@@ -44,12 +44,12 @@ impl OfCell {
 }
 
 impl Published {
-    /// Whether there are none.
+    /// Returns whether there are no published figures.
     pub fn is_empty(&self) -> bool {
         self.source.is_empty()
     }
 
-    /// The figures for `cell`.
+    /// Returns the figures for `cell`.
     pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
         let found = self.cells.iter().find(|published| published.is_of(cell))?;
         let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
@@ -57,7 +57,7 @@ impl Published {
         Some(OfOperations { all, operations: operations.clone() })
     }
 
-    /// Checks that each belongs to an existing run and lists, and has as many limits as the table.
+    /// Checks that all figures belong to existing runs and lists, and have as many limits as the table.
     pub(super) fn check(&self, cells: &[Cell], layout: &Layout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;

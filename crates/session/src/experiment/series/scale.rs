@@ -22,7 +22,7 @@ impl FromStr for Scale {
 }
 
 impl Scale {
-    /// The factor as written.
+    /// Returns the factor as written.
     pub fn part(self) -> f64 {
         self.0
     }
@@ -37,7 +37,7 @@ impl Scale {
         u32::try_from(self.of(n.into())).unwrap_or(n)
     }
 
-    /// The load with fewer requests, seconds, keys, clients and threads; absent values stay absent.
+    /// Returns the load with fewer requests, seconds, keys, clients and threads; absent values stay absent.
     pub fn scaled(self, load: &Suggested) -> Suggested {
         Suggested {
             clients: load.clients.map(|n| self.of_32(n)),
@@ -49,7 +49,7 @@ impl Scale {
         }
     }
 
-    /// The effect on these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
+    /// Returns the effect on these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
     pub fn words(self, loads: &[&Suggested]) -> String {
         let numbers: [(_, Number); 5] = [
             ("requests", |load| load.requests),

@@ -23,11 +23,11 @@ pub struct Table<'a> {
     has_published: bool,
 }
 
-/// The remark of a row that has none of its own.
+/// The remark of a row with published figures that has no other remark.
 const PUBLISHED: &str = "published";
 
 impl<'a> Table<'a> {
-    /// The table of these cells of `series`.
+    /// Returns the table of these cells of `series`, without results.
     pub fn new(series: &'a Series, cells: &[&'a Cell], has_published: bool) -> Self {
         Self { series, rows: cells.iter().map(|cell| (*cell, None)).collect(), has_published }
     }
@@ -38,12 +38,12 @@ impl<'a> Table<'a> {
         next.into_iter().for_each(|row| row.1 = Some(outcome.clone()));
     }
 
-    /// How many cells failed.
+    /// Returns the number of failed cells.
     pub fn failed(&self) -> usize {
         self.rows.iter().filter(|(_, outcome)| matches!(outcome, Some(Err(_)))).count()
     }
 
-    /// The table, with aligned columns.
+    /// Returns the table, with aligned columns.
     pub fn written(&self) -> String {
         let names = self.names();
         let counted = self.series.layout.counted.as_deref().unwrap_or("ops");
@@ -58,8 +58,8 @@ impl<'a> Table<'a> {
         units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
-    /// The columns before the figures: lists that distinguish cells, and operations. A list that only repeats the operation is left
-    /// out.
+    /// Returns the columns before the figures: lists that distinguish cells, and operations. A list that only repeats
+    /// the operation is left out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
         names
     }
 
-    /// The lines of a cell, each with a remark at its end.
+    /// Returns the lines of a cell, each with a remark at its end.
     fn of_cell(
         &self,
         names: &[&str],
@@ -120,7 +120,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The rows of a cell: its only operation, or all of them together and then each.
+/// Returns the names of a cell's rows: its only operation, or all operations together and then each.
 fn names_of(cell: &Cell) -> Vec<String> {
     let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
     if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
@@ -128,7 +128,7 @@ fn names_of(cell: &Cell) -> Vec<String> {
 
 const ALL: &str = "all";
 
-/// The figures of the row called `name`; an only row has those of the whole cell.
+/// Returns the figures of the row called `name`; a single row has those of the whole cell.
 fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a Figures> {
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }
@@ -137,12 +137,12 @@ fn written(figures: &Figures) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
-    // As they were published; shares near 100 % are not rounded.
+    // Shares have the digits of the publication; those near 100 % are not rounded up.
     let shares = figures.within.iter().map(|percent| format!("{percent:.2} %"));
     first.into_iter().map(or_none).chain(shares).collect()
 }
 
-/// The remark of a cell.
+/// Returns the remark of a cell.
 fn remark(outcome: Option<&Outcome>) -> String {
     match outcome {
         None => "not run".to_owned(),
@@ -196,7 +196,7 @@ cells = [
         Series::parse(FILE, file, std::path::Path::new(""), &Settings::default()).unwrap()
     }
 
-    /// A cell that did 3000 operations in two seconds, 1000 of them SETs, behind a prefill that counts for nothing.
+    /// Returns a cell with 3000 operations in two seconds, 1000 of them SETs, after a prefill that does not count.
     fn measured(errors: u64) -> MeasuredCell {
         let mut gathered = Gathered::default();
         let segment = |segment, warmup| {

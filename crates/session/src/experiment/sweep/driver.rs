@@ -1,4 +1,4 @@
-//! The driver: the present step, and when it has enough samples.
+//! The driver of a sweep: its present step, and when the step has enough samples.
 
 use super::{SweepPlan, step::Step, table};
 use crate::{
@@ -20,18 +20,18 @@ pub struct Sweep {
     plan: SweepPlan,
     settings: Vec<Setting>,
     in_force: InForce,
-    /// The present step; `None` before the first.
+    /// The number of the present step; `None` before the first.
     at: Option<usize>,
     step: Option<Step>,
     curve: Curve,
-    /// How long the slowest requests took recently, in seconds.
+    /// The recent longest time of a request, in seconds.
     in_flight_s: f64,
     best: Option<Best>,
     ending: Option<Ending>,
 }
 
 impl Sweep {
-    /// A sweep on top of these knobs; with its first delivery it sets the first step.
+    /// Returns a sweep on top of these knobs; its first orders set the first step.
     ///
     /// # Errors
     /// When one of the values is impossible.
@@ -40,7 +40,7 @@ impl Sweep {
         Ok(Self::of(plan, settings))
     }
 
-    /// The same with the settings of its plan.
+    /// Returns the same sweep with the settings of its plan.
     pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
         Self {
             settings,
@@ -55,17 +55,17 @@ impl Sweep {
         }
     }
 
-    /// The dimension.
+    /// Returns the plan.
     pub fn plan(&self) -> &SweepPlan {
         &self.plan
     }
 
-    /// The steps so far, without the part left out of each.
+    /// Returns the steps so far, without the time left out of each.
     pub fn curve(&self) -> &Curve {
         &self.curve
     }
 
-    /// The best step; `None` until the end, and if no step keeps the limit.
+    /// Returns the best step; `None` until the end, and if no step keeps the limit.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
     }
@@ -103,7 +103,7 @@ impl Sweep {
         [Order::Event(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
-    /// Ends with the results so far, and restores the knobs.
+    /// Ends the sweep with the results so far, and restores the knobs.
     fn end(&mut self) -> Vec<Order> {
         let order = self.conclude(None);
         order.into_iter().chain(self.in_force.set_back()).collect()
@@ -115,7 +115,7 @@ impl Sweep {
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
         let knee = self.curve.law().and_then(|law| law.knee());
-        // A server that died might have been faster at the other values.
+        // A server that died might have been faster with the other values.
         let silent = self.curve.points().iter().find(|point| point.measured().ops == 0);
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
             knob: dimension.word(),
@@ -154,7 +154,7 @@ impl Sweep {
     }
 }
 
-/// A value as text: `pipeline 16`, `value size 4.00 KiB`.
+/// Returns a value as text: `pipeline 16`, `value size 4.00 KiB`.
 pub(super) fn words(dimension: Dimension, value: u64) -> String {
     format!("{} {}", dimension.name(), dimension.written(value))
 }
@@ -253,7 +253,7 @@ mod tests {
         Interval { ops, ops_per_s, service: latency, response, ..Interval::default() }
     }
 
-    /// A server whose throughput falls beyond a pipeline of 16.
+    /// Returns a server with a throughput that falls beyond a pipeline of 16.
     fn turning(knobs: &Knobs, _: f64) -> Interval {
         let n = f64::from(knobs.pipeline);
         let ops_per_s = 1e5 * n / (1.0 + 0.04 * (n - 1.0) + 0.96 / 256.0 * n * (n - 1.0));
@@ -329,7 +329,7 @@ mod tests {
         assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
     }
 
-    /// It once reported "best: clients 1 does most: 0/s" and ended with 0.
+    /// An earlier version reported "best: clients 1 does most: 0/s" and ended with 0.
     #[test]
     fn a_server_that_died_has_no_best_step() {
         for (words, dies_s) in

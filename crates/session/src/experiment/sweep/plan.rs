@@ -7,13 +7,13 @@ use crate::{
     knobs::{Knob, Knobs},
 };
 
-/// The most steps.
+/// The largest number of steps.
 const MOST: usize = 100;
-/// A range with fewer values than this has a step for each.
+/// A range with fewer values than this has one step for each value.
 const FEW: u64 = 10;
-/// A range whose ends are further apart than this factor has steps of 1, 2, 5, or doubles.
+/// A range with ends further apart than this factor has steps of 1, 2, 5, or doubles.
 const WIDE: u64 = 16;
-/// Any other range has this many steps.
+/// The number of steps of any other range.
 const STEPS: usize = 8;
 
 /// The values in order, and the limit.
@@ -32,7 +32,7 @@ impl FromStr for SweepPlan {
 
     fn from_str(text: &str) -> Result<Self, WordsError> {
         let (words, limit) = match text.split_once('<') {
-            // The limit's percentile is the last word before the sign.
+            // The percentile of the limit is the last word before the sign.
             Some((before, _)) => {
                 let at = before.trim_end().rfind(' ').map_or(0, |at| at + 1);
                 (&text[..at], Some(text[at..].parse()?))
@@ -79,7 +79,7 @@ fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
     Ok(values)
 }
 
-/// Values from `low` to `high`, including both: this many, or as suits the dimension.
+/// Returns values from `low` to `high`, including both: `steps` of them, or a number that suits the dimension.
 fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Vec<u64> {
     let is_wide = high / WIDE >= low.max(1);
     let mut values: Vec<_> = match steps {
@@ -97,8 +97,8 @@ fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Ve
     values
 }
 
-/// This many values with a constant factor between them; with a constant distance, if they are percentages or begin at 0. Equal
-/// whole numbers become one.
+/// Returns this number of values with a constant factor between them, or with a constant distance if they are
+/// percentages or begin at 0. Equal whole numbers become one.
 fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
     let (from, to) = (low as f64, high as f64);
     let is_even = low == 0 || dimension == Dimension::Knob(Knob::Reads);
@@ -111,10 +111,10 @@ fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
 }
 
 impl SweepPlan {
-    /// The settings of the steps on top of these knobs.
+    /// Returns the settings of the steps on top of these knobs.
     ///
     /// # Errors
-    /// Names the first invalid one.
+    /// A message with the first invalid step.
     pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, WordsError> {
         self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
     }

@@ -10,7 +10,7 @@ use crate::{
 /// The percentiles of the columns.
 const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// The table, and its conclusions.
+/// Returns the table, and its conclusions.
 pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     let points = curve.points();
     if points.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     text + &words(curve, best)
 }
 
-/// The conclusions.
+/// Returns the conclusions.
 pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
     let (points, mut text) = (curve.points(), String::new());
     if let Some(best) = best {

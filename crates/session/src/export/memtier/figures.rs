@@ -1,4 +1,4 @@
-//! The figures of a row: rates, latencies in milliseconds, its seconds and its percentiles.
+//! The figures of a row: rates, latencies in milliseconds, values by second, and percentiles.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use super::{
     value::Json,
 };
 
-/// Latencies have three decimals, in milliseconds.
+/// Returns a latency in milliseconds with three decimals.
 pub(super) fn latency(ms: f64) -> Json {
     Json::Decimal((ms * 1e3).round() / 1e3)
 }
 
-/// Rates have two.
+/// Returns a rate with two decimals.
 fn rate(per_s: f64) -> Json {
     Json::Decimal((per_s * 1e2).round() / 1e2)
 }
 
-/// The figures of a row; `totals` is given for the row of all.
+/// Returns the figures of a row; `totals` is given for the row of all operations.
 pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
@@ -54,7 +54,7 @@ fn accumulated(part: &Counts) -> Json {
     Json::Whole((part.latency.sum_ns() / 1_000_000) as u64)
 }
 
-/// Each second from the first to the last, including those without requests.
+/// Returns the values of each second from the first to the last, including seconds without requests.
 fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
     let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
     let none = Counts::default();
@@ -79,13 +79,13 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
 
 fn percentiles(report: &Report, part: &Counts) -> Json {
     let mut fields = quantiles(report, part, 3);
-    // In microseconds, as in memtier_benchmark.
+    // The text is in microseconds, as in memtier_benchmark.
     let text = part.latency.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
     Json::Object(fields)
 }
 
-/// The percentiles of the table, named with this many decimals.
+/// Returns the percentiles of the table, with this number of decimals in their names.
 fn quantiles(report: &Report, part: &Counts, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));

@@ -9,10 +9,10 @@ use crate::stats::walks::{Level, percentile_steps};
 
 /// The default percentiles of a table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// The number of steps of a distribution in each half of the rest above a percentile.
+/// The number of steps of a distribution for each halving of the distance to 100 %.
 pub const STEPS: u32 = 10;
 
-/// The configuration, the amount of load, and the results.
+/// Returns the whole object: the configuration, the amount of load, and the results.
 pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
     information.push(("Format version", 2_u32.into()));
     let head = [("configuration", configuration), ("run information", information.into())];
@@ -21,7 +21,7 @@ pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[
     Json::Object(head.chain(runs).collect())
 }
 
-/// A row by its command, `SET`, with its name in the table: `Sets`.
+/// Returns the name of a row in the table, `Sets`, from its command, `SET`.
 pub fn plural(name: &str) -> String {
     let mut letters = name.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

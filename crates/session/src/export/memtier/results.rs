@@ -1,4 +1,4 @@
-//! The results of runs: by row, by second, and in all.
+//! The results of runs: by row, by second, and in total.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Counts {
     pub ops: u64,
     /// Reads that found their key.
     pub hits: u64,
-    /// Reads that did not.
+    /// Reads that did not find their key.
     pub misses: u64,
     /// Bytes read.
     pub bytes_in: u64,
@@ -40,14 +40,14 @@ impl Counts {
     }
 }
 
-/// The same by second, counted from the beginning of the load.
+/// The results of one row, also by second from the start of the load.
 #[derive(Debug, Clone, Default)]
 pub struct ResultRow {
     /// The sum of all seconds.
     pub all: Counts,
-    /// The basis of its rates: in closed loop, the results before the end of the load.
+    /// The results that the row's rates include: in closed loop, those before the end of the load.
     pub in_rate: Counts,
-    /// The same for each second.
+    /// The results of each second.
     pub seconds: BTreeMap<u64, Counts>,
 }
 
@@ -69,36 +69,36 @@ impl ResultRow {
 /// The results of a run, or of several together.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// By kind of request.
+    /// The results by kind of request.
     pub rows: Vec<ResultRow>,
-    /// All together.
+    /// The results of all requests together.
     pub totals: ResultRow,
     /// Seconds under load.
     pub length_s: f64,
-    /// When the load began, on the session's clock.
+    /// The start of the load, on the session's clock.
     pub(super) began_s: Option<f64>,
-    /// When it began, in milliseconds since 1970.
+    /// The start of the load, in milliseconds since 1970.
     pub started_ms: u64,
     /// Requests that failed, by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Connections that were lost, or could not be opened.
+    /// Connections that were lost or could not be opened.
     pub connection_errors: u64,
-    /// Whether it was ended early; `None` if unknown.
+    /// Whether the run was ended early; `None` if unknown.
     pub is_interrupted: Option<bool>,
 }
 
 impl Results {
-    /// Empty results with this many rows, for a load that began `started_ms` after 1970.
+    /// Returns empty results with this number of rows, for a load that began at `started_ms` since 1970.
     pub fn none(rows: usize, started_ms: u64) -> Self {
         let is_interrupted = Some(false);
         Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
-    /// Adds a stretch of the load; `row_of` returns the row of an operation.
+    /// Adds an interval of the load; `row_of` returns the row of an operation.
     pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
-        // In the middle: a stretch ends where the next begins.
+        // The middle decides about the second, since the end of an interval is the start of the next.
         let is_in_rate = !interval.drain || interval.response.is_some();
         let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {
@@ -113,12 +113,12 @@ impl Results {
         self.connection_errors += lost.sum::<u64>();
     }
 
-    /// This many a second.
+    /// Returns a count per second.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
     }
 
-    /// Several runs as one, as long as all of them together.
+    /// Returns several runs as one, with the sum of their lengths.
     pub fn together(runs: &[Self]) -> Self {
         let Some((first, others)) = runs.split_first() else { return Self::default() };
         let mut sum = first.clone();
@@ -138,24 +138,24 @@ impl Results {
 /// Results with their title.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// What they are called.
+    /// The title of the results.
     pub title: &'a str,
-    /// The rows, by their commands.
+    /// The commands of the rows.
     pub rows: &'a [String],
     /// The results, row by row.
     pub results: &'a Results,
     /// The percentiles to write.
     pub percentiles: &'a [f64],
-    /// Whether the distribution of each row is written, too.
+    /// Whether the distribution of each row is written.
     pub has_distributions: bool,
 }
 
-/// Nanoseconds as milliseconds.
+/// Converts nanoseconds to milliseconds.
 pub fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// Bytes as KiB, which memtier_benchmark calls KB.
+/// Converts bytes to KiB, which memtier_benchmark calls KB.
 pub fn kib(bytes: f64) -> f64 {
     bytes / 1024.0
 }

@@ -1,5 +1,5 @@
-//! A session as one run of memtier_benchmark: each operation is a row of the table; a warm-up and a prefill are left out. Values
-//! that records do not contain, such as the connections of each thread, are `null`.
+//! A session as one run of memtier_benchmark: each operation is a row of the table; a warm-up and a prefill are left
+//! out. Values that records do not contain, such as the connections of each thread, are `null`.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -22,7 +22,7 @@ pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     |_, _| Box::new(MemtierJson::default()),
 );
 
-/// The object at the end.
+/// Writes the object at the end.
 #[derive(Debug, Default)]
 pub(in crate::export) struct MemtierJson {
     session: Option<SessionStart>,
@@ -92,7 +92,7 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// A name that no other field of the object has: a reader would lose one of the two.
+    /// Returns a name that no other field of the object has, since a reader would lose one of two equal fields.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);
@@ -108,7 +108,7 @@ impl MemtierJson {
         row
     }
 
-    /// Its settings, if they did not change during the session, and the server.
+    /// Returns the settings that did not change during the session, and the server.
     fn configuration(&self) -> Json {
         let target = self.session.as_ref().map(|session| &session.target);
         let address = target.map_or("", |target| &target.address);
@@ -121,14 +121,14 @@ impl MemtierJson {
             ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
             ("threads", Json::Null),
             ("clients", Json::Null),
-            // memtier_benchmark has no such field: it counts connections by thread.
+            // memtier_benchmark has no such field: it has the number of connections of each thread.
             ("connections", self.setting(|(connections, _)| connections)),
             ("pipeline", self.setting(|(_, pipeline)| pipeline)),
         ]
         .into()
     }
 
-    /// The settings that were the same under the whole load.
+    /// Returns a setting, if it was the same under the whole load.
     fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
         let mut all = self.shapes.iter().copied().map(of);
         let first = all.next();

@@ -1,11 +1,11 @@
-//! A JSON value whose objects keep the order of their fields.
+//! A JSON value with objects that keep the order of their fields.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// A value.
 #[derive(Debug, Clone)]
 pub enum Json {
-    /// Unknown.
+    /// An unknown value.
     Null,
     /// A whole number.
     Whole(u64),
@@ -74,7 +74,7 @@ impl From<Vec<(&str, Self)>> for Json {
     }
 }
 
-/// A boolean, as memtier_benchmark writes it.
+/// Returns a boolean in the form of memtier_benchmark.
 pub fn truth(is: bool) -> Json {
     if is { "true".into() } else { "false".into() }
 }

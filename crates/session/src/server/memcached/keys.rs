@@ -1,13 +1,13 @@
-//! Looks whether keys are there, and removes them: by their names, since nothing else finds them.
+//! Counts and removes keys by their names, since memcached has no way to list keys.
 
 use super::Wire;
 use crate::server::{ServerError, clean::Store};
 
-/// The items of a memcached.
+/// The items of a memcached server.
 pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a Wire);
 
 impl Items<'_> {
-    /// Asks `command` of each key, with one reply each; how many replies begin so.
+    /// Sends `command` for each key, with one reply each; returns how many replies begin with `good`.
     async fn of_keys(&self, command: &str, keys: &[Vec<u8>], good: &[u8]) -> Result<u64, ServerError> {
         let line = |key: &Vec<u8>| [command.as_bytes(), b" ", key.as_slice(), b"\r\n"].concat();
         let bytes: Vec<_> = keys.iter().flat_map(line).collect();
@@ -17,7 +17,7 @@ impl Items<'_> {
 }
 
 impl Store for Items<'_> {
-    /// So many that names are always the shorter way.
+    /// Returns a number so large that checking by name always takes fewer commands.
     async fn size(&self) -> Result<u64, ServerError> {
         Ok(u64::MAX)
     }
@@ -26,7 +26,7 @@ impl Store for Items<'_> {
         Err(ServerError::Missing("a list of its keys"))
     }
 
-    /// By a meta get without a flag, which brings no value.
+    /// Counts the keys by a meta get without flags, which returns no value.
     async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         self.of_keys("mg", keys, b"HD").await
     }

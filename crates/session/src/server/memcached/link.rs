@@ -1,5 +1,5 @@
-//! One connection to a memcached, on a thread of its own, where questions wait for each other. A reply is handed on whole, and
-//! bounded in its bytes.
+//! One connection to memcached, on a thread of its own that sends one request after the other. Replies are passed on
+//! complete, and their size is limited.
 
 use std::{
     convert::Infallible,
@@ -17,21 +17,21 @@ use crate::{
     untrusted,
 };
 
-/// The most bytes of one reply, 1 MiB: `stats conns` of 10 000 clients has some.
+/// The largest size of a reply: 1 MiB, about that of `stats conns` with 10 000 clients.
 const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 
-/// A connection. When this goes and nobody asks any more, the connection is closed.
+/// A connection. It is closed when this and all its [`Wire`]s are dropped.
 pub(in crate::server) struct MemcachedLink {
     wire: Wire,
     ended: oneshot::Receiver<Infallible>,
 }
 
-/// What commands are sent by. Clones share the connection.
+/// The sender of commands. Clones share the connection.
 #[derive(Clone)]
 pub(in crate::server) struct Wire {
     questions: mpsc::Sender<Question>,
-    /// Why the connection ended.
+    /// The reason why the connection ended.
     breach: Arc<OnceLock<String>>,
 }
 
@@ -41,11 +41,11 @@ struct Question {
     answer: oneshot::Sender<io::Result<Vec<Said>>>,
 }
 
-/// A reply's bytes, or the line of an error.
+/// The bytes of a reply, or the line of an error.
 type Said = Result<Vec<u8>, String>;
 
 impl MemcachedLink {
-    /// Begins on a connection that is greeted.
+    /// Starts the thread on a connection that has been greeted.
     pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
         let (questions, asked) = mpsc::channel();
         let (end, ended) = oneshot::channel();
@@ -63,20 +63,21 @@ impl MemcachedLink {
         thread.map(|_| Self { wire, ended }).map_err(lost)
     }
 
-    /// What commands are sent by.
+    /// Returns the sender of commands.
     pub(in crate::server) fn wire(&self) -> &Wire {
         &self.wire
     }
 
-    /// Waits until the connection is lost, and says why. That it was closed shows by the next question.
+    /// Waits until the connection is lost; returns the reason. A connection that the server closed is noticed at the
+    /// next request.
     pub(in crate::server) async fn lost(&mut self) -> String {
-        // Nothing is ever sent: its end says it.
+        // This channel carries no message: only its end matters.
         let _ = (&mut self.ended).await;
         format!("the connection was lost: {}", self.wire.cause())
     }
 }
 
-/// Asks one question after the other, until nobody asks any more or one has no answer.
+/// Sends one request after the other, until there are no more senders or a reply is missing.
 fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLock<String>) {
     for Question { bytes, replies, answer } in questions {
         let mut said = Vec::new();
@@ -93,10 +94,10 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
         let is_over = heard.is_err();
         if let Err(error) = &heard {
             let is_closed = error.kind() == io::ErrorKind::UnexpectedEof;
-            // Set once.
+            // Only the first reason is kept.
             let _ = breach.set(if is_closed { CLOSED.to_owned() } else { error.to_string() });
         }
-        // Who asked may have stopped waiting.
+        // The requester may have stopped waiting.
         drop(answer.send(heard.map(|()| said)));
         if is_over {
             return;
@@ -104,7 +105,7 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
     }
 }
 
-/// What broke the connection, in the system's words where it has any.
+/// Returns the cause of a broken connection, in the system's words if there are any.
 fn cause(error: ReachError) -> io::Error {
     match error {
         ReachError::Io { cause, .. } => cause,
@@ -113,13 +114,13 @@ fn cause(error: ReachError) -> io::Error {
 }
 
 impl Wire {
-    /// The answer to one command.
+    /// Returns the reply to one command.
     pub(super) async fn text(&self, command: &str) -> Result<String, ServerError> {
         let said = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
         Ok(said.first().map(|bytes| untrusted::lines(bytes)).unwrap_or_default())
     }
 
-    /// Sends `bytes`, which so many replies follow. An error among them is an error of all.
+    /// Sends `bytes`, and waits for this number of replies. One error among them makes the result an error.
     pub(super) async fn ask(
         &self,
         command: &str,
@@ -128,7 +129,7 @@ impl Wire {
     ) -> Result<Vec<Vec<u8>>, ServerError> {
         let (answer, said) = oneshot::channel();
         let command = command.to_owned();
-        // After the end nobody takes it, and the answer's end says so.
+        // After the end of the thread the request is dropped, and with it the sender of the answer.
         drop(self.questions.send(Question { bytes: bytes.to_vec(), replies, answer }));
         match said.await {
             Ok(Ok(said)) => {

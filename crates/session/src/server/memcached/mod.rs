@@ -1,5 +1,5 @@
-//! The control plane of a memcached: what it is asked, over a connection of its own, and what stands for what it does not
-//! have.
+//! The control plane of a memcached server: the requests over its own connection, and the replacements for features
+//! that memcached does not have.
 //!
 //! ```text
 //!                    ┌─ stats ──────────► Status, events
@@ -7,7 +7,7 @@
 //! before a write     stats, stats conns ► Survey
 //! at the end         delete, in chunks ─► Cleaned          (by name: there is no SCAN)
 //! ```
-//! It holds nothing but the workload's keys: no marker, no list of runs.
+//! A memcached server holds only the workload's keys: no marker, no list of runs.
 
 mod keys;
 mod link;

@@ -1,9 +1,9 @@
-//! What changed between two answers to `stats`, as events. Pure.
+//! The changes between two replies to `stats`, as events. Pure.
 
 use super::stats::Stats;
 use crate::{events::EventKind, server::episode::Bursts};
 
-/// What the previous answer said, and which bursts are under way.
+/// The state of the previous reply, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<ProcessStart>,
@@ -17,13 +17,13 @@ struct ProcessStart {
 }
 
 impl News {
-    /// What happened since the previous answer, and whether another process gave that.
+    /// Returns the events since the previous reply, and whether another process sent this one.
     pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
         let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
-        // A container's processes all have the same number.
+        // Processes of different containers may have the same number.
         let is_other = before.pid != seen.pid || before.uptime_s > seen.uptime_s;
-        // Connections that it turned away, and times that it stopped to take any.
+        // The connections that the server rejected, or, on older servers, how often it stopped accepting connections.
         let rejected = stats.number("rejected_connections").or(stats.number("listen_disabled_num"));
         let bursts = self.bursts.take(at_ns, [stats.number("evictions"), rejected], !is_other);
         (is_other.then_some(EventKind::Restarted).into_iter().chain(bursts).collect(), is_other)

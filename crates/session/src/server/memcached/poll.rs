@@ -1,4 +1,4 @@
-//! One poll of a memcached: `stats`, and now and then the settings that it was started with.
+//! One poll of memcached: `stats`, and from time to time the settings of the server's start.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::{
     server::{ServerError, Status, info::Counters, poll::Polled},
 };
 
-/// Settings hardly change while it runs: they are asked for once in so many polls.
+/// The number of polls between requests for the settings, since they hardly change.
 const SETTINGS_EVERY: u32 = 10;
 
-/// The settings that are shown, of the many there are.
+/// The shown settings, out of many.
 const SETTINGS: [&str; 10] = [
     "evictions",
     "growth_factor",
@@ -29,7 +29,7 @@ const SETTINGS: [&str; 10] = [
     "tcp_backlog",
 ];
 
-/// What the polls so far found, for differences. It outlives connections.
+/// The state of the polls so far, for differences. It outlives connections.
 #[derive(Default)]
 pub(in crate::server) struct Poller {
     counters: Option<Counters>,
@@ -40,10 +40,10 @@ pub(in crate::server) struct Poller {
 }
 
 impl Poller {
-    /// Asks; `now_ns` is read when the answers are there.
+    /// Polls the server; `now_ns` is read when the replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or `stats` refused.
+    /// When the connection is lost, or `stats` is refused.
     pub(in crate::server) async fn poll(
         &mut self,
         wire: &Wire,
@@ -89,13 +89,13 @@ impl Poller {
     }
 }
 
-/// What it does at its limit of memory.
+/// Returns the server's behaviour at its memory limit.
 fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     let policy = |word: &String| if word == "on" { "lru" } else { "noeviction" };
     settings.get("evictions").map(|word| policy(word).to_owned())
 }
 
-/// Those that are shown.
+/// Parses the shown settings.
 fn settings(text: &str) -> BTreeMap<String, String> {
     let stats = Stats::parse(text);
     let shown = stats.iter().filter(|(name, _)| SETTINGS.contains(name));

@@ -1,4 +1,4 @@
-//! Reads `stats`: text in, gauges and the calls of commands out. Pure.
+//! Parses `stats`: text in, gauges and calls of commands out. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::{
     server::CommandStat,
 };
 
-/// The lines of one answer to `stats`.
+/// The lines of one reply to `stats`.
 #[derive(Debug, Default)]
 pub(super) struct Stats<'a>(BTreeMap<&'a str, &'a str>);
 
-/// What is counted of each command, by the names of the counts that make it up. A `gat` is a `get` and a `touch`.
+/// The counters of each command, by name. A `gat` counts as a `get` and a `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [
     ("get", &["cmd_get"]),
     ("set", &["cmd_set"]),
@@ -25,28 +25,28 @@ const COMMANDS: [(&str, &[&str]); 9] = [
 ];
 
 impl<'a> Stats<'a> {
-    /// Takes the text apart. Lines that are no `STAT name value` are none.
+    /// Parses the text. Lines without the form `STAT name value` are ignored.
     pub(super) fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| line.strip_prefix("STAT ")?.split_once(' ');
         Self(text.lines().filter_map(line).collect())
     }
 
-    /// A value as it stands there.
+    /// Returns a value as text.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         self.0.get(name).copied()
     }
 
-    /// A value that is a number.
+    /// Returns a value as a number.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
     }
 
-    /// All of them, by name.
+    /// Returns all values, by name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.iter().map(|(name, value)| (*name, *value))
     }
 
-    /// What the sources of all gauges say.
+    /// Returns the values of the sources of all gauges.
     pub(super) fn sources(&self) -> Gauges {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
@@ -66,7 +66,7 @@ impl<'a> Stats<'a> {
         names.iter().map(|name| self.number::<f64>(name)).sum()
     }
 
-    /// How often each command was called since its start, or `stats reset`.
+    /// Returns the number of calls of each command since the server's start, or `stats reset`.
     pub(super) fn calls(&self) -> BTreeMap<&'static str, u64> {
         let calls = |(name, counts): &(&'static str, &[&str])| {
             let mut counts = counts.iter().map(|count| self.number::<u64>(count));
@@ -76,7 +76,7 @@ impl<'a> Stats<'a> {
     }
 }
 
-/// What was called between two polls, of commands that were. `None` when a count went back.
+/// Returns the calls between two polls, of commands with any calls. `None` if a count went back.
 pub(super) fn called(
     now: &BTreeMap<&'static str, u64>,
     before: &BTreeMap<&'static str, u64>,

@@ -1,4 +1,4 @@
-//! What already lives on a memcached: asked before the first write, read-only.
+//! The survey of memcached before the first write, read-only.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::{
     server::{Foreign, Neighbours, ServerError, Survey},
 };
 
-/// Asks it, in two commands.
+/// Surveys the server with two commands.
 pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
     let text = wire.text("stats").await?;
     let stats = Stats::parse(&text);
@@ -23,7 +23,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         db: 0,
         keys,
         total_keys: keys,
-        // The owner of keys is unknown: there is no way to list them.
+        // The owners of the keys are unknown, since keys cannot be listed.
         foreign: Foreign::Exactly(keys),
         neighbours: Neighbours { clients: others, replicas: 0, load: None, sessions: None },
         read_only: false,
@@ -36,7 +36,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
     })
 }
 
-/// An answer, or nothing where it was refused.
+/// Returns a reply, or `None` if the command was refused.
 fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, ServerError> {
     match answer {
         Err(error) if error.ends_connection() => Err(error),
@@ -44,11 +44,11 @@ fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, Serve
     }
 }
 
-/// How many clients the answer to `stats conns` lists beside ourselves. Sockets that it listens on are none.
+/// Returns the number of other clients in the reply to `stats conns`. Listening sockets do not count.
 ///
-/// A client is ours by its port. A connection that we have opened and that the server has not accepted yet is not in
-/// the list, so counts alone would hide a client of somebody else behind it. Counts remain where no port is found:
-/// addresses are translated on the way, or it is a Unix socket.
+/// Redyno's own connections are recognised by their ports. A connection that redyno has opened and the server has not
+/// accepted yet is not in the list, so a mere count could hide another client. The count is used only if no port
+/// matches: addresses are translated on the way, or the connection uses a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = Stats::parse(list);
     let is_ours = |id: &str| {
@@ -67,7 +67,7 @@ fn others(list: &str, own: &HashSet<u16>) -> u64 {
     clients.len().saturating_sub(ours) as u64
 }
 
-/// The ports of our own connections to it.
+/// Returns the ports of redyno's own connections to the server.
 fn own_ports(target: &Target) -> HashSet<u16> {
     match &target.address {
         Address::Tcp { host, port } => ports_to(host.parse().ok(), *port),

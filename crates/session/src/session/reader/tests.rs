@@ -27,7 +27,7 @@ fn open(text: &[u8]) -> Result<Reader, ReadError> {
     Reader::open(&path)
 }
 
-/// The number of records that can be read, and the events that report the others.
+/// Returns the number of valid records, and the events about the other lines.
 fn read(text: &str) -> (usize, Vec<String>) {
     let mut reader = open(text.as_bytes()).unwrap();
     let (mut n, mut events) = (0, Vec::new());
@@ -54,7 +54,7 @@ fn a_recording_that_was_cut_short_is_read_up_to_there() {
     }
 }
 
-/// Ten seconds as they are written, and how long the file was after each.
+/// Returns a file with ten seconds of records, and its length after each second.
 fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -73,7 +73,7 @@ fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
     (std::fs::read(&path).unwrap(), lengths)
 }
 
-/// The requests of the first `seconds` that are read of a file, and how many events report what cannot be.
+/// Returns the requests in the first `seconds` of a file, and the number of events about invalid lines.
 fn ops_and_events(bytes: &[u8], seconds: f64) -> (u64, usize) {
     let mut reader = open(bytes).unwrap();
     let (mut ops, mut events) = (0, 0);
@@ -96,7 +96,7 @@ fn a_file_cut_anywhere_opens_to_the_last_whole_second() {
             let (ops, events) = ops_and_events(&bytes[..cut], 10.0);
             let whole = lengths.iter().filter(|length| **length <= cut).count();
             let of_whole: u64 = (1..=whole).map(|second| 1 << second).sum();
-            // The next one may be there already.
+            // The file may already have the next second.
             assert!(
                 [of_whole, of_whole + (2 << whole)].contains(&ops) && events == 1,
                 "{name} {cut}: {ops} {events}"
@@ -112,7 +112,7 @@ fn damage_in_a_packed_file_is_reported_and_what_was_before_it_is_read() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0xff;
         let (ops, events) = ops_and_events(&damaged, 6.0);
-        // What is damaged may be another moment.
+        // The damage may be in another second.
         assert!(ops >= (1..=6).map(|second| 1 << second).sum() && events > 0, "{at}: {ops} {events}");
     }
 }
@@ -176,7 +176,8 @@ fn no_text_of_a_recording_is_obeyed() {
     assert!(shown.contains(r"x\\x1b]0;a\\x07") && shown.contains(r"\\x9b2J\\u{202e}txt"), "{shown}");
 }
 
-/// An hour of seconds whose figures differ, in a new segment each 15 minutes; every tenth comes three seconds late.
+/// Returns one record for each second of an hour, with a new segment each 15 minutes. Every tenth record is three
+/// seconds late.
 fn an_hour() -> Vec<Record> {
     let interval = |s: u32| {
         let service = latency_of((1..=20).map(|n| u64::from(n * (s % 7 + 1)) * 10_000));

@@ -1,4 +1,4 @@
-//! Starts a session: control plane, gate, engine, and the thread that owns them.
+//! Starts a session: its control plane, its gate, the load engine, and the session's thread.
 
 use std::{
     io,
@@ -36,22 +36,23 @@ use crate::{
 const INFO_EVERY: Duration = Duration::from_secs(1);
 /// How long the session waits for the first INFO, for the server's name in its first record.
 const FIRST_INFO: Duration = Duration::from_millis(500);
-/// How long the server may take to answer the survey before the first write: some twenty commands, one after the other, perhaps over
-/// a long distance.
+/// How long the server may take to answer the survey before the first write: some twenty commands, one after the other,
+/// perhaps over a long distance.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-/// How often signals are checked meanwhile.
+/// How often signals are checked during the survey.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Why a session does not begin.
+/// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The server of a node holds other keys or serves other clients, or the load may do harm, and no user can be asked.
+    /// The server of a node holds other keys or serves other clients, or the load may do harm, and no user can be
+    /// asked.
     #[error("{1}")]
     Asks(u16, String),
-    /// The wanted load is impossible at this node.
+    /// The requested load is impossible at this node.
     #[error("{1}")]
     Refused(u16, String),
-    /// A signal came before it began.
+    /// A signal arrived before the session began.
     #[error("interrupted")]
     Interrupted,
     /// Something cannot be started.
@@ -62,18 +63,18 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// A running session, owned by its starter. It continues whatever its peers do, until it is asked to end; when this is dropped, it
-/// ends and cleans up.
+/// A running session, owned by its starter. It continues whatever its peers do, until it is asked to end; when this is
+/// dropped, it ends and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
-    /// The result of its thread, if it has begun.
+    /// The session's thread, if it was started.
     thread: Option<JoinHandle<Option<Ended>>>,
 }
 
 impl Session {
-    /// Starts a session with this many `peers`, who get every record from the first on; it takes the `signals` that end it. Questions to
-    /// the user go to the peers.
+    /// Starts a session with this many `peers`, who get every record from the first on; it takes the `signals` that end
+    /// it. Questions to the user go to the peers.
     ///
     /// # Errors
     /// When threads cannot be started, the server cannot be resolved, or the wanted load is not allowed.
@@ -101,7 +102,7 @@ impl Session {
 
     fn join(&mut self) -> Option<std::thread::Result<Option<Ended>>> {
         let thread = self.thread.take()?;
-        // It may have ended by itself.
+        // The session may have ended by itself.
         let _ = self.orders.send((usize::MAX, Order::End));
         Some(thread.join())
     }
@@ -154,7 +155,7 @@ fn begin(
         }
         engage(beginning, clock, listener, files)
     });
-    // A setup may have run, and some workers may have written, before another could not start.
+    // Even if some worker could not start, a setup may have run and other workers may have written.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&nodes, &signals, &mut peers)))?;
     Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
 }
@@ -205,14 +206,14 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
     identity
 }
 
-/// The owner of our marker on a server.
+/// Returns the owner of redyno's marker on a server.
 fn owner(session: &SessionStart) -> server::Owner {
     let (started, host) = (session.started.clone(), session.host.name.clone());
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Lets the first knobs pass the gates; nothing is written at one before all have no more questions. Without a user nobody can be
-/// asked; with one, the load waits.
+/// Lets the first knobs pass the gates; nothing is written at one before all have no more questions. Without a user
+/// nobody can be asked; with one, the load waits.
 fn pass(
     commission: &Commission,
     nodes: &mut [Node],
@@ -253,8 +254,8 @@ fn pass(
     Ok(passed)
 }
 
-/// The result of a gate after the survey, or after marker and setup; `None` when there are no more questions, or when the server does
-/// not answer in time.
+/// The result of a gate after the survey, or after marker and setup; `None` when there are no more questions, or when
+/// the server does not answer in time.
 fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;
@@ -273,7 +274,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
     Ok(None)
 }
 
-/// Why a session without a screen does not begin.
+/// Returns why a session without a screen does not begin.
 fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
     match said {
         Some(Admission::Ask(question) | Admission::Warn(question)) => {

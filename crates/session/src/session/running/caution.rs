@@ -1,4 +1,5 @@
-//! The settings that may do harm and were not allowed yet: those that are wanted, and those that are known to come.
+//! The settings that may do harm and were not allowed yet: the requested ones, and the ones that an experiment
+//! announced.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::{
 };
 use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
 
-/// What was allowed, and what it is compared with.
+/// The settings that were allowed, and the state of the server for checking others.
 #[derive(Debug)]
 pub(super) struct Caution {
     danger: Danger,
@@ -23,7 +24,7 @@ pub(super) struct Caution {
     passed: Knobs,
 }
 
-/// The number of requests in all, by the plan, and the length of its warm-up, which is in neither; and the cost of a key.
+/// The limits of the plan: its number of requests, the length of its warm-up, and the memory cost of a key.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     requests: Option<Requests>,
@@ -33,7 +34,7 @@ struct Limits {
 }
 
 impl Caution {
-    /// For a session with this commission.
+    /// Returns the state for a session with this commission.
     pub fn new(commission: &Commission) -> Self {
         let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
@@ -61,7 +62,7 @@ impl Caution {
         self.room.survey(survey);
     }
 
-    /// What could happen with these knobs, or with settings known to come, if that is more than was allowed.
+    /// Returns what could happen with these knobs or with announced settings, if that is more harm than was allowed.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;
@@ -73,31 +74,31 @@ impl Caution {
         let (to, room) = (self.limits.demand(to), self.room.room());
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
-            // A setting within one that was allowed is allowed, too.
+            // A setting is also allowed if a larger one was allowed.
             harm = Some((self.danger)(&Change { from: self.limits.demand(from), to, room })?);
         }
         harm
     }
 
-    /// These knobs take effect.
+    /// Notes that these knobs take effect.
     pub fn pass(&mut self, knobs: &Knobs) {
         self.announced.clear();
         self.passed.clone_from(knobs);
     }
 
-    /// The user allowed these knobs, and those known to come.
+    /// Notes that the user allowed these knobs and the announced settings.
     pub fn accept(&mut self, wanted: Option<&Knobs>) {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// The user refused: settings to come are asked about when they come.
+    /// Notes that the user refused: announced settings are asked about when they begin.
     pub fn decline(&mut self) {
         self.announced.clear();
     }
 }
 
 impl Limits {
-    /// The requests that may be sent with these knobs.
+    /// Returns the requests that may be sent with these knobs.
     fn demand(self, knobs: &Knobs) -> Demand<'_> {
         let due =
             |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);

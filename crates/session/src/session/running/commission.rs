@@ -1,4 +1,4 @@
-//! The commission of a session: everything it has to do.
+//! The commission of a session: the description of everything that it has to do.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -14,14 +14,15 @@ use crate::{
 /// The owner of the keys that a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// The built-in server's own keys, which are lost with it.
+    /// The keys are those of the built-in server, and are lost with it.
     OwnServers,
-    /// The run's keys: in the ledger and its marker, and removed at the end unless they are `kept`.
+    /// The keys are the run's: they are in the ledger and the marker, and are removed at the end unless they are
+    /// `kept`.
     Runs {
         /// `--keep`
         kept: bool,
     },
-    /// A user's keys: asked about, and never removed.
+    /// The keys are the user's: redyno asks before it writes, and never removes them.
     Users,
 }
 
@@ -31,7 +32,7 @@ pub struct Commission {
     pub plan: Plan,
     /// Further nodes, in the order of their numbers from 1; the rest of the plan applies to them too.
     pub others: Vec<Target>,
-    /// The only node that carries the load at first; all do if none is named.
+    /// The only node that carries the load at first; `None` if all do.
     pub carrier: Option<u16>,
     /// The knobs at the start.
     pub knobs: Knobs,
@@ -49,14 +50,14 @@ pub struct Commission {
     pub keys: Keys,
     /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
-    /// Whether a user can be asked. Without one, the session does not begin if it would have to ask, and ends if the server refuses its
-    /// load.
+    /// Whether a user can be asked. Without one, the session does not begin if it would have to ask, and ends if the
+    /// server refuses its load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
     /// The most clients that the system allows this process.
     pub most_clients: u32,
-    /// Why the first node cannot be reached now, though it may be later.
+    /// Why the first node cannot be reached at the start. It may be reachable later.
     pub unreachable: Option<String>,
     /// The recording.
     pub recording: Option<Writer>,
@@ -64,12 +65,12 @@ pub struct Commission {
     pub recordings_in: PathBuf,
     /// The exports.
     pub exports: Vec<Writer>,
-    /// The first notices to its peers.
+    /// The first notices to the session's peers.
     pub notices: Vec<Notice>,
 }
 
 impl Commission {
-    /// A session of `plan` with default knobs, without a screen and a recording, which writes nothing without asking.
+    /// Returns a commission of `plan` with default knobs, without a screen or a recording, that asks before any write.
     pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),
@@ -93,7 +94,7 @@ impl Commission {
             notices: Vec::new(),
         }
     }
-    /// All nodes, in the order of their numbers.
+    /// Returns all nodes, in the order of their numbers.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         std::iter::once(&self.plan.target).chain(&self.others)
     }

@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Running {
     pub(super) commission: Commission,
     pub(super) live: Live,
-    /// In the order of their numbers.
+    /// The nodes, in the order of their numbers.
     pub(super) nodes: Vec<Node>,
     pub(super) records: Queue<Arc<Record>>,
     pub(super) recordings: Recordings,
@@ -25,7 +25,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Checks everything that happens by itself. Returns the node whose server refuses the load, and why, if that ends the session.
+    /// Handles all events except orders. Returns the node with a server that refuses the load, and why, if this ends
+    /// the session.
     pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.look_at_nodes();
@@ -48,7 +49,8 @@ impl Running {
         refused.into_iter().next().filter(|_| !self.commission.is_attended)
     }
 
-    /// The user is asked about one node at a time, and nothing is written at any before all have no more questions.
+    /// Handles the events of all nodes. The user is asked about one node at a time, and no node is written to before
+    /// all are allowed.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
             node.look(&mut self.live, &mut self.peers);
@@ -118,7 +120,7 @@ impl Running {
         }
     }
 
-    /// The user answered the question about the only node that asks.
+    /// Handles the user's answer to the question about a node.
     fn answer(&mut self, yes: bool) {
         if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
             node.fills &= yes;
@@ -135,10 +137,10 @@ impl Running {
     }
 }
 
-/// Checks that the system allows this process that many connections.
+/// Checks that the system allows this process enough connections.
 ///
 /// # Errors
-/// The number that it allows, and what to do.
+/// A message with the number that the system allows, and what to do.
 pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
     if knobs.clients <= most {
         return Ok(());

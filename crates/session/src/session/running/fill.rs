@@ -20,12 +20,12 @@ const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 /// The running prefill, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Fill {
-    /// Its segments: each change of a knob begins another.
+    /// The segments of the prefill: each change of a knob begins another one.
     segments: BTreeSet<u32>,
-    /// The knobs of the last of them, and the number of requests.
+    /// The knobs of the last segment, and the number of requests.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// Since when all requests are answered.
+    /// Since when all requests are answered; `None` before.
     since: Option<Instant>,
     looking: Option<Answer<Counted>>,
 }
@@ -59,8 +59,8 @@ impl Fill {
         }
     }
 
-    /// Checks the keys of a node when all requests are answered, and lets the load continue when the result is known. Returns the result
-    /// once.
+    /// Checks the keys of a node when all requests are answered, and lets the load continue when the result is known.
+    /// Returns the result once.
     pub fn look(
         &mut self,
         node: u16,

@@ -1,13 +1,13 @@
-//! The gate before the first write: the survey of the server's data and clients, the user's permission, the marker, and the
-//! workload's setup.
+//! The gate before the first write: the survey of the server's data and clients, the user's permission, the marker, and
+//! the workload's setup.
 //!
 //! ```text
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each of several nodes has a gate: an allowed first write waits until all of them have no more questions. Knobs wait at the gate if
-//! they would write, or if their workload has a setup that was not run. So do those that may do harm, until the user has agreed
-//! (`Warning`). All others pass.
+//! Each of several nodes has a gate: an allowed first write waits until all of them have no more questions. Knobs wait
+//! at the gate if they would write, or if their workload has a setup that was not run. So do those that may do harm,
+//! until the user has agreed (`Warning`). All others pass.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     workload::{KeyNames, KeySpan, Steps},
 };
 
-/// The gate of a node.
+/// The gate of a node: the state before the first write.
 #[derive(Debug)]
 pub(super) struct Gate {
     stage: Stage,
@@ -49,7 +49,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate for the load of a commission.
+    /// Returns a gate for the load of a commission.
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
@@ -90,7 +90,7 @@ impl Gate {
         Some(knobs)
     }
 
-    /// Questions and permissions were about knobs that are no longer wanted.
+    /// Withdraws questions and permissions about knobs that are no longer requested.
     fn take_back(&mut self) {
         if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
             self.stage = std::mem::replace(before, Stage::Shut);
@@ -98,17 +98,17 @@ impl Gate {
         }
     }
 
-    /// The names of the keys.
+    /// Returns the names of the keys.
     pub fn names(&self) -> &KeyNames {
         &self.names
     }
 
-    /// The list of what is to be undone.
+    /// Returns the list of what is to be undone.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether there may be keys of the run at the end, and whether they are kept.
+    /// Returns whether the run's keys are kept at the end; `None` if no keys of the run can exist.
     pub fn leaves_keys(&self) -> Option<bool> {
         match self.keys {
             Keys::Runs { kept } if self.ledger.has_keys() => Some(kept),
@@ -116,7 +116,8 @@ impl Gate {
         }
     }
 
-    /// A peer wants these knobs. They are returned if they may take effect at once, otherwise later by [`look`](Self::look).
+    /// Handles a peer's request for knobs. Returns the knobs if they may take effect at once; otherwise
+    /// [`look`](Self::look) does later.
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
         self.take_back();
         let others = others(&knobs);
@@ -150,7 +151,8 @@ impl Gate {
         control.survey_for(self.held.as_ref().map(modules).unwrap_or_default())
     }
 
-    /// The waiting knobs, if nothing is left to do before them; otherwise that is begun. Call it only when they are allowed.
+    /// Returns the waiting knobs if nothing is left to do before them; otherwise begins the next step. Call this only
+    /// when they are allowed.
     fn go_on(&mut self, control: &Control) -> Option<Knobs> {
         let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
         self.stage = Stage::Open;
@@ -179,13 +181,13 @@ impl Gate {
         Some(control.mark(&self.ledger))
     }
 
-    /// The setup that must run before a load with these knobs.
+    /// Returns the setup that must run before a load with these knobs, if there is one.
     fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
     }
 
-    /// The present stage.
+    /// Returns the present stage.
     pub fn stage(&self) -> &Stage {
         &self.stage
     }
@@ -196,23 +198,23 @@ impl Gate {
             return None;
         }
         self.take_back();
-        // Knobs that only read open nothing.
+        // Knobs that only read do not open the gate.
         let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
         let passed = if writes { self.go_on(control) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
-    /// Whether knobs wait, and nothing is in progress for them: the survey failed.
+    /// Returns whether knobs wait and nothing is in progress for them: the survey failed.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, Stage::Shut)
     }
 
-    /// Why the survey failed, if an attempt did.
+    /// Returns why the last survey failed, if it did.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Nothing waits any more.
+    /// Drops the waiting knobs.
     pub fn withdraw(&mut self) {
         self.held = None;
     }
@@ -224,7 +226,7 @@ impl Gate {
         }
     }
 
-    /// The state of the waiting knobs, after at most `limit`. Each message is returned once.
+    /// Returns the state of the waiting knobs, after at most `limit`. Each message is returned once.
     pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
@@ -233,7 +235,7 @@ impl Gate {
             Stage::Surveying(answer) => match answer.wait(limit)? {
                 Ok(survey) => self.surveyed(&survey),
                 Err(error) => {
-                    // The knobs keep waiting: a server that recovers is asked again.
+                    // The knobs keep waiting: when the server recovers, it is asked again.
                     self.stage = Stage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
@@ -260,7 +262,7 @@ impl Gate {
         }
     }
 
-    /// A setup was run, or failed.
+    /// Handles the result of a setup.
     fn prepared(
         &mut self,
         setup: Steps,
@@ -275,7 +277,7 @@ impl Gate {
             Ok(SetUp { failed: Some((step, error)), .. }) => format!("setup step {step}: {}", error.cause()),
             Err(error) => format!("the setup was not run: {error}"),
         };
-        // Meanwhile something else may be wanted.
+        // Other knobs may have been requested meanwhile.
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
             return self.go_on(control).map(Admission::Pass);
         }
@@ -286,19 +288,19 @@ impl Gate {
     /// Waits until a running setup is done, for at most `limit`.
     pub fn await_setup(&self, limit: Duration) {
         if let Stage::Preparing(_, answer) = &self.stage {
-            // What it made is in the ledger.
+            // The ledger contains what the setup made.
             drop(answer.wait(limit));
         }
     }
 
-    /// Nothing was written, unless that is unknown.
+    /// Handles a failed marker: nothing was written, unless the result is unknown.
     fn not_marked(&self, error: &ServerError) {
         if error.is_refused() {
             self.ledger.drop_keys();
         }
     }
 
-    /// The user answered.
+    /// Handles the user's answer.
     pub fn answer(&mut self, yes: bool) {
         let before = match &mut self.stage {
             Stage::Warning(before) => std::mem::replace(&mut **before, Stage::Shut),
@@ -331,7 +333,7 @@ impl Gate {
                 .map(|knobs| knobs.workload.setup_names())
                 .unwrap_or_default(),
         };
-        // Reads are sent to a replica as well.
+        // Redyno also sends reads to a replica.
         let stands_in_the_way =
             |obstacle: &Obstacle| !writes.is_nothing() || matches!(obstacle, Obstacle::Missing(..));
         if let Some(obstacle) = survey.obstacle().filter(stands_in_the_way) {
@@ -362,17 +364,17 @@ impl Gate {
     }
 }
 
-/// The commands that need a module.
+/// Returns the commands that need a module.
 fn modules(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
 }
 
-/// The commands that may write keys which are not the run's own.
+/// Returns the commands that may write keys of other owners.
 fn others(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }
 
-/// The names that may be written with these knobs.
+/// Returns the names that may be written with these knobs.
 fn span(knobs: &Knobs) -> KeySpan {
     if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace) } else { KeySpan::default() }
 }

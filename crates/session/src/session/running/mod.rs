@@ -5,10 +5,9 @@
 //!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
 //!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
 //! ```
-//! It may have several nodes, each with its control plane, its gate and its own cleaning up; all have the same knobs, and one of them,
-//! or each, carries the load.
-//! Peers listen and send orders; none of them can delay the session: each has a queue of its own, and the session's end does not wait
-//! for peers.
+//! A session may have several nodes. Each has its own control plane, gate and cleaning up; all have the same knobs, and
+//! one of them, or each, carries the load. Peers listen and send orders. No peer can delay the session: each has a
+//! queue of its own, and the end of the session does not wait for peers.
 
 mod begin;
 mod caution;

@@ -1,4 +1,4 @@
-//! One node of a session: its control plane, the gate before its first write, and what happens there by itself.
+//! One node of a session: its control plane, the gate before its first write, and its events.
 
 use std::time::Duration;
 
@@ -25,17 +25,17 @@ const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talk
 
 /// A node, with the gate before its first write.
 pub(super) struct Node {
-    /// Its number, from 0.
+    /// The number of the node, from 0.
     pub(super) number: u16,
     pub(super) target: Target,
     pub(super) control: Control,
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
-    /// Why it cannot be reached now, found before the session began.
+    /// Why the node could not be reached before the session began, if so.
     pub(super) unreachable: Option<String>,
     fill: Fill,
-    /// Whether the keys are made again with the next knobs that pass the gate.
+    /// Whether the prefill runs again with the next knobs that pass the gate.
     pub(super) fills: bool,
     leftovers: Option<Answer<Vec<Marker>>>,
     /// Whether a user can be asked.
@@ -43,7 +43,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The node with this number; `owner` is the name of our marker on it.
+    /// Returns the node with this number; `owner` is the name of redyno's marker on it.
     pub(super) fn new(
         number: u16,
         target: &Target,
@@ -56,7 +56,7 @@ impl Node {
         Self {
             number,
             target: target.clone(),
-            // Read before our own marker is set.
+            // This reads before redyno sets its own marker.
             leftovers: (!is_own).then(|| control.find_leftovers()),
             control,
             gate: Gate::new(commission, ledger.clone()),
@@ -69,13 +69,14 @@ impl Node {
         }
     }
 
-    /// A peer wants these knobs.
+    /// Handles a peer's request for knobs.
     pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.turn(knobs, live),
-            // It is allowed, and takes effect when the marker contains it and its setup has run; or the user may refuse.
+            // The gate has these knobs: they wait for the marker, the setup or the user, and the present load
+            // continues.
             None if self.gate.stage().keeps_load() => {}
-            // Whatever waits at the gate, the present load does not continue with knobs that are no longer wanted.
+            // The present load must not continue with knobs that are no longer requested, whatever waits at the gate.
             None => live.turn(self.number, Knobs { load: false, ..knobs }),
         }
     }
@@ -94,7 +95,7 @@ impl Node {
             Some(Ok(knobs)) => self.turn(knobs, live),
             Some(Err(notice)) => {
                 if matches!(notice, Notice::LoadStaysOff(_)) {
-                    // The previous load may have continued until now.
+                    // The previous load may have been running until now.
                     live.stop_load();
                 }
                 peers.send(self.number, notice);
@@ -103,7 +104,7 @@ impl Node {
         }
     }
 
-    /// Checks everything that happens by itself.
+    /// Handles the events of the node.
     pub(super) fn look(&mut self, live: &mut Live, peers: &mut Peers) {
         let admission = self.gate.look(Duration::ZERO, &self.control);
         self.obey(admission, live, peers);
@@ -138,7 +139,7 @@ impl Node {
             return;
         };
         self.leftovers = None;
-        // If it is unknown now, the survey before the first write or `redyno clean` will find it.
+        // If the leftovers are unknown now, the survey before the first write or `redyno clean` finds them.
         for line in left_behind(&found.unwrap_or_default(), &self.target) {
             peers.send(self.number, Notice::Info(line));
         }
@@ -158,12 +159,12 @@ impl Node {
         refused
     }
 
-    /// The notice that a record causes, if any.
+    /// Returns the notice about a record, if there is one.
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
             Record::Event(event) => match &event.what {
                 EventKind::Unreachable { cause } => {
-                    // The source of this reports its end, too.
+                    // From now on events report the outage and its end.
                     self.unreachable = None;
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
@@ -173,7 +174,7 @@ impl Node {
                 }
                 _ => None,
             },
-            // It answers: a load that was wanted meanwhile can be checked now.
+            // The server answers, so a load that was requested meanwhile can be checked now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
                 self.unreachable.take().map(|_| Notice::Reachable)

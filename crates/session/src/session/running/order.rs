@@ -19,18 +19,18 @@ pub enum Order {
     SetKnobs(Knobs),
     /// From now on only the node with this number, from 0, carries the load.
     Carry(u16),
-    /// Set these knobs, and first make the keys that their workload reads again.
+    /// Set these knobs, and run the prefill for their workload again first.
     Prefill(Knobs),
     /// Set a parameter of the server; the user has agreed.
     SetConfig {
         /// The parameter.
         parameter: &'static Parameter,
-        /// Its new value.
+        /// The new value of the parameter.
         to: String,
     },
     /// Run the intrinsic probe for this long.
     RunIntrinsic(Duration),
-    /// End that run early.
+    /// End the run of the intrinsic probe early.
     StopIntrinsic,
     /// Switch the gentle intrinsic probe on or off.
     GentleIntrinsic(bool),
@@ -38,7 +38,7 @@ pub enum Order {
     AllowWrites(bool),
     /// Add a mark on the time axis.
     Mark(Mark),
-    /// Add an experiment's event on the time axis.
+    /// Add an event of an experiment to the time axis.
     Event(EventKind),
     /// Record to a new file from now on; [`Notice::Recording`] reports its progress.
     StartRecording,
@@ -46,14 +46,15 @@ pub enum Order {
     StopRecording,
     /// Play a recording; [`Notice::Played`] reports its progress.
     Play {
-        /// The moment to begin at, in seconds of the session.
+        /// The first moment to play, in seconds of the session.
         from_s: f64,
         /// Seconds of the session per second.
         speed: f64,
     },
     /// Pause playing.
     Pause,
-    /// Read a stretch of a recording again; [`Delivery::Stretch`] has the result. Of several, the last one is carried out.
+    /// Read a part of a recording again; [`Delivery::Stretch`] has the result. Of several such orders the last one is
+    /// carried out.
     Refine(Reread),
     /// End the session.
     End,
@@ -81,21 +82,21 @@ impl From<Arc<Record>> for Delivery {
 /// A notice of a session to its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load waits until the user allows writing to this server: the other data there, and what will be written. Answered by
-    /// [`Order::AllowWrites`].
+    /// The load waits until the user allows writing to this server: the other data there, and what will be written.
+    /// Answered by [`Order::AllowWrites`].
     FirstWrite(String),
-    /// The wanted knobs may do harm: what could happen. The previous load continues until they are allowed, or if they are not. Answered
-    /// by [`Order::AllowWrites`].
+    /// The requested knobs may do harm; the text says what could happen. The previous load continues until they are
+    /// allowed, and if they are refused. Answered by [`Order::AllowWrites`].
     Danger(String),
-    /// The wanted load is impossible, for this reason.
+    /// The requested load is impossible, for this reason.
     LoadStaysOff(String),
     /// The load was switched off, for this reason.
     LoadStopped(String),
     /// The target cannot be reached; the session keeps trying.
     Unreachable {
-        /// Since when, in seconds of the session.
+        /// The start of the outage, in seconds of the session.
         since_s: f64,
-        /// The cause.
+        /// The cause of the outage.
         cause: String,
     },
     /// The target answers.
@@ -110,10 +111,10 @@ pub enum Notice {
     Played(f64),
     /// The state of the recording; `None` when it has ended.
     Recording(Option<RecordingState>),
-    /// No more records will come, but the screen stays: a recording ends here.
+    /// No more records will come, but the screen stays open: this is the end of a recording.
     Ended,
-    /// The session ends, and the screen with it: its time is over, or it was asked to end. Its last records, and notices about undoing,
-    /// are still to come.
+    /// The session ends, and the screen with it: its time is over, or it was asked to end. Its last records, and
+    /// notices about undoing, are still to come.
     Leave,
     /// Keys are being removed.
     Cleaning(Progress),
@@ -124,9 +125,9 @@ pub enum Notice {
 /// A recording in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingState {
-    /// The file.
+    /// The path of the file.
     pub file: String,
-    /// Since when, in seconds of the session.
+    /// The start of the recording, in seconds of the session.
     pub since_s: f64,
     /// Bytes written so far.
     pub bytes: u64,

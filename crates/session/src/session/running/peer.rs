@@ -14,8 +14,8 @@ use crate::session::{
     queue::{Feed, Queue, queue},
 };
 
-/// A peer, which listens to a session and sends it orders: a screen, printed lines, an experiment. The session continues when a peer
-/// is dropped.
+/// A peer, which listens to a session and sends it orders: a screen, printed lines, an experiment. The session
+/// continues when a peer is dropped.
 #[derive(Debug)]
 pub struct Peer {
     id: usize,
@@ -24,17 +24,18 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Sends an order. A refused one comes back as [`Delivery::Refused`]; after the end of the session orders are ignored.
+    /// Sends an order. A refused order comes back as [`Delivery::Refused`]; after the end of the session orders are
+    /// ignored.
     pub fn order(&self, order: Order) {
         let _ = self.orders.send((self.id, order));
     }
 
-    /// The deliveries since the last call, in order. Does not block.
+    /// Returns the deliveries since the last call, in order. Does not block.
     pub fn poll(&self) -> Vec<Delivery> {
         std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
-    /// The next delivery within `limit`; the error shows whether more may come.
+    /// Returns the next delivery within `limit`; the error shows whether more may come.
     ///
     /// # Errors
     /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
@@ -42,21 +43,21 @@ impl Peer {
         self.deliveries.next_within(limit)
     }
 
-    /// All deliveries until the session is over. Waits for each.
+    /// Returns all deliveries until the session is over, and waits for each.
     pub fn rest(&self) -> impl Iterator<Item = Delivery> {
         self.deliveries.rest()
     }
 }
 
-/// The session's end: its peers, and their orders.
+/// The session's end of the channels: its peers, and their orders.
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
-    /// By their ids. The place of a dropped one stays empty.
+    /// The senders to the peers, by id. The entry of a dropped peer is `None`.
     listeners: Vec<Option<Feed<Delivery>>>,
 }
 
 impl Peers {
-    /// This many peers, the session's end, and the sender for orders of its owner.
+    /// Creates this number of peers, the session's end, and a sender for the orders of the session's owner.
     pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
@@ -68,7 +69,7 @@ impl Peers {
         (peers, Self { orders, listeners }, sender)
     }
 
-    /// The next order within `limit`, and its peer.
+    /// Returns the next order within `limit`, and its peer.
     pub(super) fn next_within(&self, limit: Duration) -> Option<(usize, Order)> {
         self.orders.recv_timeout(limit).ok()
     }
@@ -80,7 +81,7 @@ impl Peers {
         }
     }
 
-    /// Sends all peers a notice about a node.
+    /// Sends a notice about a node to all peers.
     pub(super) fn send(&mut self, node: u16, notice: Notice) {
         let delivery = Delivery::Notice(node, notice);
         for place in &mut self.listeners {
@@ -88,10 +89,10 @@ impl Peers {
         }
     }
 
-    /// Informs a peer that its order was refused.
+    /// Sends a peer its refused order, with the reason.
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
-            // The peer is gone, and does not need the answer.
+            // A failure to send means that the peer is gone.
             listener.send(Delivery::Refused(order, why));
         }
     }

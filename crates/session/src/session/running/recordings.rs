@@ -1,5 +1,5 @@
-//! The files of a session: exports, which last to its end, and recordings, one at a time, begun by the command line or on the
-//! screen.
+//! The files of a session. Exports last until the end of the session. Recordings run one at a time; the command line or
+//! the screen starts them.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,27 +12,27 @@ use crate::{
     units, untrusted,
 };
 
-/// Where records of a new recording are sent.
+/// The sender for the records of a new file.
 pub(super) type Listener = Feed<Arc<Record>>;
 
-/// The current recording, and those that are being ended.
+/// The current recording, and the recordings that are ending.
 #[derive(Default)]
 pub(super) struct Recordings {
     current: Option<Recording>,
-    /// When it began, in seconds of the session.
+    /// The start of the current recording, in seconds of the session.
     since_s: f64,
     ending: Vec<Recording>,
     exports: Vec<Recording>,
-    /// The file and size of the current one that were last reported.
+    /// The path and size of the current recording in the last report.
     reported: Option<(PathBuf, u64)>,
-    /// Those that were reported for not accepting data.
+    /// The files that were reported because they accept no data.
     behind: Vec<PathBuf>,
-    /// Why the first that failed did.
+    /// The error of the first file that failed.
     failed: Option<Arc<FileError>>,
 }
 
 impl Recordings {
-    /// Starts one into `writer`, at `since_s` of the session.
+    /// Starts a recording into `writer`, at `since_s` of the session.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -53,10 +53,10 @@ impl Recordings {
         Ok(listener)
     }
 
-    /// Starts one into a new file in `folder`, named after the `target` and the present second.
+    /// Starts a recording into a new file in `folder`, named after the `target` and the present second.
     ///
     /// # Errors
-    /// A message, when one is in progress or the file cannot be created.
+    /// A message, when a recording is in progress or the file cannot be created.
     pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<Listener, String> {
         if let Some(current) = &self.current {
             return Err(format!("the session is recorded to {} already", untrusted::path(&current.path())));
@@ -65,10 +65,10 @@ impl Recordings {
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
     }
 
-    /// Ends the current one; [`look`](Self::look) reports when it is complete.
+    /// Ends the current recording; [`look`](Self::look) reports when its file is complete.
     ///
     /// # Errors
-    /// A message, when there is none.
+    /// A message, when there is no recording.
     pub fn stop(&mut self) -> Result<(), String> {
         let current = self.current.take().ok_or("there is no recording to stop")?;
         current.stop();
@@ -76,12 +76,12 @@ impl Recordings {
         Ok(())
     }
 
-    /// News since the last call, and why one failed.
+    /// Returns the notices since the last call, and the error of a file that failed.
     pub fn look(&mut self) -> (Vec<Notice>, Option<Arc<FileError>>) {
         let mut notices = self.look_for_losses();
         let mut broken = None;
         let has_failed = self.current.take_if(|current| current.has_ended());
-        // An export ends only with the session, or with a failure.
+        // An export ends only with the session, or with an error.
         let exports = self.exports.extract_if(.., |export| export.has_ended());
         let ended = self.ending.extract_if(.., |recording| recording.has_ended());
         let ended: Vec<_> = ended.chain(exports).chain(has_failed).collect();
@@ -112,7 +112,7 @@ impl Recordings {
         (notices, broken)
     }
 
-    /// Warnings about files that have stopped accepting data.
+    /// Returns warnings about files that have stopped accepting data.
     fn look_for_losses(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         for recording in self.exports.iter().chain(&self.current).chain(&self.ending) {
@@ -129,11 +129,11 @@ impl Recordings {
     /// Waits until everything is written. The session must have ended.
     ///
     /// # Errors
-    /// Why one failed, now or during the session.
+    /// The first error of a file, now or during the session.
     pub fn finish(self) -> Result<(), Arc<FileError>> {
         let rest = self.ending.into_iter().chain(self.exports).chain(self.current);
         let rest = rest.filter_map(|r| r.finish().err().map(Arc::new));
-        // Each is waited for, whatever happened to the ones before.
+        // Every file is waited for, even after the failure of another.
         let failed: Vec<_> = self.failed.into_iter().chain(rest).collect();
         failed.into_iter().next().map_or(Ok(()), Err)
     }

@@ -1,8 +1,8 @@
-//! Whether the load must stop: because the server refuses it permanently, for lack of a password or a permission; or because a worker
-//! died, for example since the records of a file ended early.
+//! Decides whether the load must stop: because the server refuses it permanently, for lack of a password or a
+//! permission; or because a worker died, for example since the records of a dataset ended early.
 //!
-//! Other errors are counted and the run continues. These errors do not disappear by waiting, and a run with nothing but refusals, or
-//! with only a part of its requests, must not look like a measurement.
+//! Other errors are counted, and the run continues. A permanent refusal does not disappear by waiting, and a run with
+//! nothing but refusals, or with only a part of its requests, must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ const FATAL: [(&str, &str); 3] = [
 pub(super) struct Refusals {
     /// Whether the load continues in any case (`--keep-going`).
     keeps_going: bool,
-    /// The segment in force, unless it was refused.
+    /// The segment in force, unless its load was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
 }
 
 impl Refusals {
-    /// Nothing refused yet.
+    /// Returns the state without any refusal.
     pub fn new(keeps_going: bool) -> Self {
         Self { keeps_going, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! The free capacity of a server for a load, as far as it is known; and the check of a setting before it begins.
+//! The free capacity of a server for a load, as far as it is known, and the check of a setting before it begins.
 
 use crate::{
     gauge::Gauge,
@@ -7,9 +7,9 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// Our connections that carry no load: those of the ping and the control plane.
+/// Redyno's connections without load: those of the ping probe and the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// How long after a change of the clients the server's count of them may be outdated.
+/// How long the server's number of clients may be outdated after a change of the clients, in seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
 /// The known capacity of a server. Unknown limits forbid nothing.
@@ -17,9 +17,9 @@ const COUNT_SETTLES_S: f64 = 2.0;
 pub struct Room {
     /// Bytes below its memory limit; `None` if there is no limit or it is unknown.
     pub memory: Option<u64>,
-    /// The limit of its connections.
+    /// The largest number of connections that the server allows.
     pub max_clients: Option<u64>,
-    /// Connections that are not ours.
+    /// The number of connections of other clients.
     pub others: Option<u64>,
 }
 
@@ -28,7 +28,8 @@ pub struct Room {
 pub struct Demand<'a> {
     /// The setting.
     pub knobs: &'a Knobs,
-    /// By a number, or a rate and a time; those of a prefill are additional.
+    /// The largest number of requests, given by a number, or by a rate and a time. Requests of a prefill are
+    /// additional.
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
@@ -39,27 +40,27 @@ pub struct Demand<'a> {
 pub struct Change<'a> {
     /// The setting that was allowed before.
     pub from: Demand<'a>,
-    /// The wanted setting.
+    /// The requested setting.
     pub to: Demand<'a>,
     /// The server's capacity.
     pub room: Room,
 }
 
-/// The possible harm of a setting, as a sentence for a user who decides; `None` if there is none.
+/// Returns the possible harm of a setting, as a sentence for the user who decides; `None` if there is none.
 pub type Danger = fn(&Change<'_>) -> Option<String>;
 
-/// A fold over a server's reports that knows its capacity.
+/// A fold over a server's reports that tracks its capacity.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoomWatch {
     room: Room,
-    /// When the present segment began, and how many connections have carried load since the first that did: they stay when the load is
-    /// off.
+    /// The start of the present segment in seconds, and the number of redyno's connections for load, which stay open
+    /// when the load is off.
     began_s: f64,
     ours: u64,
 }
 
 impl RoomWatch {
-    /// The present capacity.
+    /// Returns the present capacity.
     pub fn room(&self) -> Room {
         self.room
     }

@@ -1,4 +1,4 @@
-//! Restores parameters that a session set, and deletes what its setups made, with a line about each.
+//! Restores the parameters that a session set, and deletes what its setups made; returns a line about each.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::{
     server::{Control, Ledger, Made, Restored, Tuned, value_words},
 };
 
-/// How long the server may take for each of them.
+/// How long the server may take for each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Restores a parameter of `ledger`, unless somebody else has changed it, and returns a line about it.
+/// Restores a parameter of `ledger`, unless another client has changed it since, and returns a line about it.
 ///
 /// # Errors
-/// A message with the command to do it by hand.
+/// A message with the command for the user to run.
 pub fn set_back(
     tuned: &Tuned,
     ledger: &Ledger,
@@ -34,10 +34,10 @@ pub fn set_back(
     Err(format!("{name} could not be restored ({cause}); by hand: {by_hand}"))
 }
 
-/// Undoes a setup's object of `ledger`, and returns a line about it.
+/// Deletes an object of `ledger` that a setup made, and returns a line about it.
 ///
 /// # Errors
-/// A message with the command to do it by hand.
+/// A message with the command for the user to run.
 pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address) -> Result<String, String> {
     let cause = match control.undo(made.clone(), ledger).wait(LIMIT) {
         Some(Ok(true)) => return Ok(format!("deleted {made}")),
@@ -48,7 +48,7 @@ pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address
     Err(format!("{made} could not be deleted ({cause}); by hand: {}", by_hand(address, &made.undoing())))
 }
 
-/// A command for a shell.
+/// Returns a command for a shell.
 fn by_hand(address: &Address, words: &[&str]) -> String {
     let quoted = |word: &&str| {
         let is_plain =

@@ -1,4 +1,4 @@
-//! The stage of the way to the first write at a node, and its messages.
+//! The stages of a node before its first write, and their messages.
 
 use super::Notice;
 use crate::{
@@ -10,9 +10,9 @@ use crate::{
 /// The stages before the first write.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// No check was made yet, or the answer was no.
+    /// No check was made yet, or the user refused.
     Shut,
-    /// The server is being asked for its data and clients.
+    /// The survey asks the server about its data and clients.
     Surveying(Answer<Survey>),
     /// The user is being asked.
     Asking,
@@ -31,27 +31,27 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Whether the server, or the user, is being asked about the first write.
+    /// Returns whether the survey or the question to the user about the first write is in progress.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Surveying(_) | Self::Asking)
     }
 
-    /// Whether the user is being asked.
+    /// Returns whether the user is being asked.
     pub fn is_asking(&self) -> bool {
         matches!(self, Self::Asking | Self::Warning(_))
     }
 
-    /// Whether there are no more questions, and nothing is begun yet.
+    /// Returns whether there are no more questions, and nothing is begun yet.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Whether the waiting knobs were allowed, and will pass by themselves.
+    /// Returns whether the waiting knobs were allowed, and will pass by themselves.
     pub fn is_extending(&self) -> bool {
         matches!(self, Self::Extending(_) | Self::Preparing(..))
     }
 
-    /// Whether the previous load may continue.
+    /// Returns whether the previous load may continue.
     pub fn keeps_load(&self) -> bool {
         self.is_extending() || matches!(self, Self::Warning(_))
     }
@@ -64,14 +64,14 @@ pub(super) enum Admission {
     Pass(Knobs),
     /// The user must agree first.
     Ask(String),
-    /// The user must agree first, since it may do harm; the previous load may continue.
+    /// The user must agree first, since the load may do harm; the previous load may continue.
     Warn(String),
-    /// It is impossible; the load stays off.
+    /// The load is impossible, and stays off.
     Refuse(String),
 }
 
 impl Admission {
-    /// The knobs that may take effect.
+    /// Returns the knobs that may take effect.
     ///
     /// # Errors
     /// The message, with or without a user who can be asked.

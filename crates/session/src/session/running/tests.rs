@@ -18,7 +18,7 @@ use crate::{
     workload::{KeyNames, RunId, preset},
 };
 
-/// Longer than any session here takes; if it is reached, a test has failed.
+/// A limit longer than any session in these tests; a test that reaches it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn commission(server: &demo::Handle, keys: Keys) -> Commission {
@@ -49,7 +49,7 @@ fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Si
     (session, peers, signals)
 }
 
-/// The clients of each segment under load that a peer receives until the session is over.
+/// Returns the clients of each segment under load that a peer receives until the session is over.
 fn clients_seen(peer: &Peer) -> Vec<u32> {
     let segment = |delivery| match delivery {
         Delivery::Record(record) => match &*record {
@@ -61,7 +61,7 @@ fn clients_seen(peer: &Peer) -> Vec<u32> {
     peer.rest().filter_map(segment).collect()
 }
 
-/// Records in, knobs out: doubles the clients with every interval that had replies, and ends above eight.
+/// A peer that doubles the clients with every interval that had replies, and ends above eight.
 fn double_the_clients(peer: &Peer) -> u32 {
     let (mut wanted, mut answered) = (1, 0);
     while answered < 4 {
@@ -144,7 +144,7 @@ fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// The refused orders of a peer, until the session is over.
+/// Returns the refused orders of a peer until the session is over.
 fn refused(peer: &Peer) -> Vec<Order> {
     let refused = |delivery| match delivery {
         Delivery::Refused(order, _) => Some(order),
@@ -172,14 +172,14 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// As the rule does: more than 1 GiB.
+/// A rule for the tests: a setting does harm if it writes more than 1 GiB.
 fn much(turn: &Change<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);
     (bytes(&turn.to) > bytes(&turn.from).max(1 << 30)).then(|| "It may fill the memory".to_owned())
 }
 
-/// The built-in server under a load that a person watches.
+/// Returns a commission for the built-in server with a user who can be asked.
 fn watched(server: &demo::Handle, knobs: Knobs) -> Commission {
     Commission {
         knobs,
@@ -190,7 +190,7 @@ fn watched(server: &demo::Handle, knobs: Knobs) -> Commission {
     }
 }
 
-/// The next question about harm.
+/// Returns the next question about harm.
 fn asked(peer: &Peer) -> String {
     loop {
         if let Delivery::Notice(_, Notice::Danger(question)) =
@@ -261,7 +261,7 @@ fn without_a_person_it_does_not_begin_unless_that_was_allowed_for_all_settings_t
     begin(alone()).unwrap().0.end();
 }
 
-/// The next of these that a peer receives.
+/// Returns the next record that a peer receives and `what` accepts.
 fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
     loop {
         let delivery = peer.next_within(PATIENCE).expect("the session goes on");
@@ -283,8 +283,8 @@ fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
     let commission =
         Commission { knobs: get, is_attended: true, ..commission(&server, Keys::Runs { kept: false }) };
     let (session, peers, _signals) = start(commission, 2);
-    // Each beginning of a segment under load, each prefill's end, and whether the reads of a segment miss. At the gate, the load may be
-    // off for a moment.
+    // The result: the start of a segment under load, the end of a prefill, and whether the reads of a segment miss. The
+    // gate may switch the load off for a moment.
     let segment = || {
         next(&peers[0], |record| match record {
             Record::Segment(now) if now.knobs.load => Some((now.segment, (now.knobs.keyspace, now.aside()))),

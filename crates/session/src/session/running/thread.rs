@@ -20,26 +20,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The time or the number of requests is reached, or a peer asked for it.
+    /// The time or the number of requests is reached, or a peer asked for the end.
     Itself,
     /// A signal.
     Signal,
-    /// The server of a node refuses the load permanently, or a worker died, and why; and no user could change it.
+    /// The server of a node refuses the load permanently, or a worker died; the text says why. No user could change
+    /// that.
     Refusal(u16, String),
 }
 
 /// The result of a session.
 #[derive(Debug)]
 pub struct Ended {
-    /// Why it ended.
+    /// Why the session ended.
     pub by: EndedBy,
     /// Whether the recording is complete.
     pub recorded: Result<(), Arc<FileError>>,
-    /// The nodes whose servers are changed, apart from keys that are kept; the details were reported.
+    /// The nodes with changes left on their servers, apart from keys that are kept; the details were reported.
     pub left: Vec<u16>,
 }
 
-/// Runs to the end and cleans up. After a panic it cleans up as well, and then continues the panic.
+/// Runs the session to its end and cleans up. After a panic it also cleans up, and then continues the panic.
 pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
     running.peers.send(0, Notice::Leave);
@@ -65,7 +66,7 @@ fn attend(running: &mut Running) -> EndedBy {
         if let Some((node, cause)) = running.look() {
             return EndedBy::Refusal(node, cause);
         }
-        // A terminal that is closed ends its screen, and the reason is a signal.
+        // A terminal that is closed ends its screen and sends a signal; the signal is the reason.
         if running.signals.try_recv().is_ok() {
             return EndedBy::Signal;
         }

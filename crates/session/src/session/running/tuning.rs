@@ -1,6 +1,6 @@
 //! The server parameters that a session sets, and restores at its end.
 //!
-//! They are set one after the other, so that each knows the value to restore.
+//! Parameters are set one after the other, so that the value to restore is known for each.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,18 +10,18 @@ use crate::{
     server::{Answer, ConfigChange, Control, Ledger, Parameter, Turned},
 };
 
-/// A parameter and its wanted value.
+/// A parameter and its requested value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     /// The parameter.
     pub(super) parameter: &'static Parameter,
     /// The value.
     pub(super) to: String,
-    /// The peer that asked for it.
+    /// The peer that requested the change.
     pub(super) peer: usize,
 }
 
-/// The parameters being set, and those that wait. Those that were set are in the ledger.
+/// The parameters that are being set, and those that wait. The ledger has those that were set.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
@@ -31,16 +31,16 @@ pub(super) struct Tuning {
 /// The outcome of setting a parameter.
 #[derive(Debug, PartialEq)]
 pub(super) enum SetOutcome {
-    /// It is set.
+    /// The parameter was set.
     Set(ConfigChange),
-    /// A message for the user.
+    /// There is a message for the user.
     Warning(String),
-    /// It is not set, or this is unknown; the reason.
+    /// The parameter was not set, or the result is unknown; the text is the reason.
     NotSet(Wish, String),
 }
 
 impl Tuning {
-    /// Nothing is set yet; everything set will be in `ledger`.
+    /// Returns the state without any parameter; each parameter that is set will be in `ledger`.
     pub(super) fn new(ledger: Ledger) -> Self {
         Self { ledger, waiting: VecDeque::new(), under_way: None }
     }
@@ -61,7 +61,7 @@ impl Tuning {
         }
     }
 
-    /// The outcomes since the last call; waits at most this long.
+    /// Returns the outcomes since the last call; waits at most this long.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
         let mut outcomes = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
@@ -94,8 +94,8 @@ impl Tuning {
         outcomes
     }
 
-    /// Restores everything that was set, the last first; a line about each goes to `report`. If that fails, the line has the command for
-    /// it. Returns whether everything was restored.
+    /// Restores all parameters that were set, in reverse order; `report` gets a line about each. After a failure the
+    /// line has the command to restore the parameter. Returns whether all parameters were restored.
     pub(super) fn restore(
         &mut self,
         control: &Control,
@@ -104,7 +104,7 @@ impl Tuning {
     ) -> bool {
         self.waiting.clear();
         self.look(LIMIT, control);
-        // A parameter still being set is there, or is not begun any more.
+        // The ledger has a parameter that is being set, and no further ones can be set.
         self.ledger.close();
         let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {

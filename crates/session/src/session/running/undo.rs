@@ -1,5 +1,5 @@
-//! The end of a session, for whatever reason: last replies, last records, parameters restored, setups undone, keys removed, at all of
-//! its nodes.
+//! The end of a session, for whatever reason: last replies, last records, parameters restored, setups undone, keys
+//! removed, at all of its nodes.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -25,25 +25,26 @@ use crate::{
 /// How often the progress of a long removal is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the server may take to report what happened since the last poll, so that a server that hangs does not delay the end.
+/// How long the server may take to report what happened since the last poll, so that a server that hangs does not delay
+/// the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
 /// The outcome of the end of a session.
 #[derive(Default)]
 pub(super) struct Undone {
-    /// The node at which the load had ended early, and why, according to the last records.
+    /// The node with a load that had ended early, and why, according to the last records.
     pub(super) refused: Option<(u16, String)>,
-    /// Whether the recording is complete.
+    /// The error of the recording, if it is incomplete.
     pub(super) recorded: Option<Arc<FileError>>,
-    /// The nodes whose servers are changed, apart from keys that are kept.
+    /// The nodes with changes left on their servers, apart from keys that are kept.
     pub(super) left: Vec<u16>,
-    /// Whether a signal cut it short.
+    /// Whether a signal cut the end short.
     pub(super) is_interrupted: bool,
 }
 
-/// Ends all measurement, passes the last records to the peers, restores the servers' parameters, undoes setups, and removes the keys,
-/// unless the signals include an interrupt or a `kill`, which leave no time; then it reports what happens to the keys. It does not
-/// wait for peers.
+/// Ends all measurement, passes the last records to the peers, restores the servers' parameters, undoes setups, and
+/// removes the keys, unless the signals include an interrupt or a `kill`, which leave no time; then it reports what
+/// happens to the keys. It does not wait for peers.
 pub(super) fn undo(running: Running) -> Undone {
     let Running { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
@@ -73,7 +74,8 @@ pub(super) fn undo(running: Running) -> Undone {
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Undoes setups, and removes the keys of the run, if there may be any, or reports how to use those that are kept. The load is off.
+/// Undoes setups, and removes the keys of the run, if there may be any, or reports how to use those that are kept. The
+/// load is off.
 pub(super) fn undo_writes(nodes: &[Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
     let mut undone = Undone::default();
     undone.left.extend(nodes.iter().filter(|node| !undo_setup(node, peers)).map(|node| node.number));
@@ -122,7 +124,8 @@ fn undo_setup(node: &Node, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// What happens to keys that are left. A memcached cannot list them, so they are not found again.
+/// Returns what happens to keys that are left. Memcached cannot list keys, so a later `redyno clean` does not find
+/// them.
 fn later(them: &str, target: &Target) -> String {
     if target.dialect.lists_keys() {
         return format!("{} removes {them}", clean_command(target, target.db));
@@ -130,7 +133,7 @@ fn later(them: &str, target: &Target) -> String {
     format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")
 }
 
-/// The outcome of a removal of keys.
+/// Returns the outcome of a removal of keys, as a line.
 fn outcome(ended: &Result<Cleaned, ServerError>, target: &Target) -> String {
     match ended {
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),

@@ -1,14 +1,14 @@
-//! What one measurement gave in one cell of time, kept apart by segment: a percentile never mixes two settings.
+//! The measurements of one cell of time, separated by segment, so that a percentile never mixes two settings.
 
 use super::{Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
-/// How many segments a cell keeps apart. The shortest of more share a part that has no percentile.
+/// The number of segments that a cell separates. Beyond it, the shortest segments share a part without percentiles.
 const MOST_PARTS: usize = 4;
-/// Segments are numbered from 1, so this is none of them.
+/// The number of the shared part: no segment has it, since segments are numbered from 1.
 const SHARED: u32 = 0;
 
-/// The distributions of one cell, by segment.
+/// The distributions of one cell of time, by segment.
 #[derive(Debug, Clone, Default)]
 pub struct BySegment {
     parts: Vec<OfSegment>,
@@ -22,17 +22,17 @@ struct OfSegment {
     latency: Compact,
 }
 
-/// The longest latency of a stretch of time, exact.
+/// The longest latency of some time, exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worst {
-    /// When the record that holds it ended.
+    /// The end of the record with this latency, in seconds of the session.
     pub t_s: f64,
-    /// How long it was.
+    /// The latency, in nanoseconds.
     pub ns: u64,
 }
 
 impl BySegment {
-    /// Adds what `segment` measured in the `length_s` seconds before `t_s`; 0 for what came after its end.
+    /// Adds a measurement of `segment` from the `length_s` seconds before `t_s`; `length_s` is 0 for late replies.
     pub(super) fn add(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.lift(Worst { t_s, ns: latency.max_ns() });
@@ -64,23 +64,23 @@ impl BySegment {
         }
     }
 
-    /// The longest latency over all segments.
+    /// Returns the longest latency of all segments.
     pub(super) fn worst(&self) -> Option<Worst> {
         self.worst
     }
 
-    /// Adds what `segment` measured to `blend`.
+    /// Adds the measurements of `segment` to `blend`.
     pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 
-    /// Adds what was measured in the segments that `counts` to rows of a heat map, as [`Compact::add_to_rows`].
+    /// Adds the measurements of the segments that `counts` to rows of a heat map, as [`Compact::add_to_rows`].
     pub(super) fn add_to_rows(&self, counts: impl Fn(u32) -> bool, ends_ns: &[u64], rows: &mut [u64]) {
         let counted = self.parts.iter().filter(|part| counts(part.segment));
         counted.for_each(|part| part.latency.add_to_rows(ends_ns, rows));
     }
 
-    /// The segments that have a part of their own in it.
+    /// Returns the segments that have a part of their own in this cell.
     pub(super) fn segments(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.segment).filter(|segment| *segment != SHARED)
     }
@@ -95,7 +95,7 @@ impl Merge for BySegment {
     }
 }
 
-/// The segment that held longest over some cells; of equals the latest.
+/// Returns the segment with the longest time in some cells; of equals, the latest one.
 pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
     let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
@@ -108,14 +108,15 @@ pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) ->
     lengths.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(segment, _)| segment)
 }
 
-/// The levels over some cells: percentiles of the segment that held longest, the maximum over all.
+/// Returns the levels of some cells: the percentiles of the segment with the longest time, and the maximum of all
+/// segments.
 pub(super) fn levels(cells: &[&BySegment], blend: &mut Blend) -> Quantiles {
     let segment = longest_segment(cells.iter().copied());
     levels_of(segment, cells, cells, blend)
 }
 
-/// The levels of the requests of some cells, from when each was due: response times where the segment that held longest
-/// is an open loop, else service times.
+/// Returns the levels of the requests in some cells: response times if the segment with the longest time is an open
+/// loop, otherwise service times.
 pub(super) fn levels_from_due(
     service: &[&BySegment],
     response: &[&BySegment],
@@ -127,7 +128,7 @@ pub(super) fn levels_from_due(
     levels_of(segment, if is_open { response } else { service }, &all, blend)
 }
 
-/// The percentiles of `segment` in some cells, and the maximum of `all`.
+/// Returns the percentiles of `segment` in some cells, and the maximum of `all`.
 fn levels_of(segment: Option<u32>, cells: &[&BySegment], all: &[&BySegment], blend: &mut Blend) -> Quantiles {
     if let Some(segment) = segment {
         cells.iter().for_each(|cell| cell.blend(segment, blend));

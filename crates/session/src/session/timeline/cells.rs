@@ -1,4 +1,4 @@
-//! What a cell of time holds beside distributions: load, errors, the server's word.
+//! The contents of a cell of time apart from distributions: load, errors, pings and the server's figures.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,21 @@ use crate::{
     session::{Interval, Moment, add_counts},
 };
 
-/// What the load did, over all segments that have a part in it.
+/// The load during a cell of time, over all its segments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
     /// Good replies, without drains.
     pub ops: u64,
-    /// Seconds of load that were measured.
+    /// Measured seconds of load.
     pub length_s: f64,
-    /// How late the oldest due, unsent request was at the worst, in µs.
+    /// The longest delay of a due request that was not sent yet, in microseconds.
     pub behind_us: u64,
-    /// The longest wait of a request that was unanswered at the end of a tick: a lower bound of its service time.
+    /// The longest wait of a request without a reply at the end of a tick, in nanoseconds: a lower bound of its service
+    /// time.
     pub waiting_ns: u64,
-    /// Connections that carried load at the end.
+    /// Connections that carried load at the end of the cell.
     pub clients: u32,
-    /// The slowest and fastest of the finest cells in it, in replies per second.
+    /// The slowest and the fastest of the finest cells within this one, in replies per second.
     extremes: Option<(f64, f64)>,
 }
 
@@ -42,17 +43,17 @@ impl LoadCell {
         }
     }
 
-    /// Good replies per second of measured time; `None` when only late replies came.
+    /// Returns the good replies per second of measured time; `None` if there were only late replies.
     pub fn ops_per_s(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
     }
 
-    /// The longest wait, where it is longer than all of `latency`.
+    /// Returns the longest wait, if it is longer than `latency_ns`.
     pub fn wait_beyond(&self, latency_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, latency_ns)
     }
 
-    /// The slowest and the fastest tick (or second, further back) in it, in replies per second.
+    /// Returns the slowest and the fastest tick (in old cells, second) within the cell, in replies per second.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
     }
@@ -75,12 +76,12 @@ impl Merge for LoadCell {
     }
 }
 
-/// Errors by kind, of load and PING.
+/// Errors by kind, of the load and of PING.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCell(pub BTreeMap<String, u64>);
 
 impl ErrorCell {
-    /// The sum over all kinds.
+    /// Returns the sum over all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
@@ -92,19 +93,20 @@ impl Merge for ErrorCell {
     }
 }
 
-/// What pings were beside their times.
+/// The counts of the pings during a cell of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PingCell {
-    /// Good answers.
+    /// Good replies to PING.
     pub answered: u64,
-    /// Those of them that are in no part: send, kernel, pickup.
+    /// Good replies without a measured send, kernel and pickup part.
     pub left_out: u64,
-    /// The longest wait of a PING that was unanswered at the end of a tick: a lower bound of its round trip.
+    /// The longest wait of a PING without a reply at the end of a tick, in nanoseconds: a lower bound of its round
+    /// trip.
     pub waiting_ns: u64,
 }
 
 impl PingCell {
-    /// Those of one record.
+    /// Returns the counts of one record.
     pub fn of(ping: &Ping) -> Self {
         Self {
             answered: ping.rtt.count(),
@@ -113,19 +115,19 @@ impl PingCell {
         }
     }
 
-    /// Whether most answers are in no part, so that the parts of the others do not describe them: those of a stall are
-    /// left out, and what is left was fast.
+    /// Returns whether most replies have no measured parts. Then the parts of the others do not describe the pings: a
+    /// stall leaves replies out, and the remaining ones were fast.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
 
-    /// The longest wait, where it is longer than all of `rtt`.
+    /// Returns the longest wait, if it is longer than `rtt_ns`.
     pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, rtt_ns)
     }
 }
 
-/// A wait, where it is longer than the longest latency.
+/// Returns a wait, if it is longer than the longest latency.
 fn beyond(waiting_ns: u64, longest_ns: Option<u64>) -> Option<u64> {
     (waiting_ns > longest_ns.unwrap_or(0)).then_some(waiting_ns)
 }
@@ -138,21 +140,21 @@ impl Merge for PingCell {
     }
 }
 
-/// What the server's commands did, everybody's, by its own count.
+/// The commands that the server ran for all its clients, by its own statistics.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
-    /// Over how many seconds.
+    /// The time of these statistics, in seconds.
     pub length_s: f64,
-    /// By name. Of very many those that came first, and the others under [`OTHER`].
+    /// The statistics by command. Beyond `MOST_COMMANDS`, further commands are added up as [`OTHER`].
     pub stats: BTreeMap<String, CommandStat>,
 }
 
-/// So many commands are kept apart.
+/// The number of commands with statistics of their own.
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {
-    /// The commands of one poll. A poll without a difference has no command at all, not even one of redyno's own, and
-    /// counts for nothing.
+    /// Returns the commands of one poll. A poll without a difference has no command at all, not even redyno's own, and
+    /// adds nothing.
     pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
@@ -172,13 +174,13 @@ impl CommandCell {
         }
     }
 
-    /// Calls per second of one command; `None` where nothing is known.
+    /// Returns the calls per second of one command; `None` without statistics.
     pub fn per_s(&self, name: &str) -> Option<f64> {
         let calls = self.stats.get(name).map_or(0, |stat| stat.calls);
         (self.length_s > 0.0).then(|| calls as f64 / self.length_s)
     }
 
-    /// Those of all commands.
+    /// Returns the calls per second of all commands; `None` without statistics.
     pub fn all_per_s(&self) -> Option<f64> {
         let calls: f64 = self.stats.values().map(|stat| stat.calls as f64).sum();
         (self.length_s > 0.0).then(|| calls / self.length_s)
@@ -192,14 +194,14 @@ impl Merge for CommandCell {
     }
 }
 
-/// What the server said of itself.
+/// The server's figures during a cell of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// Its last word in this cell.
+    /// The last status of the server in this cell.
     pub last: Option<Box<Moment<Status>>>,
-    /// The highest value of each gauge in it; of those that count what was added, per second.
+    /// The highest value of each gauge in this cell; for gauges that count events, per second.
     pub highest: Gauges,
-    /// What its commands did.
+    /// The commands that the server ran.
     pub commands: CommandCell,
 }
 

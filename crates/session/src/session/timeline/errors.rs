@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 /// One kind of error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCount {
-    /// How many requests or PINGs met it.
+    /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// How many of these were none of the load that is measured: those of the `prefill`, of the `warm-up`, and PINGs.
+    /// The part of `count` that is not of the measured load: by `prefill`, `warm-up` or PING.
     pub aside: BTreeMap<&'static str, u64>,
-    /// The first message of this kind, when it came.
+    /// The first message of this kind, once it has arrived.
     pub first: Option<String>,
-    /// When it was last counted, in whole seconds of the session.
+    /// The last time this kind was counted, in whole seconds of the session.
     pub last_s: u64,
 }
 
@@ -22,26 +22,26 @@ pub struct ErrorLog {
 }
 
 impl ErrorLog {
-    /// Kinds and their counts, the most frequent first.
+    /// Returns the kinds and their counts, the most frequent first.
     pub fn by_count(&self) -> Vec<(&str, &ErrorCount)> {
-        // Of some there is a message only: an attempt to connect that failed is no request.
+        // Some kinds only have a message: a failed attempt to connect is not a request.
         let counted = self.kinds.iter().filter(|(_, error)| error.count > 0);
         let mut kinds: Vec<_> = counted.map(|(kind, error)| (kind.as_str(), error)).collect();
         kinds.sort_by_key(|(_, error)| std::cmp::Reverse(error.count));
         kinds
     }
 
-    /// The sum over all kinds.
+    /// Returns the sum over all kinds.
     pub fn total(&self) -> u64 {
         self.kinds.values().map(|error| error.count).sum()
     }
 
-    /// The first message of `kind`, of a request or of a connection.
+    /// Returns the first message of `kind`, of a request or of a connection.
     pub fn first_of(&self, kind: &str) -> Option<&str> {
         self.kinds.get(kind)?.first.as_deref()
     }
 
-    /// Counts errors of the load, or of what is `aside` of it.
+    /// Counts errors of the load, or of a part that is `aside`, such as the warm-up.
     pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
         for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
             let error = self.kinds.entry(kind.clone()).or_default();
@@ -53,7 +53,7 @@ impl ErrorLog {
         }
     }
 
-    /// With the first message of each kind that `all` knows.
+    /// Returns the same errors, with the first message of each kind from `all`.
     pub(super) fn with_first_messages_of(mut self, all: &Self) -> Self {
         for (kind, error) in &mut self.kinds {
             error.first = all.kinds.get(kind).and_then(|known| known.first.clone());
@@ -61,7 +61,7 @@ impl ErrorLog {
         self
     }
 
-    /// Takes the first message of a kind.
+    /// Sets the first message of a kind.
     pub(super) fn first(&mut self, kind: &str, message: &str) {
         self.kinds.entry(kind.to_owned()).or_default().first.get_or_insert_with(|| message.to_owned());
     }

@@ -19,11 +19,12 @@ use crate::{
     stats::Latency,
 };
 
-/// So many ticks are kept as fine as they came, 100 s, so that eight hours take less than 60 MB; see [`History`].
+/// The number of ticks that stay as fine as they were recorded: 100 s, so that eight hours take less than 60 MB; see
+/// [`History`].
 const KEPT: usize = 400;
-/// How many events and marks are kept.
+/// The largest number of kept events, and of kept marks.
 const KEPT_EVENTS: usize = 10_000;
-/// A server figure "since the previous poll" also stands for seconds without a poll, up to this many.
+/// A server figure "since the previous poll" also covers seconds without a poll, up to this many.
 const POLL_REACH_S: f64 = 5.0;
 
 /// The options of a timeline.
@@ -34,7 +35,7 @@ pub struct TimelineOptions {
 }
 
 impl Default for TimelineOptions {
-    /// 15 s, as `redis-cli --latency-history`.
+    /// Returns 15 s for the ping window, as in `redis-cli --latency-history`.
     fn default() -> Self {
         Self { ping_window: Duration::from_secs(15) }
     }
@@ -63,11 +64,11 @@ pub struct Timeline {
     pub(super) error_cells: History<ErrorCell>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
-    /// Events and marks that are no longer listed.
+    /// The number of events and marks that are no longer listed.
     pub(super) forgotten: u64,
     pub(super) end: Option<End>,
     pub(super) memos: Memos,
-    /// A stretch that was read again, if one was.
+    /// A part of the recording that was read again, if there is one.
     pub(super) refined: Option<Refined>,
 }
 
@@ -78,17 +79,18 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// An empty timeline.
+    /// Returns an empty timeline.
     pub fn new(options: TimelineOptions) -> Self {
         Self::no_coarser(options, f64::INFINITY)
     }
 
-    /// An empty timeline that lists all segments, however many there are.
+    /// Returns an empty timeline that lists all segments, however many there are.
     pub fn with_all_segments() -> Self {
         Self { segments: Segments::all(), ..Self::default() }
     }
 
-    /// An empty timeline whose cells never become longer than `longest_s` seconds, for a stretch that is bounded itself.
+    /// Returns an empty timeline with cells of at most `longest_s` seconds, for a part of a recording with a limited
+    /// length.
     pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
         let tick_s = seconds(TICK_NS);
         Self {
@@ -170,7 +172,7 @@ impl Timeline {
         }
     }
 
-    /// Takes the parts of the pings by the kernel's stamps.
+    /// Adds the parts of the pings, from the kernel's timestamps.
     fn push_ping_parts(&mut self, span: &Span<Ping>) {
         let ping = &span.body;
         let parts = [
@@ -202,7 +204,7 @@ impl Timeline {
         self.segments.current().map(|segment| segment.start.segment)
     }
 
-    /// Adds what a probe saw to the segment that holds.
+    /// Adds a probe's measurement to the segment in force.
     fn measured(&mut self, measure: Measure, t_s: f64, length_s: f64, latency: &Latency) {
         let segment = self.current_segment().unwrap_or(1);
         self.lanes[measure as usize].push(segment, t_s, length_s, latency);
@@ -267,7 +269,7 @@ impl Timeline {
     }
 }
 
-/// Since when `record` changes what was measured; `None` if it does not.
+/// Returns the time from which `record` changes the measurements; `None` if it changes none.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Interval(interval) => Some(interval.t_s - interval.length_s),
@@ -279,7 +281,7 @@ fn changes_since(record: &Record) -> Option<f64> {
     }
 }
 
-/// Adds `item`; how many had to go for it.
+/// Adds `item`, and removes the oldest ones beyond the limit; returns the number of removed items.
 fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
     list.push_back(item);
     let too_many = list.len().saturating_sub(KEPT_EVENTS);

@@ -1,6 +1,6 @@
-//! One column of a heat map: how many requests took how long, in bins of a tenth of their length.
+//! One column of a heat map: the number of requests by latency, in bins of about a tenth of their latency.
 //!
-//! The bins are the same for every column, whatever a screen makes of them: a scale that changes asks for nothing new.
+//! All columns have the same bins, so a screen can change its scale without new data.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -13,27 +13,27 @@ pub struct Heat {
     is_open_loop: bool,
 }
 
-/// The lowest bin begins here, in nanoseconds, and takes all below, too.
+/// The start of the lowest bin, in nanoseconds. Shorter latencies count in this bin.
 const LOWEST_NS: f64 = 100.0;
-/// From 100 ns to 100 s; the last takes all above, too.
+/// The powers of ten that the bins cover: 100 ns to 100 s. Longer latencies count in the last bin.
 const DECADES: usize = 9;
 
 impl Heat {
-    /// How many bins a factor of ten has.
+    /// The number of bins for a factor of ten.
     const A_DECADE: usize = 24;
 
-    /// How many requests each bin has, from the shortest to the longest.
+    /// Returns the number of requests in each bin, from the shortest latency to the longest.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The bin that holds `ns` nanoseconds.
+    /// Returns the number of the bin for a latency of `ns` nanoseconds.
     pub fn bin(ns: f64) -> usize {
         let bin = ((ns / LOWEST_NS).log10() * Self::A_DECADE as f64).floor();
         bin.clamp(0.0, (DECADES * Self::A_DECADE - 1) as f64) as usize
     }
 
-    /// Where bin `n` begins, in nanoseconds.
+    /// Returns the start of bin `n`, in nanoseconds.
     pub fn start_ns(n: usize) -> f64 {
         LOWEST_NS * 10_f64.powf(n as f64 / Self::A_DECADE as f64)
     }
@@ -42,12 +42,12 @@ impl Heat {
 static ENDS_NS: LazyLock<Vec<u64>> =
     LazyLock::new(|| (1..=DECADES * Heat::A_DECADE).map(|n| Heat::start_ns(n).round() as u64).collect());
 
-/// The requests of some cells. What an open loop had due counts from then, and not from its writing too.
+/// Counts the requests of some cells. In open loop only the response time counts, not the service time as well.
 pub(super) fn of(service: &[&BySegment], response: &[&BySegment]) -> Heat {
     let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
     let mut counts = vec![0; ENDS_NS.len()];
     response.iter().for_each(|cell| cell.add_to_rows(|n| open.contains(&n), &ENDS_NS, &mut counts));
-    // What many segments share in one cell has no setting of its own, and counts from its writing.
+    // The shared part of a cell has several settings, so its service times count.
     service.iter().for_each(|cell| cell.add_to_rows(|n| !open.contains(&n), &ENDS_NS, &mut counts));
     Heat { counts: counts.into(), is_open_loop: !open.is_empty() }
 }

@@ -1,22 +1,22 @@
-//! A whole session in bounded memory: fine near now, coarser further back.
+//! A whole session in limited memory: fine near the present, coarser further back.
 //!
 //! ```text
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! A cell that has become too old for its level is merged, with its neighbour, into the next, whose cells are twice as
-//! long. Every level reaches twice as far back as the one before with as many cells, so a day takes nine levels.
-//! Nothing is thrown away: what merging keeps is what [`Merge`] keeps. A step without a value is a gap and takes no
-//! memory. A history of a stretch that was read again ends with a level of its own, from which nothing becomes coarser.
+//! When a cell is too old for its level, it is merged with its neighbour into a cell of the next level, which is twice
+//! as long. Each level has the same number of cells and so reaches twice as far back as the one before: a day takes
+//! nine levels. [`Merge`] defines what merging keeps; counts are never lost. A step without a value is a gap and takes
+//! no memory. The history of a part that was read again has a last level, in which cells do not become coarser.
 
 use std::collections::VecDeque;
 
-/// Later moments than this step number are taken for it: 2^53 steps are longer than any session.
+/// The largest number of a step; later moments count in it. 2^53 steps are longer than any session.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
-/// What a cell must be able to do.
+/// A value of a cell that can be merged with the next one.
 pub trait Merge {
-    /// Takes in a cell of a later time.
+    /// Adds the value of a later cell.
     fn merge(&mut self, later: Self);
 }
 
@@ -24,42 +24,42 @@ pub trait Merge {
 #[derive(Debug, Clone)]
 pub struct History<T> {
     step_s: f64,
-    /// How many cells of its own length a level reaches back from now.
+    /// The number of cells that each level keeps.
     kept: u64,
     newest: u64,
-    /// The level from which nothing is merged.
+    /// The last level: its cells are not merged.
     coarsest: usize,
-    /// The longest way that a stretch reaches back before its cell.
+    /// The longest time between the start of a measurement and the start of its cell, in seconds.
     longest_s: f64,
     levels: Vec<VecDeque<Slot<T>>>,
 }
 
 #[derive(Debug, Clone)]
 struct Slot<T> {
-    /// Which cell of its level.
+    /// The number of the cell in its level.
     index: u64,
-    /// When the earliest stretch in it began.
+    /// The start of the earliest measurement in the cell, in seconds.
     since_s: f64,
-    /// When the latest of those that were longer than a cell ended.
+    /// The end of the latest measurement that was longer than the cell, in seconds.
     until_s: f64,
     value: T,
 }
 
-/// A value and the time that it stands for.
+/// A value and the time that it covers.
 #[derive(Debug)]
 pub struct Cell<'a, T> {
-    /// When the cell begins.
+    /// The start of the cell, in seconds.
     pub start_s: f64,
-    /// Since when; before the cell itself where one measurement was longer than it.
+    /// The start of the covered time; before the cell if a measurement was longer than the cell.
     pub from_s: f64,
-    /// Until when; a little after the cell itself where one longer than it ended late.
+    /// The end of the covered time; a little after the cell if a measurement longer than the cell ended late.
     pub to_s: f64,
-    /// What was measured.
+    /// The measurements of the cell.
     pub value: &'a T,
 }
 
 impl<T: Default + Merge> History<T> {
-    /// An empty history with cells of `step_s` seconds, that become coarser after `kept` of them.
+    /// Returns an empty history with cells of `step_s` seconds, which become coarser after `kept` cells.
     pub fn new(step_s: f64, kept: usize) -> Self {
         Self {
             step_s,
@@ -71,10 +71,10 @@ impl<T: Default + Merge> History<T> {
         }
     }
 
-    /// The value to which a stretch of `length_s` seconds that ended at `t_s` belongs, made if it is not there.
+    /// Returns the value of the cell for a measurement of `length_s` seconds that ended at `t_s`; creates it if needed.
     ///
-    /// A stretch belongs to the cell that holds the middle of its last step: one that ends a little late is still in
-    /// its own. One that is longer than a cell stands for the time before, too.
+    /// A measurement belongs to the cell that contains the middle of its last step, so a slightly late end makes no
+    /// difference. A measurement longer than a cell also covers the time before the cell.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;
@@ -94,25 +94,25 @@ impl<T: Default + Merge> History<T> {
         &mut slot.value
     }
 
-    /// The same, whose cells never become longer than `longest_s` seconds, or than a step where that is longer.
+    /// Returns the same history with cells of at most `longest_s` seconds, or of one step if a step is longer.
     pub fn no_coarser(self, longest_s: f64) -> Self {
         let coarsest = (longest_s / self.step_s).max(1.0).log2();
         Self { coarsest: coarsest as usize, ..self }
     }
 
-    /// How long the cell is that holds `t_s` or would hold it, in seconds.
+    /// Returns the length of the cell at `t_s`, in seconds.
     pub fn cell_s(&self, t_s: f64) -> f64 {
         let level = self.level_of((t_s / self.step_s).clamp(0.0, LAST_STEP) as u64);
         self.step_s * 2_f64.powi(level as i32)
     }
 
-    /// Where a step belongs.
+    /// Returns the level of a step.
     fn level_of(&self, step: u64) -> usize {
         (0..64).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0)
     }
 
     fn is_too_old(&self, level: usize, index: u64) -> bool {
-        // A pair goes together, so that no coarse cell lies over a fine one.
+        // Both cells of a pair change the level together, so that no coarse cell overlaps a fine one.
         level < self.coarsest && (index | 1) + self.kept <= self.newest >> level
     }
 
@@ -121,7 +121,7 @@ impl<T: Default + Merge> History<T> {
             self.levels.push(VecDeque::new());
         }
         let cells = &mut self.levels[level];
-        // Nearly always the last one.
+        // Nearly always this is the last cell.
         let is_last = cells.back().is_none_or(|last| last.index < index);
         let at = if is_last { cells.len() } else { cells.partition_point(|slot| slot.index < index) };
         if cells.get(at).is_none_or(|slot| slot.index != index) {
@@ -144,7 +144,7 @@ impl<T: Default + Merge> History<T> {
         }
     }
 
-    /// The cells that stand for a part of the time from `from_s` to `to_s`, oldest first.
+    /// Returns the cells that cover a part of the time from `from_s` to `to_s`, oldest first.
     pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = Cell<'_, T>> {
         let reach_s = self.longest_s;
         self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {
@@ -161,12 +161,12 @@ impl<T: Default + Merge> History<T> {
         })
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.levels.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether nothing was measured.
+    /// Returns whether there is no measurement.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn long_stretches_that_follow_each_other_leave_no_gap_wherever_they_end() {
         let mut history = History::<Sum>::new(0.25, 100);
-        // As a poll once a second does that is now and then a little late.
+        // The ends of polls once a second, some of them a little late.
         let ends = [1.0, 2.12, 3.01, 4.11, 5.1];
         let mut before = 0.0;
         for t_s in ends {

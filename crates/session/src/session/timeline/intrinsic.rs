@@ -2,27 +2,27 @@
 
 use crate::{probe::Intrinsic, stats::Latency};
 
-/// The last run of the intrinsic probe: its reports in one.
+/// The last run of the intrinsic probe: the sum of its reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntrinsicRun {
-    /// Whether it is the gentle form, which samples a tenth of the time.
+    /// Whether the run is gentle: it samples a tenth of the time.
     pub gentle: bool,
-    /// When its first report ended.
+    /// The end of the run's first report, in seconds of the session.
     pub began_s: f64,
-    /// When its last report ended.
+    /// The end of the run's last report, in seconds of the session.
     pub t_s: f64,
     /// Nanoseconds spent in the loop.
     pub busy_ns: u64,
-    /// Turns of the loop.
+    /// The number of iterations of the loop.
     pub runs: u64,
-    /// How long each turn took.
+    /// The duration of each iteration.
     pub gaps: Latency,
-    /// Seconds to go at the last report; `None` in the gentle form.
+    /// The remaining seconds at the last report; `None` for the gentle form.
     pub remaining_s: Option<f64>,
 }
 
 impl IntrinsicRun {
-    /// A run that begins with `report`, which ended at `t_s`.
+    /// Returns a run that begins with `report`, which ended at `t_s`.
     pub(super) fn begin(t_s: f64, report: &Intrinsic) -> Self {
         Self {
             gentle: report.gentle,
@@ -35,7 +35,7 @@ impl IntrinsicRun {
         }
     }
 
-    /// Whether `report` goes on with this run and does not begin another.
+    /// Returns whether `report` continues this run, and does not begin another one.
     pub(super) fn goes_on_with(&self, report: &Intrinsic) -> bool {
         let not_longer = match (self.remaining_s, report.remaining_s) {
             (Some(before), Some(after)) => before > 0.0 && after <= before,
@@ -52,12 +52,12 @@ impl IntrinsicRun {
         self.remaining_s = report.remaining_s;
     }
 
-    /// Whether a run on demand still runs.
+    /// Returns whether a run on demand is still in progress.
     pub fn is_running(&self) -> bool {
         self.remaining_s.is_some_and(|s| s > 0.0)
     }
 
-    /// How many times longer than an average turn the worst took, as redis-cli prints it.
+    /// Returns the longest iteration divided by the average one, as redis-cli prints it.
     pub fn worst_ratio(&self) -> Option<f64> {
         let mean_ns = self.busy_ns as f64 / self.runs.max(1) as f64;
         (mean_ns > 0.0).then(|| self.gaps.max_ns() as f64 / mean_ns)

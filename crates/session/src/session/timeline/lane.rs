@@ -1,4 +1,4 @@
-//! One measurement over time: distributions of the whole session, and exact ones of the last minute.
+//! One measurement over time: distributions of the whole session in cells, and exact ones of the last minute.
 
 use std::{collections::VecDeque, sync::OnceLock};
 
@@ -6,25 +6,25 @@ use super::{History, by_segment::BySegment};
 use crate::clock::{TICK_NS, seconds};
 use crate::stats::Latency;
 
-/// How long the window beside "now" is.
+/// The length of the second window, next to "now", in seconds.
 const WINDOW_S: u64 = 60;
 
 /// One measurement over time.
 #[derive(Debug, Clone)]
 pub struct Lane {
     cells: History<BySegment>,
-    /// The last second's pieces: when each ended.
+    /// The measurements of the last second, each with its end.
     pieces: VecDeque<(f64, Latency)>,
-    /// The last minute's seconds, ascending; only since the last cut.
+    /// The measurements of the last minute by second, ascending; only those since the last start of a segment.
     recent: VecDeque<(u64, Latency)>,
-    /// All of `recent` but its last; this and what follows is put together when it is asked for.
+    /// The sum of `recent` without its last entry, computed on demand.
     closed: OnceLock<Latency>,
     minute: OnceLock<Latency>,
     now: OnceLock<Latency>,
 }
 
 impl Lane {
-    /// An empty lane whose cells become coarser after `kept` ticks, and never longer than `longest_s` seconds.
+    /// Returns an empty lane with cells that become coarser after `kept` ticks, up to `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
             cells: History::new(seconds(TICK_NS), kept).no_coarser(longest_s),
@@ -36,21 +36,21 @@ impl Lane {
         }
     }
 
-    /// All that was measured, by time and segment.
+    /// Returns all measurements by time and segment.
     pub(super) fn cells(&self) -> &History<BySegment> {
         &self.cells
     }
 
-    /// What the last second measured, since the last segment border.
+    /// Returns the measurements of the last second, since the start of the segment at most.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
     }
 
-    /// What the last 60 s measured, since the last segment border.
+    /// Returns the measurements of the last 60 s, since the start of the segment at most.
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };
-            // Sixty merges a second are cheap; sixty for every tick and frame would not be.
+            // Sixty merges once a second are cheap; sixty merges for each tick and frame would not be.
             let closed = self.closed.get_or_init(|| {
                 Latency::merged(self.recent.iter().rev().skip(1).map(|(_, latency)| latency))
             });
@@ -58,7 +58,7 @@ impl Lane {
         })
     }
 
-    /// Adds what `segment`, the current one, measured in the `length_s` seconds before `t_s`.
+    /// Adds measurements of `segment`, the current one, from the `length_s` seconds before `t_s`.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
@@ -80,19 +80,19 @@ impl Lane {
         self.age(t_s);
     }
 
-    /// Adds what `segment`, which holds no longer, measured before its end: it is in no window of the present.
+    /// Adds measurements of `segment` from before its end, after it has ended: no window of the present includes them.
     pub(super) fn push_earlier(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
     }
 
-    /// Adds what arrived late for `segment`, an earlier one: it is in no window of the present.
+    /// Adds late replies of `segment`, an earlier one: no window of the present includes them.
     pub(super) fn push_late(&mut self, segment: u32, t_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.cells.entry(t_s, 0.0).add(segment, t_s, 0.0, latency);
         }
     }
 
-    /// Forgets the windows: a new segment begins.
+    /// Clears the windows, because a new segment begins.
     pub(super) fn cut(&mut self) {
         self.pieces.clear();
         self.recent.clear();
@@ -101,9 +101,9 @@ impl Lane {
         self.now.take();
     }
 
-    /// Lets go of what is older than its window at `now_s`.
+    /// Removes the measurements that are older than their window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
-        // Half a tick of slack: the four ticks of a second are all still in it at its end.
+        // The limit has half a tick of slack, so that the window has all four ticks of a second at the second's end.
         while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
             self.pieces.pop_front();
             self.now.take();
@@ -117,7 +117,7 @@ impl Lane {
     }
 }
 
-/// The second in which a stretch that ends at `t_s` ends. A border belongs to the second before it.
+/// Returns the second of a measurement that ends at `t_s`. A full second belongs to the second before it.
 fn second_ending(t_s: f64) -> u64 {
     (t_s - 1e-6).max(0.0) as u64
 }

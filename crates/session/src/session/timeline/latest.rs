@@ -1,23 +1,23 @@
-//! What stands still while a view is frozen: the figures and tables as they stood at the last moment that it shows.
+//! A copy of the latest figures and tables, for a view that is frozen at that moment.
 //!
 //! ```text
 //!   history  ├─ cells: of every moment ────────────────┼───────────► goes on
 //!   held     ├─ segments, ping windows, last figures ──┤ t_s
 //! ```
-//! The history shows how it was at any moment, and about. What is summed up as it comes is known of the latest moment
-//! only, and exactly: of that this keeps a copy. It is small: segments share their memory with the timeline's until
-//! those change.
+//! The history has approximate values for every moment. Exact sums exist only for the latest moment, so a frozen view
+//! keeps a copy of them. The copy is small: segments share their memory with the timeline's segments until those
+//! change.
 
 use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{probe::TcpRtt, server::Status, session::Moment, stats::Latency};
 
-/// The latest moment of a timeline, kept.
+/// A copy of a timeline's latest sums.
 #[derive(Debug, Clone)]
 pub struct Latest {
     pub(super) t_s: f64,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
-    /// Those of the last second and of the last 60 s.
+    /// The counts of the pings in the last second and in the last 60 s.
     pub(super) recent_pings: (PingCell, PingCell),
     pub(super) commands_minute: CommandCell,
     pub(super) ping_tcp: Option<TcpRtt>,
@@ -31,24 +31,24 @@ pub struct Latest {
 }
 
 impl Latest {
-    /// The moment, in seconds since the session began.
+    /// Returns the moment of the copy, in seconds of the session.
     pub fn t_s(&self) -> f64 {
         self.t_s
     }
 
-    /// The segments as they were.
+    /// Returns the segments at that moment.
     pub fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    /// The errors so far, by kind.
+    /// Returns the errors up to that moment, by kind.
     pub fn errors(&self) -> &ErrorLog {
         &self.errors
     }
 }
 
 impl Timeline {
-    /// Keeps the latest moment.
+    /// Returns a copy of the latest moment.
     pub fn hold(&self) -> Latest {
         Latest {
             t_s: self.now_s,

@@ -1,21 +1,21 @@
-//! What is measured as latencies, and the levels of their distributions that the screen shows.
+//! The measurements of latencies, and the levels of their distributions that the screen shows.
 
 use crate::stats::Latency;
 
-/// A measurement that gives distributions of latencies.
+/// A measurement with a distribution of latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// From the write of a request to its own reply.
+    /// From the write of a request to its reply.
     Service,
-    /// From when a request was due to its reply; nothing in closed loop.
+    /// From when a request was due to its reply; empty in closed loop.
     Response,
     /// The ping probe.
     Ping,
-    /// The part of the pings before they left the host: our lateness in sending.
+    /// The part of a ping before it left the host: redyno's delay in sending.
     PingSend,
-    /// Their part between the kernel's stamps of departure and arrival.
+    /// The part of a ping between the kernel's timestamps of departure and arrival.
     PingKernel,
-    /// Their part after the arrival: our lateness in reading.
+    /// The part of a ping after its arrival: redyno's delay in reading.
     PingPickup,
     /// The wake probe.
     Wake,
@@ -24,7 +24,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All of them.
+    /// All measurements.
     pub const ALL: [Self; 8] = [
         Self::Service,
         Self::Response,
@@ -37,13 +37,13 @@ impl Measure {
     ];
 }
 
-/// From when the latency of a request counts.
+/// The start of a request's latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timed {
-    /// From when it was due: its response time. In closed loop that is its service time.
+    /// The moment when the request was due: its response time. In closed loop this is its service time.
     #[default]
     FromDue,
-    /// From when it was written: its service time.
+    /// The moment when the request was written: its service time.
     FromWrite,
 }
 
@@ -58,7 +58,7 @@ pub enum Level {
     P99,
     /// The 99.9th percentile.
     P999,
-    /// The longest.
+    /// The longest latency.
     Max,
 }
 
@@ -66,7 +66,7 @@ impl Level {
     /// All levels, from the body of the distribution to its tail.
     pub const ALL: [Self; 5] = [Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
 
-    /// Its name on screen.
+    /// Returns the name of the level on screen.
     pub fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -77,7 +77,7 @@ impl Level {
         }
     }
 
-    /// Its value in `latency`, in nanoseconds; `None` when too few samples lie above it to mean something.
+    /// Returns the value of the level in `latency`, in nanoseconds; `None` if too few samples lie above it.
     pub fn of(self, latency: &Latency) -> Option<u64> {
         match self {
             Self::P50 => latency.percentile(0.50),
@@ -94,17 +94,17 @@ impl Level {
 pub struct Quantiles([Option<u64>; Level::ALL.len()]);
 
 impl Quantiles {
-    /// The levels of `latency`.
+    /// Returns the levels of `latency`.
     pub fn of(latency: &Latency) -> Self {
         Self(Level::ALL.map(|level| level.of(latency)))
     }
 
-    /// One level; `None` when it has too few samples.
+    /// Returns one level; `None` without enough samples.
     pub fn get(&self, level: Level) -> Option<u64> {
         self.0[level as usize]
     }
 
-    /// Where nothing but a wait is known: every level is at least that.
+    /// Returns the levels if only a wait is known: every level is at least this wait.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }
@@ -114,7 +114,7 @@ impl Quantiles {
         self.0[level as usize] = ns;
     }
 
-    /// Lifts the maximum to `max_ns` if that is longer.
+    /// Raises the maximum to `max_ns` if that is longer.
     pub fn lift_max(&mut self, max_ns: u64) {
         let max = &mut self.0[Level::Max as usize];
         *max = Some(max.unwrap_or(0).max(max_ns));

@@ -1,12 +1,12 @@
-//! Columns that were put together before: a chart that moves a column on asks for one new column, not for hours.
+//! A cache of columns: a chart that moves by one column computes one new column, not four hours again.
 //!
 //! ```text
-//!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ remembered
-//!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ put together from the history
+//!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ cached
+//!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
-//! A column is remembered until a record changes some of its time. What is remembered is no part of the timeline's
-//! value: a clone begins without it. It outlives the coarsening of the history, so an old column keeps the detail it
-//! was first drawn with.
+//! A column is cached until a record changes a part of its time. The cache is no part of the timeline's value: a clone
+//! begins with an empty one. The history becomes coarser under the cache, so an old column keeps the detail that it was
+//! first drawn with.
 
 use std::{
     collections::HashMap,
@@ -15,24 +15,24 @@ use std::{
 
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 
-/// So many columns are remembered: those of a wide screen, at a few lengths.
+/// The largest number of cached columns: those of a wide screen, with a few lengths.
 const MOST: usize = 1024;
-/// A record may change the cell that its stretch begins in, which begins a little earlier.
+/// A record may change the cell in which it begins, and this cell begins a little earlier than the record.
 const MARGIN_S: f64 = 1.0;
 
-/// The columns of one query.
+/// The cached columns of one query.
 #[derive(Debug)]
 pub(super) struct Memo<V>(Mutex<Known<V>>);
 
 #[derive(Debug)]
 struct Known<V> {
-    /// By length in nanoseconds and number; `None` where nothing was measured.
+    /// The columns by length in nanoseconds and number; `None` for a column without measurements.
     columns: HashMap<(u64, u64), Option<V>>,
-    /// What ends after this has changed.
+    /// Columns that end after this moment are outdated.
     stale_s: f64,
 }
 
-/// Columns of one length: those from `first` on.
+/// Columns of one length, beginning with number `first`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid {
     pub(super) step_s: f64,
@@ -53,8 +53,8 @@ impl<V> Clone for Memo<V> {
 }
 
 impl<V: Clone> Memo<V> {
-    /// The columns of `grid`; `compute` is asked once for a stretch with all that are not known, by its first column
-    /// in the grid and how many.
+    /// Returns the columns of `grid`. Calls `compute` once with all columns that are not cached, as the first one in
+    /// the grid and their number.
     pub(super) fn columns(
         &self,
         grid: Grid,
@@ -78,7 +78,7 @@ impl<V: Clone> Memo<V> {
         (0..grid.columns).map(|column| known.columns.get(&key(column)).cloned().flatten()).collect()
     }
 
-    /// All columns of `grid`, for a memo that has just been emptied.
+    /// Computes all columns of `grid`, for a cache that was just emptied.
     fn columns_anew(
         &self,
         grid: Grid,
@@ -111,13 +111,13 @@ impl<V> Known<V> {
     }
 }
 
-/// The memos of all queries of a window.
+/// The caches of all queries of a window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memos {
     pub(super) levels: [Memo<Quantiles>; Measure::ALL.len()],
     pub(super) from_due: Memo<Quantiles>,
     pub(super) pings_reached: Memo<Quantiles>,
-    /// By [`Timed`](super::Timed), and of the pings.
+    /// The heat maps by [`Timed`](super::Timed), and that of the pings.
     pub(super) heat: [Memo<Heat>; 3],
     pub(super) load: Memo<LoadCell>,
     pub(super) server: Memo<ServerCell>,
@@ -126,7 +126,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// A record changes something from `since_s` on. One from very long ago may change a cell as long as its age.
+    /// Invalidates the columns after `since_s`, which a record changes. An old record may change a cell as long as its
+    /// age.
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
@@ -146,7 +147,7 @@ mod tests {
 
     const GRID: Grid = Grid { step_s: 1.0, first: 10, columns: 4 };
 
-    /// What is asked of a memo that gets `n` for each column it asks for.
+    /// Returns the columns that a cache requests with `grid`, from a computation that returns `n` for each.
     fn asked(memo: &Memo<u64>, grid: Grid) -> (Vec<Option<u64>>, Option<(usize, usize)>) {
         let mut asked = None;
         let columns = memo.columns(grid, |first, n| {

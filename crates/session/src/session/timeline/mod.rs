@@ -1,4 +1,4 @@
-//! The fold that screens and reports read: records in, history and totals out.
+//! The fold for screens and reports: it takes records, and provides history and totals.
 //!
 //! ```text
 //!  records ─► Timeline ─┬─ history   the whole session in cells: load, latencies, errors, server; fine near now,
@@ -6,20 +6,20 @@
 //!                       ├─ windows   exact distributions: now, 60 s, the segment
 //!                       └─ totals    segments, errors, ping windows, events
 //! ```
-//! What a screen asks:
+//! The queries of a screen:
 //!
 //! | query | answer |
 //! |---|---|
-//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (those of the load's requests), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
-//! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
-//! | [`Timeline::refine`]`(stretch, target)` | both from then on as fine as a recording is, in the [`Excerpt`] that was read again |
-//! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
-//! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of all or of a column, and when |
-//! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
+//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (levels of the load's requests), [`heat`](Window::heat) (number of requests by latency), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
+//! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table at that moment |
+//! | [`Timeline::refine`]`(stretch, target)` | from then on, both are as fine as the [`Excerpt`] of the recording that was read again |
+//! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same for a frozen moment, while the session continues |
+//! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of the session or of a column, and its time |
+//! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | events, notes and segments for the time axis |
 //!
-//! Pure: it reads no clock and knows no screen. What was not measured is a gap, never a zero. A percentile
-//! never mixes two segments: every window ends at the last segment border, and a column shows the percentiles of the
-//! segment that held longest in it.
+//! The fold is pure: it reads no clock and knows no screen. Time without a measurement is a gap, never a zero. A
+//! percentile never mixes two segments: every window begins at the start of the segment or later, and a column shows
+//! the percentiles of the segment with the longest time in it.
 
 mod by_segment;
 mod cells;

@@ -1,19 +1,20 @@
-//! When the load had no connection at all.
+//! The times in which the load had no connection.
 
 use std::collections::VecDeque;
 
-/// How many stretches are kept; of older ones the sums know.
+/// The largest number of outages in the list. Older outages are only in the sums.
 const KEPT: usize = 1000;
-/// Stretches that are no further apart are one: intervals give their lengths to the nanosecond, and their ends in
-/// seconds.
+/// Outages that are at most this far apart, in seconds, are one: lengths of intervals are exact to the nanosecond, but
+/// their ends are in seconds.
 const JOINED_S: f64 = 0.001;
 
-/// The stretches without a connection, from intervals: each knows how long it had none, not when. So a stretch
-/// begins where its first interval leaves room for it at the end, and ends where its last has it at the beginning.
+/// The times without a connection. An interval only has the length of its outage, not its position, so an outage begins
+/// at the end of its first interval (minus its length there), and ends at the start of its last one (plus its length
+/// there).
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,
-    /// When the latest interval ended.
+    /// The end of the latest interval, in seconds.
     latest_s: f64,
 }
 
@@ -35,14 +36,14 @@ impl Outages {
         }
     }
 
-    /// Whether any of the time between two moments was an outage.
+    /// Returns whether there was an outage at any time between two moments.
     pub fn touch(&self, from_s: f64, to_s: f64) -> bool {
-        // The newest are asked for most.
+        // The newest outages are requested most often.
         let later = self.stretches.iter().rev().take_while(|(_, end_s)| *end_s > from_s + JOINED_S);
         later.into_iter().any(|(start_s, _)| *start_s < to_s - JOINED_S)
     }
 
-    /// Since when there is no connection, if there was none at the end of the latest interval.
+    /// Returns the start of the present outage, if there was no connection at the end of the latest interval.
     pub fn since_s(&self) -> Option<f64> {
         let lasting = self.stretches.back().filter(|(_, end_s)| *end_s >= self.latest_s - JOINED_S);
         lasting.map(|(start_s, _)| *start_s)

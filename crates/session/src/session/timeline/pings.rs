@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 
 use crate::{probe::Ping, stats::Latency};
 
-/// How many closed windows are kept: an hour of the usual 15 s.
+/// The number of kept windows that have ended: an hour of the usual 15 s.
 const KEPT: usize = 240;
 
 /// One window of pings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PingWindow {
-    /// When it began.
+    /// The start of the window, in seconds of the session.
     pub start_s: f64,
-    /// When it ended, or what it reaches so far.
+    /// The end of the window; for an open window, the end so far.
     pub end_s: f64,
     /// Good replies.
     pub rtt: Latency,
@@ -20,7 +20,7 @@ pub struct PingWindow {
     pub lost: u64,
 }
 
-/// Ping windows of one length, cut short at segment borders.
+/// Ping windows of one length. A new segment ends the open window early.
 #[derive(Debug, Clone)]
 pub struct PingWindows {
     length_s: f64,
@@ -33,12 +33,12 @@ impl PingWindows {
         Self { length_s, closed: VecDeque::new(), open: None }
     }
 
-    /// The length of a window that no border cut, in seconds.
+    /// Returns the length of a window that no segment has cut, in seconds.
     pub fn length_s(&self) -> f64 {
         self.length_s
     }
 
-    /// The windows, the one still open first, then from the newest to the oldest.
+    /// Returns the windows from the newest to the oldest; an open window is the first.
     pub fn newest_first(&self) -> impl Iterator<Item = &PingWindow> {
         self.open.iter().chain(self.closed.iter().rev())
     }
@@ -49,7 +49,7 @@ impl PingWindows {
         open.end_s = t_s;
         open.rtt.merge(&ping.rtt);
         open.lost += ping.errors.values().sum::<u64>();
-        // Ticks have no exact binary length; a millisecond of slack keeps a window from growing by a tick.
+        // The length of a tick is not exact in binary, so the limit has a millisecond of slack.
         if t_s - open.start_s >= self.length_s - 0.001 {
             self.cut();
         }

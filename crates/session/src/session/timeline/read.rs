@@ -1,4 +1,4 @@
-//! What a timeline offers those who draw and write.
+//! The queries of a timeline, for screens and reports.
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
@@ -8,38 +8,38 @@ use crate::{
 };
 
 impl Timeline {
-    /// The moment of the latest record, in seconds since the session began.
+    /// Returns the time of the latest record, in seconds of the session.
     pub fn now_s(&self) -> f64 {
         self.now_s
     }
 
-    /// When it begins, in seconds since the session began: later than 0 in a later file of a recording that is in several.
+    /// Returns the start of the timeline, in seconds of the session: later than 0 in a later file of a recording.
     pub fn begins_s(&self) -> f64 {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }
 
-    /// The first record, when it came.
+    /// Returns the first record, once it has arrived.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()
     }
 
-    /// The server's own names for its figures.
+    /// Returns the server's own names for its figures.
     pub fn words(&self) -> &'static Words {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
-    /// Good replies per second over the last second of this segment; `None` when nothing was measured in it.
+    /// Returns the good replies per second over the last second of this segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
         let (length_s, ops) =
             self.recent_ops.iter().fold((0.0, 0), |(length, ops), (_, l, o)| (length + l, ops + o));
         (length_s > 0.0).then(|| ops as f64 / length_s)
     }
 
-    /// Good replies per second over the last 60 s of this segment.
+    /// Returns the good replies per second over the last 60 s of this segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
         const MINUTE_S: f64 = 60.0;
         let segment = self.segments.current()?;
-        // A young segment is known as a whole; its first and last ticks are not all its own.
+        // A short segment has an exact sum; its first and last ticks also contain time of its neighbours.
         if self.now_s - segment.start.t_s <= MINUTE_S {
             return (segment.total.length_s > 0.0).then_some(segment.total.ops_per_s);
         }
@@ -49,52 +49,52 @@ impl Timeline {
         (length_s > 0.0).then(|| ops as f64 / length_s)
     }
 
-    /// When the load had no connection.
+    /// Returns the times in which the load had no connection.
     pub fn outages(&self) -> &Outages {
         &self.outages
     }
 
-    /// A measurement of latencies over time.
+    /// Returns a measurement of latencies over time.
     pub fn lane(&self, measure: Measure) -> &Lane {
         &self.lanes[measure as usize]
     }
 
-    /// The last run of the intrinsic probe.
+    /// Returns the last run of the intrinsic probe.
     pub fn intrinsic_run(&self) -> Option<&IntrinsicRun> {
         self.intrinsic_run.as_ref()
     }
 
-    /// What the server last said, and when.
+    /// Returns the last status of the server, and its time.
     pub fn status(&self) -> Option<&Moment<Status>> {
         self.status.as_ref()
     }
 
-    /// The segments.
+    /// Returns the segments.
     pub fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    /// Errors by kind, of load and ping.
+    /// Returns the errors by kind, of load and ping.
     pub fn errors(&self) -> &ErrorLog {
         &self.errors
     }
 
-    /// What happened, oldest first; the last ten thousand.
+    /// Returns the last ten thousand events, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()
     }
 
-    /// A person's notes, oldest first; the last ten thousand.
+    /// Returns the last ten thousand notes of the user, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
         self.marks.iter()
     }
 
-    /// How many events and marks are no longer listed.
+    /// Returns the number of events and marks that are no longer listed.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// The session without its warm-up: what the writer summed up, else the sum of the segments.
+    /// Returns the summary without the warm-up: from the end record, or else the sum of the segments.
     pub fn summary(&self) -> Summary {
         if let Some(end) = &self.end {
             return end.summary.clone();

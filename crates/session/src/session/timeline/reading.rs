@@ -1,4 +1,4 @@
-//! Everything known at one moment: what tables and figures show, now or at a cursor in the past.
+//! All values at one moment for tables and figures: now, or at a cursor in the past.
 
 use std::borrow::Cow;
 
@@ -16,30 +16,30 @@ use crate::{
     stats::{Blend, Latency},
 };
 
-/// How long the window beside "now" is, in seconds.
+/// The length of the second window, next to "now", in seconds.
 const MINUTE_S: f64 = 60.0;
-/// "Now" is the last second.
+/// The length of the window "now", in seconds.
 const NOW_S: f64 = 1.0;
 
-/// The instruments at one moment.
+/// The values at one moment.
 ///
-/// At the latest moment the windows are exact; in the past they are read from the cells there, which are as fine as
-/// the history is, or what was read again of it: at most 3.2 % too long, over the cell that holds the moment where that
-/// is longer than a second.
+/// At the latest moment the windows are exact. In the past they are read from the cells of the history, or of the part
+/// that was read again: latencies are at most 3.2 % too long, and the window is the cell of the moment if that is
+/// longer than a second.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     timeline: &'a Timeline,
-    /// Where the cells of the last minute are read: in it, or in what was read again of it.
+    /// The timeline with the finest cells of the last minute: the session's, or the part that was read again.
     pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
-    /// The last moment that is known here, if that is not the timeline's latest.
+    /// The copy of the latest sums of a frozen view, if there is one.
     held: Option<&'a Latest>,
     windows: [Recent<'a>; Measure::ALL.len()],
 }
 
-/// The windows of one measurement before a moment, of the segment that holds then.
+/// The windows of one measurement before a moment, of the segment in force then.
 #[derive(Debug, Clone)]
 pub struct Recent<'a> {
     now: Cow<'a, Latency>,
@@ -47,19 +47,19 @@ pub struct Recent<'a> {
 }
 
 impl Recent<'_> {
-    /// The second before the moment.
+    /// Returns the measurements of the second before the moment.
     pub fn now(&self) -> &Latency {
         &self.now
     }
 
-    /// The 60 s before it.
+    /// Returns the measurements of the 60 s before the moment.
     pub fn minute(&self) -> &Latency {
         &self.minute
     }
 }
 
 impl Timeline {
-    /// The instruments as they stand after the latest record.
+    /// Returns the values after the latest record.
     pub fn latest(&self) -> Reading<'_> {
         let windows = Measure::ALL.map(|measure| {
             let lane = self.lane(measure);
@@ -68,7 +68,7 @@ impl Timeline {
         Reading { timeline: self, cells: self, t_s: self.now_s, is_latest: true, held: None, windows }
     }
 
-    /// The instruments as they stood at `t_s`; at or after the latest record, the [`latest`](Self::latest).
+    /// Returns the values at `t_s`; at or after the latest record, the [`latest`](Self::latest).
     pub fn at(&self, t_s: f64) -> Reading<'_> {
         if t_s >= self.now_s {
             return self.latest();
@@ -87,8 +87,8 @@ impl Timeline {
         Reading { timeline: self, cells: finest, t_s, is_latest: false, held: None, windows }
     }
 
-    /// The instruments as they stood at `t_s`, or if that is later at the moment of `held`, when nothing after that
-    /// moment is known: figures of what was still going on then go up to it and stand still.
+    /// Returns the values at `t_s` for a view that is frozen at the moment of `held`; no later records count. A `t_s`
+    /// after that moment gives the values of that moment.
     pub fn held_at<'a>(&'a self, held: &'a Latest, t_s: f64) -> Reading<'a> {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
@@ -102,59 +102,59 @@ impl Timeline {
 }
 
 impl<'a> Reading<'a> {
-    /// The session that is read.
+    /// Returns the timeline of the session.
     pub fn timeline(&self) -> &'a Timeline {
         self.timeline
     }
 
-    /// The moment, in seconds since the session began.
+    /// Returns the moment, in seconds of the session.
     pub fn now_s(&self) -> f64 {
         self.t_s
     }
 
-    /// The last moment of which anything is known here: the timeline's latest, or that which is held.
+    /// Returns the latest moment with known values: that of the timeline, or of the frozen view.
     pub fn known_s(&self) -> f64 {
         self.held.map_or(self.timeline.now_s, |held| held.t_s)
     }
 
-    /// All segments that are known here, also those that began after this moment.
+    /// Returns all known segments, including those that began after this moment.
     pub fn known_segments(&self) -> &'a Segments {
         self.held.map_or(&self.timeline.segments, |held| &held.segments)
     }
 
-    /// The first record, when it came.
+    /// Returns the first record, once it has arrived.
     pub fn session(&self) -> Option<&'a SessionStart> {
         self.timeline.session.as_ref()
     }
 
-    /// The server's own names for its figures.
+    /// Returns the server's own names for its figures.
     pub fn words(&self) -> &'static Words {
         self.timeline.words()
     }
 
-    /// The windows of `measure`.
+    /// Returns the windows of `measure`.
     pub fn recent(&self, measure: Measure) -> &Recent<'a> {
         &self.windows[measure as usize]
     }
 
-    /// Time from the write of a request to its own reply.
+    /// Returns the windows of the time from the write of a request to its reply.
     pub fn service(&self) -> &Recent<'a> {
         self.recent(Measure::Service)
     }
 
-    /// The ping probe.
+    /// Returns the windows of the ping probe.
     pub fn ping(&self) -> &Recent<'a> {
         self.recent(Measure::Ping)
     }
 
-    /// What the pings of the second before the moment were beside their times.
+    /// Returns the counts of the pings in the second before the moment.
     pub fn pings_now(&self) -> PingCell {
         self.held
             .filter(|_| self.is_latest)
             .map_or_else(|| self.pings_over(NOW_S), |held| held.recent_pings.0)
     }
 
-    /// The same of the 60 s before it.
+    /// Returns the counts of the pings in the 60 s before the moment.
     pub fn pings_minute(&self) -> PingCell {
         self.held
             .filter(|_| self.is_latest)
@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
     }
 
     fn pings_over(&self, length_s: f64) -> PingCell {
-        // As the times themselves, they are those of the segment.
+        // Like the times of the pings, the counts are those of the segment.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let mut all = PingCell::default();
         let cells = self.cells.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
@@ -170,23 +170,23 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Whether the kernel stamps the pings, or why not; `None` before that is known and in recordings that do not
-    /// say. It holds for the whole session.
+    /// Returns whether the kernel timestamps the pings, or why not; `None` before that is known, and in recordings
+    /// without this information. It is the same for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
 
-    /// The kernel's own figures of the ping connection; known of the latest moment only.
+    /// Returns the kernel's figures of the ping connection, at the latest moment only.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
         self.held.map_or(self.timeline.ping_tcp, |held| held.ping_tcp).filter(|_| self.is_latest)
     }
 
-    /// The wake probe.
+    /// Returns the windows of the wake probe.
     pub fn wake(&self) -> &Recent<'a> {
         self.recent(Measure::Wake)
     }
 
-    /// Good replies per second over the last second of the segment; `None` when nothing was measured in it.
+    /// Returns the good replies per second over the last second of the segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
         match self.held {
             _ if !self.is_latest => self.rate(NOW_S),
@@ -195,7 +195,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Good replies per second over the last 60 s of the segment.
+    /// Returns the good replies per second over the last 60 s of the segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
         match self.held {
             _ if !self.is_latest => self.rate(MINUTE_S),
@@ -205,7 +205,7 @@ impl<'a> Reading<'a> {
     }
 
     fn rate(&self, length_s: f64) -> Option<f64> {
-        // A cell over the border of a segment would mix two settings, unless there is no other.
+        // A cell that two segments share would mix two settings, so it is used only if there is no other.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let from_s = (self.t_s - length_s).max(began_s);
         let cells = || self.cells.load.between(from_s, self.t_s);
@@ -217,7 +217,7 @@ impl<'a> Reading<'a> {
         sum(&mut own).or_else(|| sum(&mut cells().map(|c| (c.value.ops, c.value.length_s))))
     }
 
-    /// What the server had last said.
+    /// Returns the last status of the server before the moment.
     pub fn status(&self) -> Option<&'a Moment<Status>> {
         if self.is_latest {
             return self.held.map_or(&self.timeline.status, |held| &held.status).as_ref();
@@ -229,7 +229,7 @@ impl<'a> Reading<'a> {
         last(self.cells).or_else(|| last(self.timeline))
     }
 
-    /// All that a probe measured in the segment in force, up to this moment. It is as fine as the history is.
+    /// Returns all measurements of a probe in the segment in force up to this moment, as fine as the history.
     pub fn of_segment(&self, probe: Measure) -> Latency {
         let (segment, began_s) =
             self.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
@@ -239,27 +239,28 @@ impl<'a> Reading<'a> {
         blend.take()
     }
 
-    /// What the server's commands did in the 60 s before this moment, or since the session began.
+    /// Returns the commands that the server ran in the 60 s before this moment, or since the session began.
     pub fn commands_minute(&self) -> CommandCell {
         if let Some(held) = self.held.filter(|_| self.is_latest) {
             return held.commands_minute.clone();
         }
         let mut all = CommandCell::default();
         let cells = self.cells.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
-        // What was reported later is about this moment too, and was not known at it.
+        // A later poll also covers this moment, but was not known then.
         let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
         known.for_each(|cell| all.merge(cell.value.commands.clone()));
         all
     }
 
-    /// The segment in force with all its figures, also those after this moment. The history is too coarse to show a
-    /// part of a segment exactly; a live view that is frozen and moved into a segment shows the whole, and so does a recording.
+    /// Returns the segment in force with all its figures, including those after this moment: the history is too coarse
+    /// for an exact part of a segment. So a recording, or a frozen view that is moved into a segment, shows the whole
+    /// segment.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
     }
 
-    /// The segments that had begun, oldest first, with all that is known of them. The oldest of very many
+    /// Returns the segments that had begun, oldest first, with all their figures. If there are too many, the oldest
     /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
@@ -268,24 +269,24 @@ impl<'a> Reading<'a> {
             .filter(move |segment| segment.start.t_s < t_s || segment.start.t_s <= 0.0)
     }
 
-    /// The service time of the segment in force.
+    /// Returns the service time of the segment in force.
     pub fn segment_service(&self) -> Option<&'a Latency> {
         self.segment().map(|segment| &segment.total.service)
     }
 
-    /// The length of a ping window, in seconds.
+    /// Returns the length of a ping window, in seconds.
     pub fn ping_window_s(&self) -> f64 {
         self.timeline.pings.length_s()
     }
 
-    /// The ping windows that had begun, the newest first.
+    /// Returns the ping windows that had begun, the newest first.
     pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
         let pings = self.held.map_or(&self.timeline.pings, |held| &held.pings);
         pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
-    /// The errors so far, by kind.
+    /// Returns the errors up to the moment, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
         let all = self.held.map_or(&self.timeline.errors, |held| &held.errors);
         if self.is_latest {
@@ -298,30 +299,30 @@ impl<'a> Reading<'a> {
         Cow::Owned(log.with_first_messages_of(all))
     }
 
-    /// Up to when events and marks had come: some are of a moment that no record has reached yet.
+    /// Returns the end of the known events and marks: some are later than the latest record.
     fn known_until_s(&self) -> f64 {
         if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
     }
 
-    /// What had happened, oldest first.
+    /// Returns the events up to the moment, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         let t_s = self.known_until_s();
         self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
     }
 
-    /// A person's notes until then, oldest first.
+    /// Returns the user's notes up to the moment, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
         let t_s = self.known_until_s();
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 
-    /// The last run of the intrinsic probe, if it had begun.
+    /// Returns the last run of the intrinsic probe, if it had begun.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
         let run = self.held.map_or(&self.timeline.intrinsic_run, |held| &held.intrinsic_run);
         run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
     }
 
-    /// Since when and why the target could not be reached at this moment, by the events.
+    /// Returns since when and why the target could not be reached at this moment, according to the events.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
         self.events().rev().find_map(|event| match &event.what {
             EventKind::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),

@@ -1,4 +1,4 @@
-//! A segment second by second: what a comparison with another needs to know its noise.
+//! The values of a segment by second: a comparison with another segment derives the noise from them.
 
 use crate::{
     session::Interval,
@@ -7,12 +7,12 @@ use crate::{
 
 /// The shortest stretch that counts as a second: ticks end a little early or late.
 const SECOND_S: f64 = 0.95;
-/// So many latencies give a p99 that means something.
+/// The smallest number of latencies for a p99.
 const ENOUGH: u64 = 1000;
 
-/// Single seconds of a segment in their order: a bounded series, of all of its time.
+/// The values of single seconds of a segment, in order: a limited number, from all of the segment's time.
 ///
-/// Replies that came after the segment's end are in none of them.
+/// Replies after the segment's end are in none of them.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
     ops_per_s: PerSecond,
@@ -29,9 +29,9 @@ pub struct Seconds {
 #[derive(Debug, Clone, Default)]
 pub struct PerSecond {
     series: Series,
-    /// How long all that was added is together.
+    /// The total time of the added values, in seconds.
     length_s: f64,
-    /// How many values that is.
+    /// The number of added values.
     added: u32,
 }
 
@@ -42,7 +42,7 @@ impl PerSecond {
         self.added += 1;
     }
 
-    /// The values, for a segment that began at `start_s`.
+    /// Returns the values, for a segment that began at `start_s`.
     pub fn stretch(&self, start_s: f64) -> TimeSeries<'_> {
         let of = self.series.each();
         let each_s = self.length_s / f64::from(self.added.max(1)) * f64::from(of);
@@ -58,7 +58,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Adds a part; the whole if that makes it one.
+    /// Adds a part; returns the whole if it is complete with this part.
     fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;
         self.latency.merge(latency);
@@ -74,23 +74,23 @@ impl Piece {
 }
 
 impl Seconds {
-    /// Good replies per second of single seconds.
+    /// Returns the good replies per second of single seconds.
     pub fn ops_per_s(&self) -> &PerSecond {
         &self.ops_per_s
     }
 
-    /// The median of the service time in ns, of single seconds; of longer stretches where a second has fewer than 1000
-    /// replies.
+    /// Returns the median of the service time in nanoseconds of single seconds, or of longer times if a second has
+    /// fewer than 1000 replies.
     pub fn service_p50_ns(&self) -> &PerSecond {
         &self.service_p50_ns
     }
 
-    /// The p99 of the same.
+    /// Returns the p99 of the service time in nanoseconds, for the same times.
     pub fn service_p99_ns(&self) -> &PerSecond {
         &self.service_p99_ns
     }
 
-    /// The p99 of the response time; empty in closed loop.
+    /// Returns the p99 of the response time in nanoseconds; empty in closed loop.
     pub fn response_p99_ns(&self) -> &PerSecond {
         &self.response_p99_ns
     }

@@ -1,35 +1,35 @@
-//! What each segment did.
+//! The results of each segment.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::Seconds;
 use crate::session::{Interval, Segment, Summary};
 
-/// How many segments keep their distribution. Older ones live on in the session's sums.
+/// The number of segments with a distribution of their own. Older segments are only in the session's sums.
 const KEPT: usize = 200;
 
 /// One segment and the sum of its intervals.
 #[derive(Debug, Clone)]
 pub struct SegmentTotal {
-    /// Its record: when it began, its number, its knobs.
+    /// The record of the segment: its start, its number, its knobs.
     pub start: Segment,
-    /// When the next began; `None` for the current one.
+    /// The end of the segment; `None` for the current one.
     pub ended_s: Option<f64>,
-    /// All its intervals in one.
+    /// The sum of all intervals of the segment.
     pub total: Interval,
-    /// Single seconds of it, to be compared with those of another.
+    /// The values of single seconds of the segment, for comparisons.
     pub seconds: Seconds,
     cpu: (f64, f64),
 }
 
 impl SegmentTotal {
-    /// The mean share of a core that the server used, over the polls of it that lie within this segment.
+    /// Returns the mean share of a core that the server used, from the polls within this segment.
     pub fn cpu(&self) -> Option<f64> {
         let (sum, length_s) = self.cpu;
         (length_s > 0.0).then(|| sum / length_s)
     }
 
-    /// How long it lasted, by `now_s` if it still does, in seconds.
+    /// Returns the length of the segment in seconds, up to `now_s` if it is the current one.
     pub fn length_s(&self, now_s: f64) -> f64 {
         (self.ended_s.unwrap_or(now_s) - self.start.t_s).max(0.0)
     }
@@ -38,9 +38,9 @@ impl SegmentTotal {
 /// The segments of a session.
 #[derive(Debug, Clone)]
 pub struct Segments {
-    /// How many are listed.
+    /// The largest number of listed segments.
     most: usize,
-    /// Shared with the copies of these segments, until they change.
+    /// The listed segments, shared with copies of this list until they change.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     forgotten: u64,
@@ -53,39 +53,39 @@ impl Default for Segments {
 }
 
 impl Segments {
-    /// Which lists them all, however many there are.
+    /// Returns a list without a limit.
     pub(super) fn all() -> Self {
         Self { most: usize::MAX, ..Self::default() }
     }
 
-    /// The segment that holds now.
+    /// Returns the current segment.
     pub fn current(&self) -> Option<&SegmentTotal> {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// The segment that held up to `t_s`; on a border the one that ends there.
+    /// Returns the segment that was in force up to `t_s`; at the border of two segments, the earlier one.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
         let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
         self.iter().rev().find(began_before).or_else(first)
     }
 
-    /// The newest segment before the current one that has any good reply.
+    /// Returns the newest segment before the current one with any good reply.
     pub fn last_busy(&self) -> Option<&SegmentTotal> {
         self.iter().rev().find(|segment| segment.total.ops > 0)
     }
 
-    /// The segments, oldest first; those before the last 200 are only in the [`summary`](Self::summary).
+    /// Returns the segments, oldest first. Those before the last 200 are only in the [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
     }
 
-    /// How many segments are no longer listed.
+    /// Returns the number of segments that are no longer listed.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// All segments but prefill and warm-up in one. First errors are not known here.
+    /// Returns the sum of all segments without prefill and warm-up. It has no first messages of errors.
     pub fn summary(&self) -> Summary {
         let mut sum = self.older.clone();
         self.iter().for_each(|segment| add(&mut sum, segment));
@@ -96,7 +96,7 @@ impl Segments {
         if let Some(current) = self.kept.back_mut() {
             let current = Arc::make_mut(current);
             current.ended_s = Some(start.t_s);
-            // A copy has no room left over from growing.
+            // A clone releases the unused capacity.
             current.total = current.total.clone();
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
@@ -111,12 +111,12 @@ impl Segments {
         }
     }
 
-    /// The segment with this number, if it is still listed.
+    /// Returns the segment with this number, if it is still listed.
     pub fn numbered(&self, number: u32) -> Option<&SegmentTotal> {
         self.iter().find(|segment| segment.start.segment == number)
     }
 
-    /// Adds what the server used of a core from `since_s` to now, if all of that was the current segment.
+    /// Adds the server's use of a core from `since_s` to now, if all of that time was in the current segment.
     pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
         if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
             let (sum, over_s) = &mut Arc::make_mut(current).cpu;
@@ -125,7 +125,7 @@ impl Segments {
         }
     }
 
-    /// Adds an interval to its segment. One whose segment is not listed any more goes into the sum.
+    /// Adds an interval to its segment, or to the sum of older segments if its segment is not listed any more.
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => {
@@ -133,7 +133,7 @@ impl Segments {
                 segment.total.add(interval);
                 segment.seconds.push(interval);
             }
-            // What comes this late was asked under load.
+            // An interval this late answers requests that were sent under load.
             None => self.older.add(interval, true),
         }
     }

@@ -1,24 +1,24 @@
-//! Moments at which replies took much longer than is usual under the same knobs.
+//! Stalls: moments at which replies took much longer than usual with the same knobs.
 
 use super::{Level, Quantiles, Window};
 
-/// A reply that a person would notice.
+/// The shortest stall, in nanoseconds: a delay that a person notices.
 const SHORTEST_NS: u64 = 200_000_000;
-/// So many times the median of its segment; what is always slow does not stall.
+/// A stall takes at least this many times the median of its segment: a load that is always slow has no stalls.
 const TIMES_THE_MEDIAN: u64 = 10;
 
 /// One stall, over one or more columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// The column with the longest service time of it.
+    /// The column with the longest service time of the stall.
     pub column: usize,
-    /// How long that was, in nanoseconds.
+    /// The longest service time, in nanoseconds.
     pub ns: u64,
 }
 
 impl Window<'_> {
-    /// The stalls in the columns of which `service` are the levels: the service time of some request was both long and
-    /// far above the median of its segment. Neighbouring columns are one stall.
+    /// Returns the stalls in columns with these levels of the service time: the service time of some request was long,
+    /// and far above the median of its segment. Neighbouring columns are one stall.
     pub fn stalls(&self, service: &[Option<Quantiles>]) -> Vec<Stall> {
         let mut stalls: Vec<Stall> = Vec::new();
         let mut last = None;

@@ -1,12 +1,12 @@
-//! A stretch of a recording that was read again, as fine as its records are.
+//! A part of a recording that was read again, with cells as fine as its records.
 //!
 //! ```text
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
-//! The history of a long session is coarse where it is old; its file is not. What a [`Window`](super::Window) or a
-//! [`Reading`](super::Reading) needs is read from the stretch where that is finer, and the rest from the session. A
-//! timeline has one of them at the most, and its length and its cells are bounded by the columns that it was asked for.
+//! The history of a long session is coarse where it is old, but its file is not. A [`Window`](super::Window) or a
+//! [`Reading`](super::Reading) uses the part that was read again where it is finer, and the session elsewhere. A
+//! timeline has at most one such part. The requested columns limit its length and the number of its cells.
 
 use std::sync::Arc;
 
@@ -16,63 +16,64 @@ use crate::{
     session::Record,
 };
 
-/// What a stretch also takes in before and after itself: the figures of a poll stand for some seconds before it.
+/// The additional seconds before and after the part: the figures of a poll cover some seconds before it.
 const BESIDE_S: f64 = 5.0;
-/// So many cells a column has at the least, unless ticks are longer.
+/// The least number of cells for a column, unless ticks are longer.
 const CELLS_A_COLUMN: f64 = 4.0;
 
-/// What is to be read again.
+/// A request to read a part of a recording again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
-    /// From when, in seconds of the session.
+    /// The start of the part, in seconds of the session.
     pub from_s: f64,
-    /// To when.
+    /// The end of the part, in seconds of the session.
     pub to_s: f64,
-    /// How long its cells may become, in seconds.
+    /// The largest length of the cells, in seconds.
     pub cell_s: f64,
-    /// Of how many nodes.
+    /// The number of nodes.
     pub nodes: usize,
 }
 
 impl Reread {
-    /// The length of cells for columns of `step_s` seconds: of ticks, or of so many that a column has at least four.
+    /// Returns the length of cells for columns of `step_s` seconds: a tick, or more if a column still has at least four
+    /// cells.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)
     }
 
-    /// Whether it has all from `from_s` to `to_s`.
+    /// Returns whether the part includes all the time from `from_s` to `to_s`.
     pub fn holds(&self, from_s: f64, to_s: f64) -> bool {
         self.from_s <= from_s && to_s <= self.to_s
     }
 
-    /// What lies in its reach, with what stands beside it.
+    /// Returns the start and the end of the time to read, including the additional seconds.
     pub(in crate::session) fn reach_s(&self) -> (f64, f64) {
         (self.from_s - BESIDE_S, self.to_s + BESIDE_S)
     }
 }
 
-/// What was read again.
+/// A part of a recording that was read again.
 #[derive(Debug, Clone)]
 pub struct Excerpt {
     asked: Reread,
-    /// By node.
+    /// The timelines of the nodes.
     timelines: Vec<Timeline>,
 }
 
 impl Excerpt {
-    /// One into which nothing has been read yet.
+    /// Returns an empty part for this request.
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
         Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
-    /// What was asked for.
+    /// Returns the request.
     pub fn asked(&self) -> Reread {
         self.asked
     }
 
-    /// Takes the next record of the recording, wherever it lies. Of what came before, the segments are needed.
+    /// Adds the next record of the recording, at any time. Of the records before the part, the segments are needed.
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.asked.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
@@ -87,7 +88,7 @@ impl Excerpt {
     }
 }
 
-/// The part of a stretch that is of one node.
+/// One node of a part that was read again.
 #[derive(Debug, Clone)]
 pub(super) struct Refined {
     stretch: Arc<Excerpt>,
@@ -95,17 +96,17 @@ pub(super) struct Refined {
 }
 
 impl Timeline {
-    /// Has `stretch` for what it holds of this node, instead of the one before.
+    /// Sets the part that was read again, for this node, in place of the previous one.
     pub fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.refined = Some(Refined { stretch: Arc::clone(stretch), node });
     }
 
-    /// How long the cells are that hold `t_s`, in seconds, without what was read again.
+    /// Returns the length of the session's own cell at `t_s`, in seconds, without the part that was read again.
     pub fn cell_s(&self, t_s: f64) -> f64 {
         self.load.cell_s(t_s).max(self.ping_cells.cell_s(t_s)).max(self.server.cell_s(t_s))
     }
 
-    /// Where the time between two moments is known best.
+    /// Returns the timeline with the finest cells between two moments.
     pub(super) fn finest(&self, from_s: f64, to_s: f64) -> &Self {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
         let is_better = |asked: Reread| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);

@@ -1,4 +1,4 @@
-//! A stretch of the session in so many columns: what charts draw.
+//! A part of the session in columns of equal length, for charts.
 
 use std::ops::Range;
 
@@ -16,23 +16,23 @@ use crate::{
     stats::Blend,
 };
 
-/// Columns of equal length over a stretch of the session.
+/// Columns of equal length over a part of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
-    /// What its cells are read from.
+    /// The source of the cells.
     timeline: &'a Timeline,
-    /// The session that it is a part of.
+    /// The timeline of the whole session.
     session: &'a Timeline,
     from_s: f64,
     step_s: f64,
     columns: usize,
-    /// What is later is left out, as if it had not been measured yet.
+    /// The end of the visible time, in seconds: later measurements are left out.
     until_s: f64,
 }
 
 impl Timeline {
-    /// The stretch from `from_s` to `to_s` in `columns` columns, from what was read again of it where that is finer.
-    /// Either may lie outside of the session; nothing was measured there.
+    /// Returns the time from `from_s` to `to_s` in `columns` columns, from the part that was read again if that is
+    /// finer. Both moments may lie outside of the session, where there are no measurements.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
@@ -46,53 +46,53 @@ impl Timeline {
         }
     }
 
-    /// The longest latency of `measure` in the whole session, and when it was.
+    /// Returns the longest latency of `measure` in the whole session, and its time.
     pub fn worst(&self, measure: Measure) -> Option<Worst> {
         worst_of(self.lane(measure).cells().between(0.0, f64::INFINITY))
     }
 }
 
 impl<'a> Window<'a> {
-    /// The same as it was drawn at `until_s`: what is later is left out, by the tick.
+    /// Returns the same window without the measurements after `until_s`, to the tick.
     #[must_use]
     pub fn until(self, until_s: f64) -> Self {
         Self { until_s, ..self }
     }
 
-    /// The longest latency of `measure` in one column, that of its [`levels`](Self::levels), and when it was: a record
-    /// may end a little after the column that it belongs to.
+    /// Returns the longest latency of `measure` in one column, as in its [`levels`](Self::levels), and its time: a
+    /// record may end a little after its column.
     pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
         let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
         worst_of(column.placed(self.timeline.lane(measure).cells()).map(|(_, cell)| cell))
     }
 
-    /// What the load did in each column; `None` where nothing was measured.
+    /// Returns the load in each column; `None` without measurements.
     pub fn load(&self) -> Vec<Option<LoadCell>> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
 
-    /// The session that it is a part of.
+    /// Returns the timeline of the whole session.
     pub(super) fn session(&self) -> &'a Timeline {
         self.session
     }
 
-    /// The events that are listed of this stretch, and others, oldest first.
+    /// Returns the listed events of this time and others, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         self.timeline.events.iter()
     }
 
-    /// The marks, likewise.
+    /// Returns the listed marks of this time and others, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
         self.timeline.marks.iter()
     }
 
-    /// When `column` ends, in seconds of the session.
+    /// Returns the end of `column`, in seconds of the session.
     pub(super) fn end_s(&self, column: usize) -> f64 {
         self.from_s + self.step_s * (column + 1) as f64
     }
 
-    /// Percentiles and maximum of `measure` in each column. The percentiles are those of the segment that held
-    /// longest in it, the maximum that of all.
+    /// Returns the percentiles and maximum of `measure` in each column: the percentiles of the segment with the longest
+    /// time in the column, and the maximum of all segments.
     pub fn levels(&self, measure: Measure) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.levels[measure as usize], |window| {
             let mut blend = Blend::default();
@@ -104,8 +104,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The levels of the load's requests in each column, as [`levels`](Self::levels): from when they were due where the
-    /// segment is an open loop, unless they count from their writing everywhere.
+    /// Returns the levels of the load's requests in each column, as [`levels`](Self::levels): of response times for an
+    /// open loop, unless `timed` asks for service times.
     pub fn latency(&self, timed: Timed) -> Vec<Option<Quantiles>> {
         match timed {
             Timed::FromWrite => self.levels(Measure::Service),
@@ -120,8 +120,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// How many requests of each column took how long: from when they were due in an open loop, from when they were
-    /// written in a closed one, where that is the same; or from their writing in both.
+    /// Returns the number of requests by latency in each column: response times for an open loop, service times for a
+    /// closed one; or service times for both, if `timed` asks for them.
     pub fn heat(&self, timed: Timed) -> Vec<Option<Heat>> {
         self.remembered(&self.timeline.memos.heat[timed as usize], |window| {
             let column = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
@@ -131,8 +131,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The levels of the pings in each column. They are few: a percentile that a column has too few of is that of the
-    /// [`reach`](Self::reach_s) before its end.
+    /// Returns the levels of the pings in each column. A column may have too few pings for a percentile; then it is
+    /// taken from the [`reach`](Self::reach_s) before the column's end.
     pub fn levels_of_pings(&self) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.pings_reached, |window| {
             let mut columns = window.levels(Measure::Ping);
@@ -151,7 +151,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Over how many seconds a percentile of the pings is taken: a column, or as many as have enough of them.
+    /// Returns the time that a percentile of the pings needs, in seconds: a column, or more for enough pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
@@ -161,7 +161,7 @@ impl<'a> Window<'a> {
         self.step_s.max(enough_s)
     }
 
-    /// How many pings of each column took how long.
+    /// Returns the number of pings by round trip in each column.
     pub fn heat_of_pings(&self) -> Vec<Option<Heat>> {
         let [.., memo] = &self.timeline.memos.heat;
         self.remembered(memo, |window| {
@@ -170,7 +170,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The service and the response times of each column; of the latter none where they are not asked for.
+    /// Returns the service times and response times of each column; the latter only if `timed` asks for them.
     fn requests(&self, timed: Timed) -> impl Iterator<Item = (Vec<&'a BySegment>, Vec<&'a BySegment>)> {
         let cells = |measure| self.cells(self.timeline.lane(measure).cells());
         let response = match timed {
@@ -180,23 +180,23 @@ impl<'a> Window<'a> {
         cells(Measure::Service).into_iter().zip(response)
     }
 
-    /// Errors in each column, of load and PING; `None` where there was none.
+    /// Returns the errors in each column, of load and PING; `None` without errors.
     pub fn errors(&self) -> Vec<Option<ErrorCell>> {
         self.remembered(&self.timeline.memos.errors, |window| window.merged(&window.timeline.error_cells))
     }
 
-    /// What the pings of each column were beside their times.
+    /// Returns the counts of the pings in each column.
     pub fn pings(&self) -> Vec<Option<PingCell>> {
         self.remembered(&self.timeline.memos.pings, |window| window.merged(&window.timeline.ping_cells))
     }
 
-    /// What the server said in each column, and the highest of each of its gauges.
+    /// Returns the server's last status in each column, and the highest value of each of its gauges.
     pub fn server(&self) -> Vec<Option<ServerCell>> {
         self.remembered(&self.timeline.memos.server, |window| window.merged(&window.timeline.server))
     }
 
-    /// What `compute` finds, from `memo` as far as that knows it. Columns that begin at whole multiples of their length
-    /// are worth remembering; others are never asked for again.
+    /// Returns the columns from the cache `memo`, and those that are not cached from `compute`. Only columns that begin
+    /// at a multiple of their length are cached, since others are never requested again.
     fn remembered<V: Clone>(
         &self,
         memo: &Memo<V>,
@@ -210,7 +210,7 @@ impl<'a> Window<'a> {
         let part = |first: usize, columns| {
             compute(Self { from_s: self.from_s + self.step_s * first as f64, columns, ..*self })
         };
-        // A column that is left out in part is another one than that which is remembered.
+        // A column that is partly left out differs from the cached one.
         let whole = ((self.until_s - self.from_s) / self.step_s + 1e-6).clamp(0.0, self.columns as f64);
         let whole = whole as usize;
         let mut columns =
@@ -231,7 +231,7 @@ impl<'a> Window<'a> {
         self.cells(history).iter().map(merge).collect()
     }
 
-    /// The values of the cells that have a say in each column.
+    /// Returns the values of the cells in each column.
     fn cells<T: Merge + Default>(&self, history: &'a History<T>) -> Vec<Vec<&'a T>> {
         let mut columns = vec![Vec::new(); self.columns];
         for (places, cell) in self.placed(history) {
@@ -240,7 +240,7 @@ impl<'a> Window<'a> {
         columns
     }
 
-    /// The cells that have a say in some column, and in which.
+    /// Returns the cells of all columns, each with its columns.
     fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
@@ -252,7 +252,8 @@ impl<'a> Window<'a> {
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
     }
 
-    /// A cell belongs to the column that holds its middle; one longer than a column to all whose middle it holds.
+    /// Returns the columns of a cell: the one that contains its middle, or, for a cell longer than a column, all with
+    /// their middle in it.
     fn columns_of<T>(&self, cell: &Cell<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
@@ -267,7 +268,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The longest latency in some cells; of equals the first.
+/// Returns the longest latency in some cells; of equals, the first one.
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
     // A record that ended a little late is in the cell before.
     let of_cell = |cell: Cell<'_, BySegment>| {
@@ -312,7 +313,7 @@ mod tests {
             recorder.reset();
             (0..20).for_each(|n| recorder.record(u64::from(tick * 997 % 89 + n) * 10_000));
             let service = recorder.latency();
-            // Each eighth comes two seconds late, and each 31st is a late reply of an earlier segment.
+            // Each eighth record comes two seconds late, and each 31st is a late reply of an earlier segment.
             let t_s = f64::from(tick) * 0.25 - if tick % 8 == 0 { 2.0 } else { 0.0 };
             let length_s = if tick % 31 == 0 { 0.0 } else { 0.25 };
             let errors = [("OOM".to_owned(), u64::from(tick % 3))].into();

@@ -1,4 +1,4 @@
-//! What is written can be read, whatever numbers a server sends.
+//! Everything that is written can be read, whatever numbers a server sends.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
     stats::fixture::latency_of,
 };
 
-/// Counts of our own lie below: from here on JSON's numbers are no whole ones any more.
+/// The largest number in redyno's own counts: larger numbers of JSON are no exact integers.
 const MOST: u64 = (1 << 53) - 1;
 
-/// What a server may have said, with the greatest numbers there are.
+/// Returns a status of a server with the largest possible numbers.
 fn status() -> Status {
     let mut gauges = Gauges::default();
     GAUGES.iter().for_each(|gauge| gauges.set(*gauge, Some(f64::MAX)));

@@ -1,4 +1,4 @@
-//! The fold, record by record: what the windows, totals and errors are afterwards.
+//! Tests of the fold: the windows, totals and errors after some records.
 
 use super::*;
 use crate::{
