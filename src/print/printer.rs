@@ -59,7 +59,7 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    /// Adds a record of a file, which covers a second already.
+    /// Adds a record of a file. Such a record covers a whole second.
     ///
     /// # Errors
     /// The errors of [`push`](Self::push).

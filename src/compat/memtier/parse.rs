@@ -186,7 +186,8 @@ pub(super) mod tests {
         }
         let line = "error: --debug is not supported by redyno memtier.";
         assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
-        let cluster = "error: --cluster-mode is not supported by redyno memtier: redyno has no cluster routing yet.";
+        let cluster =
+            "error: --cluster-mode is not supported by redyno memtier: redyno has no cluster routing yet.";
         assert_eq!(refused("--cluster-mode"), cluster);
         assert!(
             refused("--statsd-host=h")

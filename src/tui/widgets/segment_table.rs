@@ -244,7 +244,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     match (baseline, model.baseline_number()) {
         (Some(base), _) if base.start.segment != number => details(paint, inside, model, segment, base),
         (Some(_), _) => {
-            let text = "select another segment to see how it differs, in its row and here";
+            let text = "select another segment to compare it with this one";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
         (None, Some(lost)) => {

@@ -1,5 +1,4 @@
-//! The results of the load, in total and by command: in an interval of one segment, and of all the time under load.
-//! Intervals of a segment merge without loss.
+//! The results of the load by command: of an interval of a segment, and of a session. Intervals merge without loss.
 
 use std::collections::BTreeMap;
 
@@ -48,11 +47,10 @@ macro_rules! of_the_load {
             /// Lost connections by kind, including idle connections.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connections_lost: BTreeMap<String, u64>,
-            /// Failed attempts to connect, by kind.
+            /// Failed attempts to connect by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// The longest delay of a due request that was not sent yet; 0 in closed loop, where a request is due when
-            /// it is sent.
+            /// The longest delay of a request that is due and not sent yet; 0 in closed loop.
             pub behind_us: u64,
             /// Requests that were due. Open loop counts a request when it is sent or dropped, closed loop when it is
             /// sent. When the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and
@@ -104,8 +102,8 @@ macro_rules! of_the_load {
 of_the_load! {
     /// The results of the load in an interval of one segment.
     ///
-    /// A request belongs to the segment in which it was written. Replies after the end of the segment, or of the load,
-    /// have an interval of their own, the drain. Results that a worker reports late have `length_s` 0.
+    /// A request belongs to the segment in which it was written; replies after its end have an interval of their own, the
+    /// drain. Results that a worker reports late have `length_s` 0.
     Interval {
         /// The end of the interval, in seconds of the session.
         pub t_s: f64,
