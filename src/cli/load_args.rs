@@ -67,7 +67,7 @@ pub struct LoadArgs {
     /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: the workload's own]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Write the keys that the workload reads before measuring, even if the workload has no [prefill]: with its own
+    /// Write the keys that the workload reads before measuring, even if the workload has no prefill: with its own
     /// operation that writes them, or with SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,

@@ -163,8 +163,7 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// The ping probe is connected again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is
-    /// not counted.
+    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is not counted.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
