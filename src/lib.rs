@@ -1,7 +1,7 @@
 //! redyno: a load generator and latency monitor for Redis, Valkey and memcached.
 //!
-//! The central idea of the code: **a session is a stream of records**. A live measurement produces the stream, and a file
-//! stores it. The screen, the printed lines and every export are folds over the stream.
+//! The central idea of the code: **a session is a stream of records**. A live measurement produces the stream, and a
+//! file stores it. The screen, the printed lines and every export are computed from this stream.
 //!
 //! ```text
 //!              orders: knobs, CONFIG, marks, stop
@@ -14,7 +14,7 @@
 //!                                           └─► sinks: printed lines, JSON lines
 //! ```
 //!
-//! The modules are called *rooms*. The table lists what each room contains, and what it must not know.
+//! The modules are called *rooms*. The table lists the content of each room, and what the room must not depend on.
 //!
 //! | room | content | must not know |
 //! |---|---|---|
@@ -45,7 +45,7 @@
 //! | [`compat`] | the command lines and outputs of other tools: the modes of redis-cli, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
 //! | [`cli`] | one file per command: arguments become a plan | |
 //!
-//! A room uses only the rooms above it in this table.
+//! A room uses only rooms that are above it in the table.
 //!
 //! # Four examples, step by step
 //!
@@ -55,13 +55,13 @@
 //! 3. `Replies::settle` (load/segments): the replies of one read are counted in the buffer of their segment.
 //! 4. `Segments::close_tick`: four times per second the buffer goes to the collector, through a ring buffer.
 //! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
-//! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to what screens read. A
-//!    [`Sink`](session::Sink) turns it into printed lines.
+//! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
+//!    read. A [`Sink`](session::Sink) turns it into printed lines.
 //!
 //! A knob, from the key to the first request that obeys it:
 //! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
 //! 2. `Running::set_knobs` (session/running): limits are applied, and the question before a write is asked.
-//! 3. `Measured::settle` (session): changes in quick succession become one.
+//! 3. `Measured::settle` (session): several changes in quick succession become one change.
 //! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new segment.
 //! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new one.
 //!
@@ -75,7 +75,8 @@
 //! A gauge, from the server's reply to a panel:
 //! 1. [`Info::status`](server::Info::status): one parser for each row of [the table](gauge).
 //! 2. `TargetRecords::take` (session): one sample of all gauges becomes a record.
-//! 3. [`Timeline::push`](session::timeline::Timeline::push): the last sample is kept, and the highest of each stretch of time.
+//! 3. [`Timeline::push`](session::timeline::Timeline::push): the timeline keeps the last sample, and the highest sample
+//!    of each stretch of time.
 //! 4. [`Gauge::written`](gauge::Gauge::written): every output iterates the table.
 
 pub use redyno_demo::demo;

@@ -1,4 +1,4 @@
-//! redyno: clamp a dynamometer onto a Redis, and turn the knobs.
+//! The program redyno: a load generator and latency monitor for Redis, Valkey and memcached.
 
 use std::process::ExitCode;
 

@@ -130,8 +130,8 @@ fn a_run_is_judged_at_its_end() {
     with(&["--base", &base, "--fail-if", "ops < -50%"]).expect_code(0);
     one_line(
         &with(&["--fail-if", "ops < -5%"]).expect_code(2),
-        &["is about a change: name the recording", "--base FILE"],
+        &["is a condition on a change: give the recording", "--base FILE"],
     );
     let other = ["--base", &base, "--fail-if", "ops < -5%", "-P", "4"];
-    one_line(&with(&other).expect_code(1), &["these cannot be compared: pipeline: 1 and 4"]);
+    one_line(&with(&other).expect_code(1), &["these runs cannot be compared: pipeline: 1 and 4"]);
 }

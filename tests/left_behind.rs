@@ -112,9 +112,9 @@ fn a_users_own_value_comes_back_or_the_parameter_is_not_set() {
     set(&control, "slowlog-log-slower-than", "5", &ledger).unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "524288"]);
     let refused = set(&control, "maxmemory", "64mb", &ledger).unwrap_err();
-    assert!(refused.to_string().contains("it is 524288 now"), "{refused}");
+    assert!(refused.to_string().contains("the present value is 524288"), "{refused}");
     let refused = set(&control, "hz", "501", &ledger).unwrap_err();
-    assert_eq!(refused.to_string(), "hz: it takes 1 to 500, not 501");
+    assert_eq!(refused.to_string(), "hz: the allowed values are 1 to 500, not 501");
     killed(control, &server);
     clean(&server).expect_code(0);
     assert_eq!(
@@ -218,7 +218,7 @@ fn keys_that_stay_behind_are_an_error() {
     let told = |outcome: Outcome| {
         let outcome = outcome.expect_code(1);
         assert!(outcome.err.contains("redyno's keys may be left on the server"), "{}", outcome.err);
-        assert!(outcome.err.contains("not as it was before"), "{}", outcome.err);
+        assert!(outcome.err.contains("not undone; see above"), "{}", outcome.err);
     };
     let server =
         Server::redis().with_args(&["--rename-command", "UNLINK", "", "--rename-command", "DEL", ""]).start();

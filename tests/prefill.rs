@@ -183,7 +183,7 @@ fn a_prefill_that_is_stopped_says_how_far_it_came_and_leaves_nothing() {
         outcome.out
     );
     assert!(outcome.out.contains(" of 1000000 requests answered in "), "{}", outcome.out);
-    assert!(outcome.out.contains(": not all keys were made\n"), "{}", outcome.out);
+    assert!(outcome.out.contains(": not all keys were written\n"), "{}", outcome.out);
     assert!(outcome.err.contains("removed "), "{}", outcome.err);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
 }
@@ -257,7 +257,7 @@ fn a_load_that_reads_what_is_not_there_is_told_so_and_what_to_do() {
     let args =
         ["-p", &port, "--headless", "--yes", "--workload", "get", "--rate", "1000", "--duration", "5.5"];
     let out = run(&args).expect_code(0).out;
-    let told = "hit rate 0 %: the other reads find no key, which costs the server less; --prefill makes the keys first";
+    let told = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; --prefill writes the keys before the load";
     assert_eq!(
         out.lines().filter(|line| line.contains(told)).count(),
         2,

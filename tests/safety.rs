@@ -190,7 +190,7 @@ fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
     };
     let huge = ["-d", "64k", "-r", "1M"];
     let refused = with(&huge).expect_code(2);
-    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server with less may";
+    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server with less memory may";
     assert!(refused.err.contains(told) && refused.err.contains("Give --yes to go on."), "{}", refused.err);
     assert_eq!((refused.out, server.calls(&[], "set"), own_keys(&server)), (String::new(), 0, 0));
     for fine in [["--yes", ""], ["-n", "5"], ["--rate", "100"]] {
@@ -331,7 +331,7 @@ fn names_of_a_user_are_asked_about_and_never_removed() {
     let args =
         ["-p", &port, "--headless", "--key-prefix", "app:", "--ratio", "1:1", "-r", "20", "-n", "1000"];
     let asked = run(&args).expect_code(2);
-    assert!(asked.err.contains("over what they hold, and leaves them"), "{}", asked.err);
+    assert!(asked.err.contains("overwrites existing values, and does not remove the keys"), "{}", asked.err);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
     run(&[&args[..], &["--yes"]].concat()).expect_code(0);
     let (own, theirs) = keys(&server);

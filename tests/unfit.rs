@@ -70,7 +70,7 @@ fn a_sentinel_is_named_as_one() {
         _ => Some("-ERR unknown command\r\n"),
     });
     let told = refusal(&port_of(&crowd));
-    assert!(told.contains("is a Sentinel, which holds no keys; name the master that it watches"), "{told}");
+    assert!(told.contains("is a Sentinel, which stores no keys; name the master that it monitors"), "{told}");
 }
 
 #[test]

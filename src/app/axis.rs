@@ -6,29 +6,30 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! A young session fills the axis from the left, a quarter of a second per column. When the axis is full, columns grow
-//! in small steps, so that the whole session stays visible and the picture is seldom redrawn. If the view shows only
-//! the last minutes, the axis finally moves. Columns begin at whole multiples of their length, so the picture does not
-//! move between two steps: it is easy to read, and a slow terminal line has little to transfer.
+//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full,
+//! columns grow in small steps, so that the whole session stays visible and the picture is seldom redrawn. A view
+//! of the last minutes moves once its columns have reached their largest length. Columns begin at whole multiples
+//! of their length, so the picture does not move between two steps: it is easy to read, and a slow terminal line
+//! has little to transfer.
 //!
-//! The vertical axis of a chart: the values that it shows, and when it changes.
+//! The vertical axis of a chart: the values that the axis shows, and when it changes.
 //!
 //! ```text
 //!   high ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▲╌╌   beyond: clipped, with a mark
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! An axis that followed its values would move the picture all the time. So the axis stays as it is until an important
-//! value is beyond it, or until it has become much too long.
+//! If the axis followed its values, the picture would move all the time. So the axis changes only if an important
+//! value is beyond it, or if it is much longer than its values need.
 
 use std::cmp::Ordering;
 
 use crate::session::{Timeline, timeline::Window};
 
-/// The stretch of time that each column shows.
+/// The stretch of time that each column of a chart shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// The number of the last column, plus one; column 0 begins at the start of the session.
+    /// The number of the column after the last. Column 0 begins at the start of the session.
     pub end: u64,
     /// The number of columns.
     pub columns: u16,
@@ -37,8 +38,8 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Returns the axis of `columns` columns of `step_s` seconds that contains `t_s`. Once enough columns have passed
-    /// since `begins_s`, `t_s` is in the last column.
+    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. The axis
+    /// begins at `begins_s` until it is full; from then on, `t_s` is in the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -59,14 +60,13 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns the part of the axis that a session covers, if the session ends at `ends_s`: its end, and its number of
-    /// columns.
+    /// Returns the end, in seconds, and the number of the columns that a session covers if it ends at `ends_s`.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
     }
 
-    /// Returns the stretch of a session that the columns show, if the session ends at `ends_s`.
+    /// Returns the measurements in the columns, of a session that ends at `ends_s`.
     pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
         let (to_s, shown) = self.until(ends_s);
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
@@ -77,8 +77,8 @@ impl TimeAxis {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
 
-    /// Returns the column that contains the moment `t_s`; `None` when it is not on the axis. A border belongs to the
-    /// later column.
+    /// Returns the column that contains the moment `t_s`; `None` when it is not on the axis. A moment between two
+    /// columns belongs to the later one.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
     }
@@ -94,19 +94,19 @@ impl TimeAxis {
     }
 }
 
-/// The length of the shortest column, in seconds: a tick. A session begins with this length.
+/// The length of the shortest column, in seconds. At the start of a session, columns have this length.
 const SHORTEST_S: f64 = 0.25;
-/// The factor of each step by which columns grow.
+/// The factor by which each step makes columns longer.
 const GROWTH: f64 = 1.05;
 
-/// Returns the length to which columns grow in steps until each is at least `least_s` long, and at most a twentieth
-/// longer.
+/// Returns the smallest length of a column that growth in steps reaches and that is at least `least_s` seconds.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// Returns the number of the column that ends at `t_s` or contains it: a border belongs to the earlier column.
+/// Returns the number of the column that ends at `t_s` or contains it: a moment between two columns belongs to the
+/// earlier one.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
 }
@@ -114,10 +114,10 @@ pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
 /// The scale of an axis: linear or logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// Equal differences are equally far apart.
+    /// Equal differences of values have equal distances.
     #[default]
     Linear,
-    /// Equal factors are equally far apart.
+    /// Equal ratios of values have equal distances.
     Log,
 }
 
@@ -128,40 +128,40 @@ pub struct ValueAxis {
     pub low: f64,
     /// The value at the top, above `low`.
     pub high: f64,
-    /// The scale between the two.
+    /// The scale between bottom and top.
     pub spread: Spread,
 }
 
-/// The least length of a logarithmic axis, in decades, so that noise does not look large.
+/// The least length of a logarithmic axis, in decades: on a shorter one, noise would look large.
 const LEAST_DECADES: f64 = 1.0;
 /// The margin below and above the important values, in decades.
 const MARGINS: (f64, f64) = (0.05, 0.08);
-/// An axis that has more room than this at either end, in decades, is too long.
+/// A logarithmic axis is too long if more decades than this are empty at either end.
 const TOO_LONG: f64 = 0.35;
 
 /// Values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// A typical value. A tenth of it should be visible as a step.
+    /// A typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
-    /// Ranges from lowest to highest value, from the least to the most important. The last range is always shown;
-    /// another one is shown if a tenth of the typical value stays visible.
+    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always shows
+    /// the last range. It shows another range if a change by a tenth of the typical value stays visible.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// The least length of a linear axis, as a share of the typical value, so that noise does not look large.
+/// The least length of a linear axis, as a share of the typical value: on a shorter one, noise would look large.
 const LEAST_LENGTH: f64 = 0.5;
-/// The largest length that a new linear axis gets for optional ranges, and the largest length that an existing one
-/// keeps, as shares of the typical value: a tenth of that value is then more than one of 16 dots.
+/// The largest length of a new linear axis with optional ranges, and of one that is kept, as shares of the typical
+/// value. On a chart 16 dots high, a tenth of the typical value is then more than one dot.
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis this many times as long as needed is too long.
+/// A linear axis is too long if it is more than this many times as long as needed.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {
-    /// Returns the logarithmic axis for the values from `low` to `high`, all above 0: `kept` if it still fits,
-    /// otherwise a new axis.
+    /// Returns a logarithmic axis for the values from `low` to `high`, all above 0: the axis `kept` if it still
+    /// fits, otherwise a new one.
     pub fn log(kept: Option<Self>, low: f64, high: f64) -> Self {
         kept.filter(|kept| kept.spread == Spread::Log && kept.still_fits(low, high))
             .unwrap_or_else(|| Self::fitting(low, high))
@@ -181,8 +181,8 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
-    /// Returns the linear axis for values of 0 and above that shows the `wanted` ones: `kept` if it still fits,
-    /// otherwise a new axis.
+    /// Returns a linear axis for the `wanted` values, all at least 0: the axis `kept` if it still fits, otherwise a
+    /// new one.
     pub fn linear(kept: Option<Self>, wanted: &Wanted) -> Option<Self> {
         let usual = wanted.usual.max(f64::MIN_POSITIVE);
         let kept = kept.filter(|kept| kept.spread == Spread::Linear);
@@ -219,7 +219,7 @@ impl ValueAxis {
         }
     }
 
-    /// Returns the value at `share` of the height.
+    /// Returns the value at this share of the axis, from 0 at the bottom to 1 at the top.
     pub fn value(&self, share: f64) -> f64 {
         match self.spread {
             Spread::Linear => self.low + (self.high - self.low) * share,
@@ -228,7 +228,7 @@ impl ValueAxis {
     }
 }
 
-/// Returns the value such that the share `share` of `values` is below it, in the order of `compare`.
+/// Returns the quantile of `values` at `share`, from 0 to 1, in the order of `compare`.
 pub(super) fn at<T: Copy>(share: f64, mut values: Vec<T>, compare: fn(&T, &T) -> Ordering) -> Option<T> {
     values.sort_unstable_by(compare);
     let last = values.len().checked_sub(1)?;

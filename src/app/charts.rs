@@ -1,8 +1,9 @@
 //! The Overview's charts: their content and their vertical axes.
 //!
-//! The range of the throughput's chart: one segment in detail, and others if they also fit.
+//! The range of the throughput chart fits one segment. It includes the other segments if that one stays visible in
+//! detail.
 //!
-//! The segment in detail is the last one in view, or the one at the cursor of a frozen view.
+//! That segment is the last one in view, or in a frozen view the one at the cursor.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
-/// The content of the charts, and their axes in the last picture.
+/// The content of the charts, and the axes of the picture drawn last.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charts {
     /// Whether latencies are response or service times.
@@ -27,13 +28,14 @@ pub struct Charts {
 const BELOW: f64 = 0.01;
 /// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// A segment with fewer columns than this counts with its p99, since its p99.9 may be only the effect of the change
-/// itself.
+/// For a segment with fewer columns than this, the axis fits p99 in place of p99.9, which the change of a knob may
+/// have raised.
 const FEW: usize = 4;
 
 impl Charts {
-    /// Returns the axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9
-    /// values of each segment, so that neither a stall nor a short segment determines it. `None` without measurements.
+    /// Returns the axis for these columns of latencies, from a little below the lowest p50 to a little above most
+    /// p99.9 values of each segment. Neither a stall nor a short segment determines the axis. `None` without
+    /// measurements.
     pub fn latency_axis(
         &self,
         columns: &[Option<Quantiles>],
@@ -54,7 +56,7 @@ impl Charts {
         Some(ValueAxis::log(self.latency, low.max(1) as f64, high.max(low).max(1) as f64))
     }
 
-    /// Returns the axis for these columns of load, with the cursor at `cursor_s`. `None` without measurements.
+    /// Returns the throughput axis for these columns, with the cursor at `cursor_s`. `None` without measurements.
     pub fn throughput_axis(
         &self,
         columns: &[Option<LoadCell>],
@@ -66,26 +68,27 @@ impl Charts {
         of(self.throughput, self.spread, &segments)
     }
 
-    /// Makes the next picture choose new axes.
+    /// Forgets the axes, so that the next picture begins with new ones.
     pub(super) fn refit(&mut self) {
         self.latency = None;
         self.throughput = None;
     }
 }
 
-/// Returns the value that most p99.9 of a segment do not exceed.
+/// Returns a latency that most columns of a segment do not exceed with their p99.9.
 fn tail(columns: &[&Quantiles]) -> Option<u64> {
     let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// Returns `level`, or the highest percentile below it that has enough samples; the maximum if none has.
+/// Returns the column's percentile `level`. If it has too few samples, returns the next lower percentile that has
+/// enough, or else the maximum.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
 }
 
-/// The columns of a segment, in good replies per second.
+/// The throughput in the columns of a segment, in good replies per second.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Rates {
     /// The mean of each column.
@@ -96,11 +99,11 @@ pub(super) struct Rates {
     asked: Option<f64>,
 }
 
-/// The share of a segment's columns that may be below the range that must be visible, and the share that may be above
-/// it: neither the first moments of a segment nor a stall determine the range.
+/// The share of a segment's columns that may be below the visible range, and the share that may be above it. So
+/// neither the first moments of a segment nor a stall determine the range.
 const OUTLIERS: f64 = 0.05;
 
-/// Returns the segments in view; the last one, or the one at `cursor_s` if it is in view, comes last.
+/// Returns the segments in view. The segment at `cursor_s`, if it is in view, is moved to the end.
 pub(super) fn by_segment(
     columns: &[Option<LoadCell>],
     axis: &TimeAxis,
@@ -123,7 +126,8 @@ pub(super) fn by_segment(
     by_segment.into_values().chain(last).collect()
 }
 
-/// Returns the axis for `segments`; `kept` if it still fits. `None` without measurements.
+/// Returns the axis for `segments`: the axis `kept` if it still fits, otherwise a new one. `None` without
+/// measurements.
 pub(super) fn of(kept: Option<ValueAxis>, spread: Spread, segments: &[Rates]) -> Option<ValueAxis> {
     let last = segments.last()?;
     let most = |rates: &Rates| {

@@ -25,7 +25,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl Program {
-    /// Returns the beginning of the command lines, for a session that is known only from its recording.
+    /// Returns the program with its target and fixed options, as far as the recording of a session contains them.
     fn of_recording(server: &ServerIdentity) -> Self {
         let mut words = "redyno".to_owned();
         if !server.built_in {
@@ -46,7 +46,7 @@ impl Program {
     }
 }
 
-/// Returns the knobs as options; `None` if the workload has no name that an option accepts.
+/// Returns the knobs as command line options; `None` if no option can name the workload.
 fn options(knobs: &Knobs) -> Option<String> {
     if !knobs.load {
         return Some("--no-load".to_owned());
@@ -87,7 +87,7 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + prefill(known, asked)?)
 }
 
-/// Returns the option for a prefill, if the workload `asked` for makes other keys than the `known` one.
+/// Returns the prefill option that turns the `known` workload into the one `asked` for; empty if none is needed.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");

@@ -1,4 +1,4 @@
-//! The server's parameters in the panel: the selected one, and how it is changed.
+//! The server's parameters in the panel: which one is selected, and how the user changes it.
 
 use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
 use crate::{
@@ -58,8 +58,8 @@ impl Model {
         }
     }
 
-    /// Returns the change that restores a parameter after it was set to `to`, unless another client has changed it
-    /// since.
+    /// Returns the change that undoes a change of a parameter to `to`, unless another client has changed the
+    /// parameter since.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,
@@ -73,7 +73,7 @@ impl Model {
         match self.value_now(name)? {
             // The server reports its values once a second, so it may still report the previous one.
             now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
-            now => Err(format!("{name} is {} now, which is not what was set here", value_words(now))),
+            now => Err(format!("{name} is now {}, which another client has set", value_words(now))),
         }
     }
 
@@ -82,18 +82,19 @@ impl Model {
         let parameter = self.config.selected();
         let from = self.value_now(parameter.name)?;
         let used = self.timeline().status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
-        let end = || format!("{} has no further step; Enter: type a value", parameter.name);
+        let end = || format!("{} has no further step; press Enter to type a value", parameter.name);
         let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
         Ok(self.setting_of(parameter, from, to))
     }
 
-    /// Returns the typed value for the selected parameter; `None` if it is the present one.
+    /// Returns the change of the selected parameter to the typed value; `None` if the parameter has this value
+    /// already.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
         let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 
-    /// Returns the typed value for a parameter, even if it is the present one.
+    /// Returns the change of a parameter to the typed value, even if the parameter has this value already.
     pub(super) fn parameter_typed(
         &self,
         parameter: &'static Parameter,
@@ -103,7 +104,7 @@ impl Model {
         Ok(self.setting_of(parameter, from, parameter.typed(text)))
     }
 
-    /// Begins to type a value for the selected parameter; if its values are words, opens their list.
+    /// Opens an entry for a value of the selected parameter, or the list of its values if they are words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         match parameter.values {
@@ -174,7 +175,7 @@ mod tests {
         let mut model = set();
         report(&mut model, "volatile-ttl");
         assert_eq!(press(&mut model, "u"), []);
-        let text = "not undone: maxmemory-policy is volatile-ttl now, which is not what was set here";
+        let text = "not undone: maxmemory-policy is now volatile-ttl, which another client has set";
         assert_eq!(model.message().unwrap().text, text);
         let mut model = set();
         let Effect::Order(refused) = order("allkeys-lru") else { panic!("an order") };

@@ -60,7 +60,7 @@ impl Model {
         self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }
 
-    /// Returns the knob or parameter that had the most values; `None` if none was changed.
+    /// Returns the knob or parameter with the most values in the segments; `None` if none was changed.
     fn turned_most(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;

@@ -1,4 +1,4 @@
-//! The current or last experiment: typed by the user, fed with all deliveries, ended by a key or by a change of a knob.
+//! The current or last experiment. The user begins it by a command; a key or a change of a knob ends it.
 //!
 //! ```text
 //!  text ─► Asked ─► a question, if it sets parameters ─► begun ─► each delivery: its orders go to the session
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Model {
-    /// Adds an experiment to the model, which begins with the first record.
+    /// Adds an experiment to the model. The experiment begins with the first record.
     pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
         let before = self.panel.wanted().clone();
         self.experiment = experiment.map(|experiment| Begun { experiment, before });
@@ -76,7 +76,7 @@ impl Model {
         self.carry_on(orders);
     }
 
-    /// Passes a delivery to the experiment, while it runs.
+    /// Passes a record or notice of the session to the experiment, while the experiment runs.
     pub(super) fn hand(&mut self, delivery: &Delivery) {
         self.conduct(|experiment| experiment.take(delivery));
     }
@@ -100,7 +100,7 @@ impl Model {
         self.conduct(|experiment| experiment.interrupt(why));
     }
 
-    /// Calls the experiment, while it runs.
+    /// Runs `act` on the experiment, unless it is over, and carries out its orders.
     fn conduct(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
         let Some(begun) = self.experiment.as_mut().filter(|begun| !begun.experiment.is_over()) else {
             return;
@@ -109,7 +109,8 @@ impl Model {
         self.carry_on(orders);
     }
 
-    /// Carries out the experiment's orders. A message reports its end, and its changes can be undone together.
+    /// Carries out the experiment's orders. When the experiment ends, a message reports it, and one undo restores
+    /// the knobs from before it.
     fn carry_on(&mut self, orders: Vec<Order>) {
         for order in orders {
             if let Order::SetKnobs(knobs) = &order {

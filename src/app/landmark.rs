@@ -4,7 +4,7 @@ use super::{Landmark, Model, View, axis::number_ending};
 use crate::session::timeline::{Measure, SegmentTotal};
 
 impl Model {
-    /// Jumps to a landmark; returns why there is none.
+    /// Moves the cursor to a landmark, or returns the reason why there is none.
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
@@ -40,8 +40,8 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the time of the longest request, or of the longest ping without load: in the column that shows it, which
-    /// may be the one before the end of its record.
+    /// Returns the time of the longest request, or without load of the longest ping, as a moment in the column that
+    /// shows it.
     fn worst_s(&self) -> Option<f64> {
         let of = |measure| Some((measure, self.timeline().worst(measure)?));
         let (measure, worst) = [Measure::Service, Measure::Ping].into_iter().find_map(of)?;
@@ -53,7 +53,8 @@ impl Model {
     }
 }
 
-/// Returns the moment to show of a segment: shortly after its beginning, when it has some measurements.
+/// Returns a moment a second after the beginning of a segment, when there are measurements; its end if it is
+/// shorter.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

@@ -1,13 +1,13 @@
-//! Moving through the rows of a list: to its ends, or around them.
+//! Moves through the rows of a list: up to the ends, or from one end to the other.
 
 use super::Direction;
 
-/// Returns the row that is `by` rows after `at` in a list of `len` rows, at most the first or the last.
+/// Returns the row `by` rows after row `at` in a list of `len` rows; it never leaves the list.
 pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// Returns the item after `at` of `len`, which is at least 1, or the one before it; wraps around.
+/// Returns the item after item `at` of `len`, or before it. The first item follows the last; `len` is at least 1.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }

@@ -1,4 +1,4 @@
-//! Keys that change the view: its screen and pane, its row, its moment.
+//! Actions that change only what is shown: the screen, the pane, the selected row, the moment.
 
 use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone, list::moved};
 
@@ -59,7 +59,7 @@ impl Model {
         }
     }
 
-    /// Scrolls the list of operations by this many rows, at most to the last.
+    /// Scrolls the list of operations by this many rows, at most to the last operation.
     pub(super) fn scroll_operations(&mut self, rows: i16) {
         let all = self.shown().segment().map_or(0, |segment| segment.total.commands.len());
         self.first_operation = moved(self.first_operation, rows, all);

@@ -8,14 +8,14 @@ use super::{
 use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
 
 impl Model {
-    /// Returns the search text of the log, in lower case, as far as it has been typed; may be empty.
+    /// Returns the text typed so far for the search in the log, in lower case; it may be empty.
     pub fn needle(&self) -> String {
         let typed = self.entry(Purpose::Search).map(Entry::text);
         typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
     }
 
-    /// Returns the lines of the log that pass its filter, oldest first: the whole session up to the moment at which the
-    /// view was frozen, including the time after the cursor.
+    /// Returns the lines of the log that pass its filter, oldest first. A frozen view has the lines up to the
+    /// moment at which it was frozen, even if the cursor is earlier.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
         let until_s = self.track().shown_until_s();
@@ -67,7 +67,7 @@ impl Model {
         Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
     }
 
-    /// Moves the selection by this many lines. On the newest line, it follows new lines again.
+    /// Moves the selection by this many lines. Once the newest line is selected, the selection follows new lines.
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
         let Some(at) = self.selected_line(lines) else { return };
@@ -78,7 +78,7 @@ impl Model {
         self.log_view.selected = Some(at).filter(|at| at + 1 < lines);
     }
 
-    /// Switches to the next filter.
+    /// Switches to the next filter of the log.
     pub(super) fn turn_filter(&mut self, direction: Direction) {
         let view = &mut self.log_view;
         view.filter = turned(view.filter, direction, FILTERS.len());
@@ -93,7 +93,7 @@ impl Model {
         }
     }
 
-    /// Goes to the next match, down or up; wraps around at the ends.
+    /// Goes to the next match, down or up; after the last line, the search continues at the first.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
             self.say(Tone::Info, "no search yet; / begins one");
@@ -125,7 +125,7 @@ impl Model {
         // Charts move with the cursor, but the selected line must stay where it is.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
-        self.say(Tone::Info, "the cursor is at that moment; 1 shows it on the Overview");
+        self.say(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The screen's state: its content, its requests, and the effects of keys. Pure: no ratatui, no I/O, no clock.
+//! The screen's state: its content, its requests, and the effects of keys. This code uses no ratatui, no I/O and no
+//! clock.
 //!
 //! ```text
 //!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source

@@ -1,11 +1,12 @@
-//! The receiver of the keys: the screen, a question, or an entry (also in the help). There is one at a time.
+//! What receives the keys: the screen, a question, or an entry (also the one in the help). There is one receiver at
+//! a time.
 //!
-//! A short text that is being typed; all entries of the screen use it.
+//! A short text that is being typed: the code for all entries of the screen.
 
 use super::{Context, Setting};
 use crate::experiment::ExperimentSpec;
 
-/// The receiver of the keys.
+/// What receives the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Mode {
     /// The screen.
@@ -22,18 +23,18 @@ pub enum Mode {
 /// A question before something is done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
-    /// Whether redyno may write to this server; the reason as text.
+    /// Whether redyno may write to this server; the text is the reason for the question.
     FirstWrite(String),
     /// Whether this parameter of the server may be set.
     SetConfig(Setting),
-    /// Whether to begin an experiment that sets parameters of the server.
+    /// Whether to begin an experiment that sets server parameters.
     Experiment {
-        /// The effects of the experiment, as text.
+        /// A text that names the effects of the experiment.
         question: String,
         /// The experiment.
         asked: ExperimentSpec,
     },
-    /// Whether to make a change that may do harm; the possible harm as text.
+    /// Whether to make a change that may do harm; the text names the harm.
     Danger(String),
 }
 
@@ -62,12 +63,12 @@ pub enum Purpose {
     },
     /// A command in the palette, by its name.
     Command {
-        /// The position of the selected offer; the best offer is 0.
+        /// The position of the selected offer; the best offer has position 0.
         chosen: usize,
     },
     /// The search in the help.
     Help {
-        /// The number of lines above the first one shown.
+        /// The number of lines of the help above the first line shown.
         scroll: u16,
     },
     /// The length of an intrinsic run, in seconds.
@@ -75,7 +76,8 @@ pub enum Purpose {
 }
 
 impl Mode {
-    /// Returns the contexts that apply to this entry before all others; `None` on the screen, which has its own.
+    /// Returns the key contexts of this mode, in order of precedence; `None` for the screen, whose contexts depend
+    /// on the view.
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
         match self {
             Self::Screen => None,
@@ -95,7 +97,7 @@ impl Mode {
     }
 }
 
-/// The characters that may be typed.
+/// Which characters may be typed into an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Quantity,
@@ -103,8 +105,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the largest length in characters: the longest usual value is a list of save points, `3600 1 300 100 60
-    /// 10000`; a text longer than a sentence does not fit in a line.
+    /// Returns the largest length in characters. The longest usual value is a list of save points, `3600 1 300 100
+    /// 60 10000`; a sentence must fit in a line.
     fn longest(self) -> usize {
         match self {
             Self::Quantity => 24,
@@ -129,12 +131,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns an entry for a quantity that begins with `text`.
+    /// Creates an entry for a quantity; it contains `text` at first.
     pub fn quantity(text: &str) -> Self {
         Self::of(text, Kind::Quantity)
     }
 
-    /// Returns an entry for text that begins with `text`.
+    /// Creates an entry for words; it contains `text` at first.
     pub fn sentence(text: &str) -> Self {
         Self::of(text, Kind::Sentence)
     }
@@ -180,7 +182,7 @@ impl Entry {
         }
     }
 
-    /// Moves the caret by this many characters, at most to the ends.
+    /// Moves the caret by this many characters; it stays within the text.
     pub(super) fn move_caret(&mut self, by: i16) {
         for _ in 0..by.unsigned_abs() {
             if by < 0 {

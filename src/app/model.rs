@@ -20,7 +20,7 @@ pub enum LoadState {
     On,
     /// The load is off.
     Off,
-    /// A change was sent to the session.
+    /// A change of the knobs was sent to the session.
     Settling,
     /// A change waits for the user's answer to a question.
     Asking,
@@ -39,7 +39,7 @@ pub enum Course {
     Over,
 }
 
-/// The tone of a message.
+/// Whether a message informs or warns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Success, or information.
@@ -59,9 +59,9 @@ pub struct Message {
     pub since_s: f64,
 }
 
-/// The largest number of tracks, since a person cannot watch more nodes at once; a recording may have any number.
+/// The largest number of nodes that are shown: a person cannot watch more at once. A recording may have more.
 const MOST_TRACKS: usize = 16;
-/// The time for which a message is shown, in seconds of the session.
+/// How long a message is shown, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
 /// An experiment that was begun.
@@ -81,7 +81,7 @@ pub struct Tour {
     pub(super) key: usize,
     /// The time at which the step began or its last key was pressed, in seconds of the session.
     pub(super) since_s: f64,
-    /// Whether the tour presses the keys by itself.
+    /// Whether the tour presses the keys without the user.
     pub(super) plays: bool,
 }
 
@@ -97,7 +97,7 @@ impl Tour {
     }
 }
 
-/// The common beginning of all command lines of a session.
+/// The part that all command lines of a session have in common.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
     /// The program with its target and all options that are the same in all segments.
@@ -106,13 +106,13 @@ pub struct Program {
     pub has_password: bool,
 }
 
-/// The number of columns until the screen has reported its own.
+/// The number of columns before the first picture is drawn.
 const USUAL_COLUMNS: u16 = 60;
 
 /// The model: all state of the screen.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The tracks, which are drawn next to each other. Figures and tables show the first one, which always exists.
+    /// The tracks: one per node, or a single one. Figures and tables show the first track, which always exists.
     pub(super) tracks: Vec<Track>,
     /// The moment that is shown.
     pub view: View,
@@ -136,8 +136,8 @@ pub struct Model {
     pub segment_table: SegmentTable,
     /// The log.
     pub log_view: LogView,
-    /// The dimension of the curve. `None` until the user selects one: then it is that of an experiment, or the
-    /// dimension changed most.
+    /// The dimension of the curve. `None` until the user selects a dimension: the curve then has that of the
+    /// experiment, or the one changed most.
     pub(super) curve_over: Option<Dimension>,
     /// The panel of the knobs.
     pub panel: Panel,
@@ -151,7 +151,7 @@ pub struct Model {
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,
-    /// The number of times that each offer of the palette was carried out.
+    /// How often each offer of the palette was carried out.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
     pub(super) program: Program,
@@ -172,7 +172,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Creates the state before the first record. `knobs` are those of the source at the start.
+    /// Creates the state before the first record. The session starts with `knobs`.
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
@@ -208,7 +208,7 @@ impl Model {
         }
     }
 
-    /// Creates the state before the first record of a recording, which is shown as a whole at first.
+    /// Creates the state before the first record of a recording. The whole recording is shown at first.
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
         let files = vec![playback.file.clone()];
         Self { playback: Some(playback), zoom: Zoom::Whole, files, ..Self::new(Knobs::default(), options) }
@@ -234,12 +234,12 @@ impl Model {
         Self { themes, ..self }
     }
 
-    /// Replaces the tracks by these, if there is at least one.
+    /// Replaces the tracks by `tracks`, unless it is empty.
     pub fn showing(self, tracks: Vec<Track>) -> Self {
         if tracks.is_empty() { self } else { Self { tracks, ..self } }
     }
 
-    /// Returns the tracks; figures and tables show the first one.
+    /// Returns the tracks; figures and tables show the first track.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -264,8 +264,7 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Adds a record of the session: each track takes the records of its node. The first record of another node begins
-    /// a new track.
+    /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
     pub(super) fn push(&mut self, record: &Record) {
         let next = self.tracks.len();
         if next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next) {
@@ -278,8 +277,8 @@ impl Model {
         }
     }
 
-    /// Returns the knobs in force: those of the current segment; in a recording, of the segment shown; before the first
-    /// segment, those of the source at the start.
+    /// Returns the knobs in force: those of the current segment, or in a recording those of the segment shown.
+    /// Before the first segment, these are the knobs at the start.
     pub fn in_force(&self) -> &Knobs {
         let segments = self.timeline().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
@@ -319,8 +318,8 @@ impl Model {
         }
     }
 
-    /// Returns the findings, the most important first: the present ones; in a frozen view and in a recording, those of
-    /// the whole segment shown.
+    /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
+    /// recording have those of the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
         if self.view == View::Live && self.playback.is_none() {
             return self.track().findings.now();
@@ -366,7 +365,7 @@ impl Model {
         self.mode = Mode::Typing(Typing { purpose, entry });
     }
 
-    /// Changes the entry; then the palette selects its best offer, and the help scrolls to its top.
+    /// Changes the typed text. Afterwards, the palette selects its best offer, and the help shows its first lines.
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
         if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();

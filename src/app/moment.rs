@@ -6,7 +6,7 @@ pub enum View {
     /// The latest moment.
     #[default]
     Live,
-    /// A moment of the past. The measurement continues.
+    /// The view shows a moment of the past. The measurement continues.
     Frozen {
         /// The moment of figures and tables, in seconds of the session.
         cursor_s: f64,
@@ -18,8 +18,8 @@ pub enum View {
 /// The length of the stretch that the axis shows; at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
-    /// The last minutes, so that the effect of a knob is visible soon: columns of two seconds, longer ones if the view would
-    /// be shorter than a minute. A younger session is shown as a whole.
+    /// The last minutes, in columns of two seconds, or longer ones if the view would be too short. In these
+    /// columns, the effect of a knob is soon visible. A shorter session is shown as a whole.
     #[default]
     Lately,
     /// Columns of a common length.
@@ -28,7 +28,7 @@ pub enum Zoom {
     Whole,
 }
 
-/// A stretch before the moment shown, within one segment.
+/// A stretch that ends at the moment shown and lies within one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lookback {
     /// The last second.
@@ -50,7 +50,7 @@ impl Lookback {
         }
     }
 
-    /// Returns the next stretch; after the last comes the first.
+    /// Returns the next stretch; the first follows the last.
     pub fn turned(self) -> Self {
         match self {
             Self::Now => Self::Minute,

@@ -1,4 +1,5 @@
-//! Events as the Overview shows them: each with a kind, a word for the lane of events, and a sentence for the cursor.
+//! Events as the Overview shows them. Each has a kind, a short label for the row of events, and a sentence for the
+//! text at the cursor.
 
 use crate::{
     diagnose::Cause,
@@ -8,7 +9,7 @@ use crate::{
     units,
 };
 
-/// The kinds of events, the most important first: without room for all, the others are left out.
+/// The kinds of events, the most important first. If there is too little room, the last kinds are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A connection, a worker or the server was lost.
@@ -17,7 +18,7 @@ pub enum Kind {
     Stall,
     /// A person's note.
     Mark,
-    /// The first error of its kind.
+    /// An error reply of a new kind.
     Error,
     /// An entry of the slow log.
     Slow,
@@ -40,9 +41,9 @@ pub struct Occurrence {
     pub t_s: f64,
     /// The kind of the event.
     pub kind: Kind,
-    /// One or two words: `slow 14.2 ms`.
+    /// A short label: `slow 14.2 ms`.
     pub word: String,
-    /// The full text: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
+    /// The event in full: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
 }
 
@@ -67,7 +68,7 @@ impl Occurrence {
         }
     }
 
-    /// Returns a stall of `ns` nanoseconds that ended at `t_s`, and its cause, if known.
+    /// Returns the event of a stall of `ns` nanoseconds that ended at `t_s`, with its cause, if known.
     pub fn stall(t_s: f64, ns: u64, cause: Option<Cause>) -> Self {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
@@ -75,7 +76,7 @@ impl Occurrence {
         Self { t_s, kind: Kind::Stall, word, sentence }
     }
 
-    /// Returns the beginnings of all segments except the first, with the changed knobs.
+    /// Returns an event for the beginning of each segment except the first, with the changed knobs.
     pub fn segments(reading: &Reading) -> Vec<Self> {
         let segments: Vec<_> = reading.known_segments().iter().map(|segment| &segment.start).collect();
         let begin = |pair: &[&Segment]| {
@@ -87,7 +88,7 @@ impl Occurrence {
     }
 }
 
-/// Returns the changes from `before` to `now`: knobs, or a parameter of the server.
+/// Returns the changed knobs or server parameter between the segments `before` and `now`.
 pub fn turned(before: &Segment, now: &Segment) -> String {
     match &now.config {
         Some(config) => format!("{} {}", config.name, config.to),

@@ -1,4 +1,4 @@
-//! Files that the screen can write: figures of the session or of a segment in another tool's format, a report for people, and
+//! The files that the screen can write: figures of the session or of a segment in an export format, a report, and
 //! pictures of the screen.
 
 use std::fmt;
@@ -13,16 +13,16 @@ use crate::{
 pub struct Outgoing {
     /// The form of the file.
     pub form: Form,
-    /// The segment in it; `None` for the whole session.
+    /// The segment that the file contains; `None` for the whole session.
     pub segment: Option<u32>,
     /// The name of the file.
     pub to: Destination,
 }
 
-/// The forms that are made from records.
+/// The forms of files that are made from records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// An export; a table has a kind of rows.
+    /// An export in a format. If the format is a table, the second field is the kind of its rows.
     Figures(Format, Rows),
     /// A report.
     Report(report::Form),
@@ -38,7 +38,7 @@ pub enum Destination {
 }
 
 impl Form {
-    /// Returns all forms; tables occur once for each kind of rows.
+    /// Returns all forms: a format that is a table occurs once for each kind of rows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
         let reports = [report::Form::Html, report::Form::Markdown].map(Self::Report);

@@ -1,4 +1,5 @@
-//! The knobs and the server's parameters as the user wants them: the selected one, and the changes that can be undone.
+//! The panel of the knobs and of the server's parameters: which one is selected, what the user wants, and which
+//! changes can be undone.
 
 use super::{Direction, Knob, TurnError, list::turned};
 use crate::{
@@ -6,13 +7,13 @@ use crate::{
     server::{PARAMETERS, Parameter},
 };
 
-/// The number of changes that can be undone.
+/// The largest number of changes that can be undone.
 const UNDO_DEPTH: usize = 100;
 
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Turned {
-    /// A change of a knob: the settings before it.
+    /// A change of a knob; contains the settings before the change.
     Knobs(Knobs),
     /// A change of a parameter of the server.
     Config {
@@ -31,8 +32,8 @@ pub struct Panel {
     wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
-    /// The wanted settings, in order, for which no segment has begun yet. For some, none ever begins, because changes
-    /// may be joined.
+    /// The settings that the user wants and for which no segment has begun yet, oldest first. The session may join
+    /// several changes into one segment, so some settings never get a segment.
     awaited: Vec<Knobs>,
 }
 
@@ -42,7 +43,8 @@ impl Panel {
         Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new(), awaited: Vec::new() }
     }
 
-    /// Returns the knobs that the user wants; the timeline's current segment contains those in force.
+    /// Returns the knobs that the user wants. They may differ from the knobs in force, those of the current
+    /// segment.
     pub fn wanted(&self) -> &Knobs {
         &self.wanted
     }
@@ -52,12 +54,12 @@ impl Panel {
         Knob::of(&self.wanted)
     }
 
-    /// Returns the knob that the arrow keys change: the selected one, or the first if that has disappeared.
+    /// Returns the knob that the arrow keys change: the selected knob, or the first if that is no longer available.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
 
-    /// Selects the next knob in `direction`; wraps around.
+    /// Selects the next knob in `direction`; the first knob follows the last.
     pub(super) fn select(&mut self, direction: Direction) {
         let knobs = self.knobs();
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
@@ -65,12 +67,12 @@ impl Panel {
         self.selected = knobs[turned(now, direction.reversed(), knobs.len())];
     }
 
-    /// Returns the knobs with the selected one changed by a step.
+    /// Returns the knobs after a step of the selected knob.
     pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// Returns the knobs with the typed value for the selected knob, if that is a change.
+    /// Returns the knobs with the typed value for the selected knob; `None` if this changes nothing.
     pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
         if text.is_empty() {
             return Ok(None);
@@ -79,12 +81,12 @@ impl Panel {
         Ok((typed != self.wanted).then_some(typed))
     }
 
-    /// Switches the load on or off; undo does not affect this.
+    /// Switches the load on or off. This change cannot be undone by `u`.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Undoes the last change, and sets the knob at once; `None` without a change to undo.
+    /// Undoes the last change, and restores a knob at once. Returns `None` if there is no change to undo.
     pub(super) fn undo(&mut self) -> Option<Turned> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -104,7 +106,7 @@ impl Panel {
         self.undo.push(turned);
     }
 
-    /// Forgets the last change of this parameter to this value, because it was not made.
+    /// Forgets the last change of this parameter to this value, because the server or the session refused it.
     pub(super) fn forget(&mut self, name: &str, value: &str) {
         let is_it = |turned: &Turned| matches!(turned, Turned::Config { parameter, to, .. } if parameter.name == name && to == value);
         if let Some(at) = self.undo.iter().rposition(is_it) {
@@ -112,20 +114,20 @@ impl Panel {
         }
     }
 
-    /// Adopts settings that the user did not make here: those of a replay, or of an experiment.
+    /// Shows settings that do not come from the user: those of a recording, or of an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();
     }
 
-    /// Adopts the settings in force, because the last change was not made.
+    /// Returns to the settings in force, because the last change was refused.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
         self.follow(in_force);
     }
 
-    /// Adopts a change by the user, which can be undone, except the switch of the load.
+    /// Sets the knobs that the user wants. The change can be undone, unless it only switches the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             self.keep(Turned::Knobs(self.wanted.clone()));
@@ -141,8 +143,8 @@ impl Panel {
         knobs
     }
 
-    /// Handles a segment that begins with `knobs`. Returns whether the segment belongs to an earlier change by the
-    /// user, and the segment of a later change is still to come.
+    /// Handles a segment that begins with `knobs`. Returns whether the user has made a later change, whose segment
+    /// has not begun yet.
     pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
         let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
         self.awaited.drain(..=at);
@@ -150,7 +152,7 @@ impl Panel {
     }
 }
 
-/// A change of a parameter that the user wants, before and after the question.
+/// A change of a server parameter that the user wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The parameter.
@@ -159,7 +161,7 @@ pub struct Setting {
     pub from: String,
     /// The wanted value.
     pub to: String,
-    /// The immediate harm that the change may do, if any.
+    /// The harm that the change may do at once, if any.
     pub harm: Option<String>,
 }
 
@@ -175,7 +177,7 @@ impl ConfigPanel {
         &PARAMETERS[self.selected]
     }
 
-    /// Selects the next parameter in `direction`; wraps around.
+    /// Selects the next parameter in `direction`; the first parameter follows the last.
     pub(super) fn select(&mut self, direction: Direction) {
         self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }

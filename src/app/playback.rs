@@ -1,4 +1,4 @@
-//! A recording that is shown: whether it plays, and how fast.
+//! The state of a recording that is shown: whether it plays, and how fast.
 
 use crate::session::timeline::Reread;
 
@@ -19,13 +19,13 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Creates the state of a recording that begins to be read.
+    /// Creates the state of a recording that redyno begins to read.
     pub fn new(file: String) -> Self {
         Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
     }
 
-    /// Creates the state of a recording that was read completely and plays. It plays its `length_s` seconds at the
-    /// lowest speed that takes at most `most_s`, or at the highest speed.
+    /// Creates the state of a recording that has been read completely and now plays. Its `length_s` seconds play in
+    /// at most `most_s` seconds, at the lowest speed that is enough, or else at the highest.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
@@ -43,13 +43,13 @@ impl Playback {
     }
 }
 
-/// The state of reading a stretch again.
+/// The state of reading a part of a recording again, at a finer resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Closer {
-    /// No stretch was requested yet.
+    /// No part was requested yet.
     #[default]
     Unasked,
-    /// This stretch was requested last; the timelines know whether it has arrived.
+    /// This part was requested last; it may not have arrived yet.
     Asked(Reread),
     /// The recording cannot be read again.
     Impossible,

@@ -1,10 +1,11 @@
-//! The way of a change from a person to the session, and back. The session asks first if a change may do harm.
+//! The path of a change from the user to the session, and of a refusal back. If a change may do harm, the session
+//! asks the user first.
 
 use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
 
 impl Model {
-    /// Requests `knobs` from the session; the session asks the user first if they may do harm.
+    /// Requests `knobs` from the session. If they may do harm, the session asks the user first.
     pub(super) fn propose(&mut self, knobs: Knobs) {
         self.put_in_force(Order::SetKnobs(knobs));
     }
@@ -25,7 +26,7 @@ impl Model {
         }
     }
 
-    /// Puts the knobs of an order in force.
+    /// Sends an order of the user to the session, and shows its knobs as wanted; an experiment ends.
     pub(super) fn put_in_force(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
@@ -34,13 +35,13 @@ impl Model {
         if let Order::Prefill(Knobs { load: false, .. }) = order {
             self.say(
                 Tone::Info,
-                "the keys are made when the load is switched on, before anything is measured",
+                "the keys are written when the load is switched on, before anything is measured",
             );
         }
         self.ask(order);
     }
 
-    /// Requests a change by a step or by a typed value, or shows why it is invalid.
+    /// Requests a change by a step or to a typed value, or shows why the change is invalid.
     pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
             Ok(Some(knobs)) => self.propose(knobs),
@@ -49,11 +50,11 @@ impl Model {
         }
     }
 
-    /// Keeps the knobs in force, after the user has answered no.
+    /// Drops the proposed change, after the user has answered no.
     pub(super) fn take_proposal_back(&mut self) {
         let in_force = self.in_force().clone();
         self.panel.take_back(in_force);
-        self.interrupt_experiment(Interruption::Refused("you did not allow one of its settings".to_owned()));
+        self.interrupt_experiment(Interruption::Refused("you did not allow one of the settings".to_owned()));
         self.say(Tone::Info, "nothing was changed");
         self.ask(Order::AllowWrites(false));
     }

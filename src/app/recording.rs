@@ -1,4 +1,5 @@
-//! Playing a recording, and reading a part of it again if the view is finer than the timeline's resolution.
+//! Plays a recording, and reads a part of it again if the columns of the view are finer than the timeline's
+//! resolution.
 //!
 //! ```text
 //!   columns finer than the cells ─► Order::Refine ─► the recording, on another thread
@@ -10,16 +11,15 @@ use std::sync::Arc;
 use super::{Model, Order, Tone, playback::Closer};
 use crate::session::timeline::{Excerpt, Reread};
 
-/// The length of the stretch before the cursor that figures cover, in seconds.
+/// The length of the time before the cursor that the figures at the cursor cover, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// The share of the axis that is read beyond each of its ends, so that the cursor can move on.
+/// How much is read beyond each end of the axis, as a share of its length. So the cursor can move on at once.
 const BEYOND: f64 = 0.5;
-/// The share of the axis that the last stretch must contain beyond each end of the view; otherwise the next stretch is
-/// requested.
+/// If less than this share of the axis has been read beyond an end of the view, the next part is requested.
 const NEAR: f64 = 0.25;
 
 impl Model {
-    /// Requests the shown stretch, if its columns are finer than the timeline's resolution.
+    /// Requests the part of the recording that is shown, if the columns are finer than the timeline's resolution.
     pub(super) fn look_closer(&mut self) {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
         let closer = closer.closer;
@@ -40,7 +40,7 @@ impl Model {
         self.ask(Order::Refine(asked));
     }
 
-    /// Shows a stretch that was read again, unless the view has moved to one that is still being read.
+    /// Shows a part that was read again, unless the view has moved to another part that is still being read.
     pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
         let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
@@ -56,8 +56,8 @@ impl Model {
         }
     }
 
-    /// Returns the stretch that is shown, with the time before it that figures at the cursor need, and `share` of it on
-    /// both sides, within the session.
+    /// Returns the beginning and end of the part to read: the axis, `share` of its length on both sides, and before
+    /// it the time that figures at the cursor need.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;
@@ -66,7 +66,7 @@ impl Model {
 }
 
 impl Model {
-    /// Starts or pauses playing. At the end, playing starts again from the beginning.
+    /// Starts or pauses playing. At the end of the recording, playing starts again from its beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
             let reading = "the recording is still being read; it can be played when that is done";
@@ -96,7 +96,7 @@ impl Model {
         self.play_on();
     }
 
-    /// Notes that playing has reached `t_s`.
+    /// Handles the news that playing has reached `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
         let now_s = self.timeline().now_s();
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
@@ -104,7 +104,7 @@ impl Model {
         self.put_cursor(t_s);
     }
 
-    /// Makes the panel show the knobs at the cursor of a recording.
+    /// Shows in the panel the knobs at the cursor of a recording.
     pub(super) fn follow_recording(&mut self) {
         if self.playback.is_some() {
             let in_force = self.in_force().clone();

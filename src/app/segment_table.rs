@@ -11,7 +11,7 @@ impl Model {
         rows
     }
 
-    /// Returns the number of the selected segment; until one is selected, the number of the segment shown.
+    /// Returns the number of the selected segment; if none is selected, that of the segment shown.
     pub fn selected_segment(&self) -> Option<u32> {
         let chosen = self.segment_table.selected;
         let listed = chosen.filter(|number| self.segments().numbered(*number).is_some());
@@ -23,12 +23,12 @@ impl Model {
         self.segment_table.baseline
     }
 
-    /// Returns the baseline segment; `None` if none is pinned, or the pinned one is no longer listed.
+    /// Returns the baseline segment; `None` if no segment is pinned, or the pinned segment is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }
 
-    /// Moves the selection by this many rows, at most to the ends.
+    /// Moves the selection by this many rows; it stays within the table.
     pub(super) fn select_segment(&mut self, rows: i16) {
         let selected = self.selected_segment();
         let listed = self.segment_rows();
@@ -75,7 +75,7 @@ mod tests {
         session::{Interval, Record, Segment, TimelineOptions, figures},
     };
 
-    /// Returns four segments of 10 s; the first without load.
+    /// Returns a session with four segments of 10 s, the first without load.
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (segment, ops) in [(1, 0), (2, 500), (3, 900), (4, 700)] {

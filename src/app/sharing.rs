@@ -1,4 +1,4 @@
-//! Keeping and sharing the measurements: marks, recordings, reports, exports.
+//! Keeps and shares the measurements: marks, recordings, reports, exports.
 
 use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
 
 impl Model {
-    /// Begins the entry for the text of a mark at this moment.
+    /// Opens an entry for the text of a mark at this moment.
     pub(super) fn begin_mark(&mut self) {
         if self.playback.is_some() {
             return self.say(Tone::Warning, NOT_LIVE);
@@ -36,13 +36,14 @@ impl Model {
         self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 
-    /// Returns the number of the segment to export: the selected one in the list of segments, else the one shown.
+    /// Returns the number of the segment to export: on the Segments screen the selected segment, otherwise the
+    /// segment shown.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
         let shown = || self.shown().segment().map(|segment| segment.start.segment);
         if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
     }
 
-    /// Returns the beginning of the names of this session's files; the time follows.
+    /// Returns the first part of the names of this session's files; the second part is the time.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);

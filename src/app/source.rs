@@ -1,14 +1,15 @@
-//! The source of records and the destination of orders: the only interface between the screen and a session.
+//! The only interface between the screen and a session: the screen receives records and sends orders.
 
 use super::{Outgoing, Picture};
 use crate::session::{Delivery, Order, running::Peer};
 
 /// A session, live or replayed.
 pub trait Source {
-    /// Returns the events since the last call, in order. Does not block.
+    /// Returns the records and notices since the last call, in order. Does not block.
     fn poll(&mut self) -> Vec<Delivery>;
 
-    /// Takes an order. If it is refused, the next poll returns it with the reason. Does not block.
+    /// Takes an order. If the session refuses an order, a later poll returns the order with the reason. Does not
+    /// block.
     fn order(&mut self, order: Order);
 }
 
@@ -22,12 +23,12 @@ impl Source for Peer {
     }
 }
 
-/// A request from the screen to its surroundings.
+/// A request from the model to the session, the terminal or the file system.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// An order to the session.
     Order(Order),
-    /// Give the terminal back and stop the process, as Ctrl-Z does.
+    /// Restore the terminal and stop the process, as Ctrl-Z does.
     Suspend,
     /// Save a picture of the screen.
     Save(Picture),
@@ -35,7 +36,7 @@ pub enum Effect {
     Write(Outgoing),
     /// Put a text on the terminal's clipboard.
     Copy {
-        /// The name of the text, for messages.
+        /// What the text is, for messages.
         what: &'static str,
         /// The text.
         text: String,
@@ -44,7 +45,7 @@ pub enum Effect {
     Read(String),
     /// Read this workload file; [`Msg::Workload`](super::Msg::Workload) contains the result.
     ReadWorkload(String),
-    /// Draw in the theme with this name.
+    /// Switch to the theme with this name.
     Theme(&'static str),
     /// Quit.
     Quit,

@@ -1,10 +1,9 @@
-//! The subject of the Overview's charts: the load, or the server with the traffic of all its clients; and the axes of
-//! the charts.
+//! What the Overview's charts show, the load or the server with all its clients; and the axes of the charts.
 
 use super::{Model, Spread};
 use crate::session::timeline::{SegmentTotal, Timed};
 
-/// The subject of the Overview's charts.
+/// What the Overview's charts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subject {
     /// The load: its throughput and latency.
@@ -14,12 +13,12 @@ pub enum Subject {
     Server,
 }
 
-/// The least share of the charts' time with load for which the charts still show a load that was switched off.
+/// After the load is switched off, the charts show it as long as it was on for at least this share of their time.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// Returns the load if it is on at the end of the charts' time, and for a while afterwards; otherwise the server.
-    /// The cursor of a frozen view does not change this.
+    /// Returns the load if it is on at the end of the charts, or was on for enough of their time; otherwise the
+    /// server. The position of the cursor makes no difference.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -36,7 +35,7 @@ impl Model {
         if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
     }
 
-    /// Keeps the axes of this picture for the next one.
+    /// Computes the axes of the charts, and keeps them for the next picture.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
         let window = axis.window(self.timeline(), self.ends_s());
@@ -63,8 +62,8 @@ impl Model {
         self.charts.refit();
     }
 
-    /// Switches latencies between response time, which starts when a request was due, and service time, which starts
-    /// with its write.
+    /// Switches the latencies between response times, which count from when a request is due, and service times,
+    /// which count from when it is written.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,

@@ -34,7 +34,7 @@ pub const COLUMNS: [Figure; 18] = [
 #[derive(Debug, Clone)]
 pub struct SegmentTable {
     sorted_by: usize,
-    /// Whether the highest value comes first.
+    /// Whether the highest value is in the first row.
     pub descending: bool,
     pub(super) selected: Option<u32>,
     pub(super) baseline: Option<u32>,
@@ -53,7 +53,7 @@ impl SegmentTable {
         COLUMNS[self.sorted_by]
     }
 
-    /// Sorts by the next column to the left or right; wraps around.
+    /// Sorts by the next column to the left or right; the first column follows the last.
     pub(super) fn sort_by_next(&mut self, direction: Direction) {
         self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
     }
@@ -62,8 +62,8 @@ impl SegmentTable {
         self.descending = !self.descending;
     }
 
-    /// Sorts segments as in the table. Segments without a value come last in both directions; equal ones are in order
-    /// of number.
+    /// Sorts segments as in the table. Segments without a value are last in both directions; segments with equal
+    /// values are in the order of their numbers.
     pub(super) fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
         let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
         segments.sort_by(|a, b| match (value(a), value(b)) {
@@ -76,7 +76,7 @@ impl SegmentTable {
     }
 }
 
-/// The subject of a line in the log.
+/// What a line in the log reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// An event.
@@ -94,11 +94,11 @@ pub enum LogKind {
 pub struct LogLine<'a> {
     /// The time of the line, in seconds of the session.
     pub t_s: f64,
-    /// The subject of the line.
+    /// What the line reports.
     pub kind: LogKind,
-    /// One word: the name of the event, the kind of the error.
+    /// A short name: that of the event, or the kind of the error.
     pub name: Cow<'a, str>,
-    /// The rest of the line.
+    /// The text after the name.
     pub text: Cow<'a, str>,
     /// Whether the line reports a recovery.
     pub is_recovery: bool,
@@ -115,8 +115,8 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Returns the places of `needle`, in lower case, in this line, in characters of `name text`; none for an empty
-    /// needle.
+    /// Returns where `needle`, in lower case, occurs in this line: ranges of characters in `name text`. An empty
+    /// needle never occurs.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
         // Converting to lower case must yield one character for each, so that positions match the screen.
@@ -138,7 +138,7 @@ impl<'a> LogLine<'a> {
     }
 }
 
-/// The filters of the log; the first one lets everything pass.
+/// The filters of the log; `None`, the first, shows everything.
 pub(super) const FILTERS: [Option<LogKind>; 5] =
     [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
 
@@ -146,7 +146,7 @@ pub(super) const FILTERS: [Option<LogKind>; 5] =
 #[derive(Debug, Clone, Default)]
 pub struct LogView {
     pub(super) filter: usize,
-    /// The position of the selected line; `None` follows the newest line.
+    /// The position of the selected line; `None` if the selection follows the newest line.
     pub(super) selected: Option<usize>,
     pub(super) needle: String,
 }

@@ -1,10 +1,12 @@
-//! The tour on the built-in server: a line that explains the screen and names the next key, until that key is pressed.
+//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key, until
+//! the user presses it.
 //!
-//! `redyno --tour` presses the keys by itself, until a person presses one. It measures time in the session's clock.
+//! `redyno --tour` presses the keys itself, until the user presses one. The pauses of the tour are measured in the
+//! time of the session.
 
 use super::{Key, KeyCode, Mode, Model, Purpose, Screen, Tour, View};
 
-/// The time that a person has to read a line before its first key is pressed, in seconds.
+/// The time to read a line before the tour presses its first key, in seconds.
 const READING_S: f64 = 9.0;
 /// The time between two keys that belong together, in seconds.
 const TYPING_S: f64 = 0.5;
@@ -17,7 +19,7 @@ struct Step {
     text: &'static str,
     /// The keys.
     keys: &'static [KeyCode],
-    /// Returns whether the keys were pressed, or others with the same result.
+    /// Returns whether the step is done: its keys, or others with the same result, were pressed.
     is_done: fn(&Model) -> bool,
 }
 
@@ -28,7 +30,7 @@ const STEPS: [Step; 9] = [
         is_done: |model| model.panel.wanted().clients > model.initial.clients,
     },
     Step {
-        text: "Throughput hardly changes, latency doubles: the clients wait. u undoes it.",
+        text: "Throughput hardly changes, latency doubles: the clients wait. u undoes this.",
         keys: &[KeyCode::Char('u')],
         is_done: |model| model.panel.wanted().clients == model.initial.clients,
     },
@@ -38,7 +40,7 @@ const STEPS: [Step; 9] = [
         is_done: |model| model.panel.wanted().pipeline > model.initial.pipeline,
     },
     Step {
-        text: "Throughput rises: sockets cost most. ↓ selects rate. Enter 5k Enter sets it.",
+        text: "Throughput rises: fewer syscalls. ↓ selects rate. Enter 5k Enter sets it.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('5'), KeyCode::Char('k'), KeyCode::Enter],
         is_done: |model| model.panel.wanted().rate.is_some(),
     },
@@ -53,12 +55,12 @@ const STEPS: [Step; 9] = [
         is_done: |model| model.screen == Screen::Overview,
     },
     Step {
-        text: "ping is what another client sees, wake this machine's delay. Press Space.",
+        text: "ping: latency of another client. wake: delay of this machine. Press Space.",
         keys: &[KeyCode::Char(' ')],
         is_done: |model| model.view != View::Live,
     },
     Step {
-        text: "The view is frozen, the load goes on. w: the worst moment. Space: live again.",
+        text: "The view is frozen, the load goes on. w: worst moment. Space: live again.",
         keys: &[KeyCode::Char('w'), KeyCode::Char(' ')],
         is_done: |model| model.view == View::Live,
     },
@@ -75,7 +77,7 @@ impl Model {
         self.tour.as_ref().map(|tour| STEPS[tour.step].text)
     }
 
-    /// Goes on to the first step that is not done yet; after the last one, the tour is over.
+    /// Shows the next step that is not done yet; after the last step, the tour is over.
     pub(super) fn follow_tour(&mut self) {
         while let Some(tour) = self.tour.take() {
             let is_done = (STEPS[tour.step].is_done)(self);
@@ -89,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Stops the tour from pressing keys, after a person has pressed one.
+    /// Stops the tour from pressing keys, because the user has pressed one.
     pub(super) fn take_over_tour(&mut self) {
         if let Some(tour) = &mut self.tour {
             tour.plays = false;

@@ -21,7 +21,7 @@ use crate::{
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Reachability {
-    /// It is not known yet.
+    /// Whether the target answers is not known yet.
     #[default]
     Unknown,
     /// The target answers.
@@ -31,7 +31,7 @@ pub enum Reachability {
     },
     /// The target does not answer.
     Down {
-        /// The time at which the target stopped to answer, in seconds of the session.
+        /// The time since when the target has not answered, in seconds of the session.
         since_s: f64,
         /// The cause of the outage.
         cause: String,
@@ -42,7 +42,7 @@ pub enum Reachability {
 #[derive(Debug, Clone)]
 pub struct Track {
     timeline: Timeline,
-    /// The latest moment of the session at the time when the view was frozen.
+    /// The state of the session at the moment when the view was frozen; `None` in a live view.
     held: Option<Box<Latest>>,
     /// The present findings.
     pub(super) findings: Findings,
@@ -77,12 +77,12 @@ impl Track {
         self.timeline.push(record);
     }
 
-    /// Adds a stretch of a recording that was read again, as this node.
+    /// Adds a part of a recording that was read again, with the records of this node.
     pub(super) fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.timeline.refine(stretch, node);
     }
 
-    /// Keeps the latest moment, because a frozen view shows nothing after it.
+    /// Keeps the state at the latest moment: a frozen view shows nothing later.
     pub(super) fn hold(&mut self) {
         self.held = Some(Box::new(self.timeline.hold()));
     }
@@ -92,7 +92,7 @@ impl Track {
         self.held = None;
     }
 
-    /// Returns the values of all instruments at the moment that `view` shows.
+    /// Returns all measured values at the moment that `view` shows.
     pub fn reading(&self, view: View) -> Reading<'_> {
         match (view, &self.held) {
             (View::Live, _) => self.timeline.latest(),
@@ -101,23 +101,23 @@ impl Track {
         }
     }
 
-    /// Returns the last moment that can be shown without moving a frozen view: the latest one, or the one at which the
-    /// view was frozen.
+    /// Returns the last moment that can be shown: the latest moment, or in a frozen view the moment at which it was
+    /// frozen.
     pub fn known_s(&self) -> f64 {
         self.held.as_deref().map_or(self.timeline.now_s(), Latest::t_s)
     }
 
-    /// Returns the end of the shown stretch, in seconds of the session.
+    /// Returns the end of the time that is shown, in seconds of the session.
     pub(super) fn shown_until_s(&self) -> f64 {
         self.held.as_deref().map_or(f64::INFINITY, Latest::t_s)
     }
 
-    /// Returns the segments, as they were at the last moment that can be shown.
+    /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.
     pub fn segments(&self) -> &Segments {
         self.held.as_deref().map_or(self.timeline.segments(), Latest::segments)
     }
 
-    /// Returns the errors, as they were at the last moment that can be shown.
+    /// Returns the errors as they were at the latest moment, or in a frozen view when it was frozen.
     pub(super) fn errors(&self) -> &ErrorLog {
         self.held.as_deref().map_or(self.timeline.errors(), Latest::errors)
     }

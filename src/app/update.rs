@@ -1,4 +1,4 @@
-//! The effect of each message on the model, and the effects that it requests.
+//! How each message changes the model, and which effects it requests from outside.
 
 mod mouse;
 
@@ -20,7 +20,7 @@ pub use mouse::{Gesture, Mouse, Spot};
 
 /// The default length of an intrinsic run, as text in the entry.
 const USUAL_INTRINSIC_S: &str = "10";
-/// The longest intrinsic run, an hour.
+/// The longest intrinsic run, in seconds.
 const LONGEST_INTRINSIC_S: u64 = 3600;
 
 /// A message to the model.
@@ -34,20 +34,20 @@ pub enum Msg {
     Mouse(Mouse),
     /// The terminal pasted a text.
     Paste(String),
-    /// A file was written from the records, or could not be written for this reason.
+    /// A file was written from the records, or could not be written; the error is the reason.
     Written(Result<Written, String>),
-    /// A message to show: the result of an effect on the terminal.
+    /// The result of an effect on the terminal, as a message to show.
     Say(Tone, String),
-    /// The text of a script that was requested, or why it cannot be read.
+    /// The text of a script that was requested, or the reason why it cannot be read.
     Script {
         /// The file.
         name: String,
-        /// The text of the file, or the error.
+        /// The text of the script, or the error.
         text: Result<String, String>,
     },
     /// The workload of a file that was requested, or the error in it.
     Workload(Result<Chosen, String>),
-    /// A picture is about to be drawn; its charts have this many columns.
+    /// The screen is about to draw a picture whose charts have this many columns.
     Columns(u16),
 }
 
@@ -113,8 +113,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Returns whether a session that should begin under load begins without load, because it waits for the server or for
-/// the user's answer.
+/// Returns whether a session begins without load although the user wants load: it waits for the server or for the
+/// user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
     let is_first = model.timeline().segments().current().is_none();
@@ -184,14 +184,14 @@ impl Model {
         }
     }
 
-    /// Returns the contexts that apply now; an earlier one has precedence.
+    /// Returns the key contexts that apply now; earlier contexts have precedence.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
     }
 
-    /// Returns the screen's own context, if it applies.
+    /// Returns the key context of the present screen, if it applies now.
     fn context_of_screen(&self) -> Option<Context> {
         let screen = self.screen;
         // Parameters of a past moment cannot be changed.
@@ -199,12 +199,12 @@ impl Model {
         (holds && !screen.keys().is_empty()).then_some(Context::Screen(screen))
     }
 
-    /// Returns whether the entry has text already.
+    /// Returns whether an entry is open and contains text.
     fn has_typed(&self) -> bool {
         matches!(&self.mode, Mode::Typing(typing) if !typing.entry.text().is_empty())
     }
 
-    /// Returns the contexts of the screen, without those of overlays.
+    /// Returns the key contexts that apply without an overlay.
     pub fn contexts_here(&self) -> Vec<Context> {
         let screen = self.context_of_screen();
         let time: &[_] = match (&self.playback, self.view) {
@@ -290,7 +290,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
 }
 
-/// Answers yes to the question.
+/// Carries out what the open question asks, after the answer yes.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
@@ -300,7 +300,7 @@ fn agree(model: &mut Model) {
     }
 }
 
-/// Proposes a change of the server, and always asks the user about it.
+/// Asks the user whether to set a server parameter, or shows why that is impossible.
 fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
     match wanted {
         Ok(Some(setting)) => model.mode = Mode::Asking(Question::SetConfig(setting)),
@@ -364,7 +364,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Types pasted text into an entry; ignores it without an entry. Pasted text never counts as keys.
+/// Types pasted text into the open entry; without an entry, the text is ignored. Pasted text never counts as keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {

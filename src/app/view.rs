@@ -1,35 +1,37 @@
-//! The part of the session that is shown: live or at a cursor, and the stretch that its axis covers.
+//! The part of the session that is shown: the present moment or that of a cursor, and the time that the axis
+//! covers.
 //!
 //! ```text
 //!              ├──────── axis: columns × step ────────┤
 //!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! There is one timeline, which grows. Freezing the view keeps a moment of the timeline, and the sums up to it
-//! ([`Latest`](crate::session::timeline::Latest)): a frozen view shows nothing after that moment, until the user moves
-//! the view further.
+//! There is one timeline, which grows during the session. When the user freezes the view, it keeps the present
+//! moment and the sums up to it ([`Latest`](crate::session::timeline::Latest)). A frozen view shows nothing later,
+//! until the user moves it there.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
 
 impl Model {
-    /// Returns the values of all instruments at the moment that is shown.
+    /// Returns all measured values at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
         self.track().reading(self.view)
     }
 
-    /// Returns the segments, as they were at the last moment that can be shown.
+    /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.
     pub fn segments(&self) -> &Segments {
         self.track().segments()
     }
 
-    /// Returns the latest moment of all tracks that can be shown without moving a frozen view.
+    /// Returns the last moment of all tracks that can be shown: the latest moment, or in a frozen view the moment
+    /// at which it was frozen.
     pub fn known_s(&self) -> f64 {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// Returns the time at which the session begins, in seconds; above 0 for a later file of a recording with several
-    /// files.
+    /// Returns the time at which the session begins, in seconds. It is above 0 for the second and later files of a
+    /// recording.
     pub(super) fn begins_s(&self) -> f64 {
         self.timeline().begins_s().min(self.known_s())
     }
@@ -47,8 +49,8 @@ impl Model {
         }
     }
 
-    /// Returns the end of the shown session, in seconds: for a live session, its end when the view was frozen;
-    /// otherwise infinity.
+    /// Returns the time after which nothing is shown, in seconds: in a frozen view of a live session, the end of
+    /// the view; otherwise infinity.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -59,7 +61,8 @@ impl Model {
         }
     }
 
-    /// Returns how far the frozen view is behind the measurement, in seconds; `None` when the view is live.
+    /// Returns the time from the cursor of a frozen view to the latest measurement, in seconds; `None` when the
+    /// view is live.
     pub fn behind_s(&self) -> Option<f64> {
         self.cursor_s().map(|cursor_s| self.now_s() - cursor_s)
     }
@@ -82,14 +85,14 @@ impl Model {
         }
     }
 
-    /// Keeps the latest moment of live sessions. Recordings do not grow.
+    /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow.
     fn hold(&mut self) {
         if self.playback.is_none() {
             self.tracks.iter_mut().for_each(Track::hold);
         }
     }
 
-    /// Shows the latest moment again.
+    /// Makes the view live: it shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
         self.tracks.iter_mut().for_each(Track::release);
@@ -104,14 +107,15 @@ impl Model {
         self.put_cursor(end as f64 * step_s);
     }
 
-    /// Moves the axis of a frozen view as little as needed to show the cursor in charts of another width.
+    /// Keeps the cursor of a frozen view on the axis after the width of the charts has changed; moves the axis as
+    /// little as needed.
     pub(super) fn keep_cursor_in_view(&mut self) {
         if let View::Frozen { cursor_s, .. } = self.view {
             self.put_cursor(cursor_s);
         }
     }
 
-    /// Freezes the view with the cursor at a moment of the session, and moves the axis as little as needed.
+    /// Freezes the view with the cursor at this moment, and moves the axis as little as needed to show it.
     pub fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
         let cursor_s = t_s.clamp(self.begins_s(), self.now_s());

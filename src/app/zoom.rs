@@ -1,17 +1,17 @@
-//! The length of the stretch that is shown: the last minutes, columns of a common length, or the whole session.
+//! How much time the charts show: the last minutes, columns of a common length, or the whole session.
 
 use super::{Model, TimeAxis, View, Zoom, axis::grown};
 
-/// Lengths of a column in seconds.
+/// The common lengths of a column, in seconds.
 const STEPS_S: [f64; 16] =
     [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14_400.0];
 
-/// The length of a column in the view of the last minutes, in seconds, and the least length of that view.
+/// The length of a column in the view of the last minutes, and the least length of that whole view, in seconds.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// A common length is skipped if it differs from the present one by less than this factor.
+/// The zoom skips a common length that differs from that of the view of the last minutes by less than this factor.
 const AS_GOOD_AS: f64 = 1.5;
 
-/// The shortest stretch to zoom to, in seconds.
+/// The view can be zoomed in until it shows at most this time, in seconds.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
@@ -25,7 +25,7 @@ impl Model {
         }
     }
 
-    /// Returns the least length of a column in the view of the whole session, in seconds.
+    /// Returns the least length of a column with which the charts show the whole session, in seconds.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
         // Columns begin at multiples of their length, so the first column may lie partly before the session.
@@ -33,7 +33,7 @@ impl Model {
         (self.known_s() - begins_s) / f64::from(full)
     }
 
-    /// Zooms in or out by a step, and keeps the cursor at its place on the screen.
+    /// Zooms in or out by a step. The cursor stays at its place on the screen.
     pub(super) fn zoom_by(&mut self, closer: bool) -> Result<(), String> {
         let columns = self.columns;
         let before = self.axis(columns);
@@ -48,7 +48,7 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the next shorter stretch.
+    /// Returns the zoom that shows the next shorter time.
     fn closer(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let all_the_way = || format!("zoomed in all the way: {:.0} s across", shown.length_s());
         let shorter = zooms(self.columns).filter(|(_, step_s)| *step_s < shown.step_s - 1e-9);
@@ -56,7 +56,7 @@ impl Model {
         longest.map(|(zoom, _)| zoom).ok_or_else(all_the_way)
     }
 
-    /// Returns the next longer stretch.
+    /// Returns the zoom that shows the next longer time.
     fn further(&self, shown: &TimeAxis) -> Result<Zoom, String> {
         let whole_s = self.whole_s(self.columns);
         let longer =
@@ -71,7 +71,7 @@ impl Model {
     }
 }
 
-/// Returns all zooms except the whole session, each with the length of a column.
+/// Returns all zooms except the whole session, each with the length of its columns in seconds.
 fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     let lately_s = lately_s(columns);
     let is_other = move |step_s: f64| !(1.0 / AS_GOOD_AS..AS_GOOD_AS).contains(&(step_s / lately_s));
@@ -79,7 +79,7 @@ fn zooms(columns: u16) -> impl Iterator<Item = (Zoom, f64)> {
     usual.map(|(n, step_s)| (Zoom::Step(n), step_s)).chain([(Zoom::Lately, lately_s)])
 }
 
-/// Returns the length of a column in the view of the last minutes.
+/// Returns the length of a column in the view of the last minutes, in seconds.
 fn lately_s(columns: u16) -> f64 {
     LATELY_S.0.max(LATELY_S.1 / f64::from(columns.max(1)))
 }
@@ -115,14 +115,14 @@ mod tests {
         assert_eq!(model.cursor_s(), Some(321.0));
     }
 
-    /// Returns a live session with this length and no other measurements.
+    /// Returns a live session of this length without measurements.
     fn lasting(length_s: f64) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.push(&Record::Event(Event::new(length_s, EventKind::Reachable)));
         model
     }
 
-    /// Returns the share of the columns that show a part of the session, and the time at which they begin.
+    /// Returns the share of the columns that lie within the session, and the time at which the first one begins.
     fn filled(model: &Model, columns: u16) -> (f64, f64) {
         let axis = model.axis(columns);
         let end = axis.column_ending(model.known_s()).unwrap() + 1;

@@ -36,14 +36,14 @@ Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 ba
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AbArgs {
-    /// The first setting, A [default: as the load options say]
+    /// The first setting, A [default: what the load options set]
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "KNOBS")]
     pub from: Option<String>,
     /// The second setting, B, which the verdict is about
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// Seconds of a part; a pair has one part of each setting [default: 3]
+    /// Length of a part in seconds; a pair has one part of each setting [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Print JSON lines: one object for each pair, then the verdict

@@ -1,4 +1,4 @@
-//! The command line: its options, and their contradictions.
+//! The command line: its options, and the checks for contradictory options.
 
 use std::{ffi::OsString, sync::Arc};
 
@@ -66,7 +66,7 @@ pub struct CommandLine {
     /// Experiments, which change knobs by themselves.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// How long it lasts, and how it is shown.
+    /// The options of the session: its length, its output, its look.
     #[command(flatten)]
     pub session: SessionArgs,
     /// redis-cli's modes.
@@ -114,7 +114,7 @@ impl CommandLine {
         self.command.as_ref().map_or(self.session.look.ascii, |command| command.0.is_ascii())
     }
 
-    /// Loads the workload by name or from its file; returns the load that it suggests.
+    /// Loads the workload by name or from its file; returns the load that the workload suggests.
     ///
     /// # Errors
     /// When the workload is unknown or invalid.
@@ -135,8 +135,8 @@ impl CommandLine {
     }
 }
 
-/// Returns the words with `--target=NAME` in place of `@NAME` and `-u @NAME`, if the command has a target and the word
-/// is not the value of an option.
+/// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and returns all words. Does not replace words of commands
+/// without a target, or values of options.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;

@@ -1,5 +1,5 @@
-//! `redyno clean`: undoes the changes that a killed session left behind. It restores parameters, and removes keys and
-//! the objects that setups made.
+//! `redyno clean`: undoes the changes that a killed session left behind. `redyno clean` restores parameters, and
+//! removes keys and the objects that setups made.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -31,7 +31,7 @@ use crate::{
 
 /// The largest number of sessions that are listed one by one.
 const MOST_LISTED: usize = 50;
-/// The time limit for finding the sessions that left changes behind: a connection and some twenty commands.
+/// The time limit for finding the sessions that left changes behind, which takes a connection and some twenty commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -136,7 +136,7 @@ fn within<T>(answer: &Answer<T>) -> anyhow::Result<T> {
 }
 
 /// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows it. An error
-/// says what remains and what to do.
+/// names the changes that remain, and what to do.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -194,7 +194,8 @@ fn names<T: ToString>(all: &[T]) -> String {
 }
 
 /// Returns whether the parameters of `runs` may be restored and the objects that setups made may be deleted. Any client
-/// can write a marker, so the user confirms it first. If not, both remain in their markers, but the keys are removed.
+/// can write a marker, so the user confirms it first. If the user refuses, both stay listed in their markers; the keys
+/// are removed in any case.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));

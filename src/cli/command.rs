@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::runner::{Failure, Plan};
 
-/// A plan, or the reason why there is none.
+/// The plan of a command, or the reason why the command cannot run.
 pub(super) type Planned = Result<Box<dyn Plan>, Failure>;
 
 /// The context of a command: everything except its arguments.
@@ -14,7 +14,8 @@ pub struct Invocation {
     pub line: fn() -> clap::Command,
     /// Whether stdout is a terminal.
     pub has_terminal: bool,
-    /// Whether the command is to be carried out. If not, no config file is read and no password is requested.
+    /// Whether the command will be carried out. A command that is only checked reads no config file and requests no
+    /// password.
     pub is_real: bool,
 }
 
@@ -25,7 +26,7 @@ pub trait Arguments: fmt::Debug {
         false
     }
 
-    /// Returns the plan that the arguments become.
+    /// Returns the plan for these arguments.
     ///
     /// # Errors
     /// When the arguments are invalid.

@@ -28,16 +28,17 @@ noise, or its figure was not measured.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
 pub struct CompareArgs {
-    /// The recording to compare with, and the new one; with --new, all recordings to compare with
+    /// The baseline recording, then the new recording; with --new, only baseline recordings
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
-    /// The new recordings, repeats of one setting
+    /// The new recordings: several runs of one setting
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub new: Vec<String>,
     /// Compare even if workload, clients or kind of target differ
     #[arg(long)]
     pub anyway: bool,
-    /// Exit with 3 if this is true: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; can be given several times
+    /// Exit with code 3 if this condition is met: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; can be given
+    /// several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
     /// Print one JSON object

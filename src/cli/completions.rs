@@ -1,5 +1,5 @@
-//! `redyno completions SHELL`: prints a script that makes a shell ask redyno for completions. Also answers the shell:
-//! from the command line, from tables of names, and from the targets of the config file.
+//! `redyno completions SHELL`: prints a script that makes a shell ask redyno for completions. The program itself
+//! answers the shell's requests: with options, with names from tables, and with the targets of the config file.
 
 use std::{
     env,

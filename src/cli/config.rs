@@ -1,5 +1,5 @@
-//! The config file: defaults of looks and sizes, and named targets; how they reach a command; and `redyno config`,
-//! which prints the values in force.
+//! The config file: defaults for looks and sizes, named targets, and how both are added to a command. `redyno config`
+//! prints the values in use.
 //!
 //! ```text
 //!                     ┌ [defaults] ──► options that were not given
@@ -7,8 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! An option of the command line overrides the target's, which overrides a default of the file, which overrides the
-//! built-in default.
+//! The first of these that sets an option decides: the command line, the target, the defaults of the file, the built-in
+//! default.
 
 mod file;
 mod password;
@@ -64,7 +64,7 @@ impl Arguments for ConfigArgs {
     }
 }
 
-/// Reads the config file; returns an empty one unless the command `is_real`.
+/// Reads the config file if the command `is_real`; otherwise returns an empty config.
 fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
     let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
     ConfigFile::read(is_real.then(place).flatten())
@@ -83,8 +83,8 @@ pub(super) fn target_names() -> Vec<String> {
     read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
-/// Adds to `args` the options of the target that they name, and gets the password, unless `args` contain these.
-/// Requests a password only if the command `asks` for one, because it will use the target.
+/// Adds the options and the password of the named target to `args`, unless `args` contain them. Requests a password
+/// only if the command `asks` for one, because it will use the target.
 ///
 /// # Errors
 /// When there is no such target, when the file is invalid, or when no password can be obtained.

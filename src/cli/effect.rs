@@ -1,4 +1,4 @@
-//! The options that have an effect in each mode. An option without effect is an error, because its user counts on the
+//! The options that have an effect in each mode. An option without effect is an error, because the user expects an
 //! effect.
 //!
 //! ```text
@@ -46,7 +46,7 @@ impl Mode {
         }
     }
 
-    /// Returns whether the mode uses the options of sessions, but runs none.
+    /// Returns whether the mode accepts the options of a session, but runs no session.
     fn is_about_sessions(self) -> bool {
         matches!(self, Self::Plan | Self::Verify)
     }
@@ -73,23 +73,24 @@ impl fmt::Display for Mode {
 /// The modes in which an option has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In every mode that connects to a server.
+    /// The option has an effect in every mode that connects to a server.
     Server,
     /// In a session.
     Session,
-    /// In a session with load; the user can switch the load on from the screen at any time.
+    /// The option has an effect in a session with load. On the screen, the user can turn the load on at any time.
     Load,
-    /// In a session without a screen, at its end.
+    /// The option has an effect at the end of a session without a screen.
     Lines,
-    /// In a session; the option puts it under load.
+    /// The option has an effect in a session, and turns its load on.
     Experiment,
     /// On the screen.
     Look,
-    /// In modes with windows of time.
+    /// The option has an effect in modes with time windows.
     Windows,
-    /// In one of redis-cli's modes; the mode's plan checks which of them accept it.
+    /// The option has an effect in some of redis-cli's modes; the plan of the mode checks whether it accepts the
+    /// option.
     Oneshot,
-    /// In redis-cli's modes and in sessions; their plans check the option.
+    /// The option has an effect in redis-cli's modes and in sessions, whose plans check it.
     Form,
 }
 
@@ -108,8 +109,8 @@ impl Place {
         }
     }
 
-    /// Returns the modes in which an option has an effect. They follow from the option's heading in the help, with some
-    /// exceptions.
+    /// Returns the modes in which an option has an effect. The modes follow from the option's heading in the help, with
+    /// some exceptions.
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,

@@ -19,19 +19,20 @@ pub struct ExperimentArgs {
     /// does
     #[arg(long, value_name = "LIMIT", conflicts_with_all = ["rate", "requests", "no_load"])]
     pub find: Option<Limit>,
-    /// Measure several values of a knob or a server parameter one after the other, then end: 'clients 1..1000', 'rate 1k..50k in
-    /// 10', 'config io-threads 1,2,4'. The best step has the highest throughput; with a limit ('pipeline 1..64 p99<1ms'), the
-    /// highest of those that keep it
+    /// Measure several values of a knob or a server parameter one after the other, then end: 'clients 1..1000', 'rate
+    /// 1k..50k in 10', 'config io-threads 1,2,4'. The best step has the highest throughput; with a limit ('pipeline
+    /// 1..64 p99<1ms'), only steps that keep the limit count
     #[arg(long, value_name = "KNOB A..B", conflicts_with_all = ["find", "requests", "no_load"])]
     pub sweep: Option<SweepPlan>,
-    /// Change knobs at the times that a file gives, one a line: 'at 30s clients 100', 'from 60s to 120s rate 1k..50k' (in 20
-    /// equal steps, or 'in 60'), 'at 150s end'; without a screen the session ends with the script, or after --duration
+    /// Change knobs at the times listed in a file, one per line: 'at 30s clients 100', 'from 60s to 120s rate
+    /// 1k..50k' (in 20 equal steps, or 'in 60'), 'at 150s end'; without a screen the session ends with the script, or
+    /// after --duration
     #[arg(long, value_name = "FILE", value_parser = ScriptFile::read)]
     #[arg(conflicts_with_all = ["find", "sweep", "requests", "no_load"])]
     pub script: Option<ScriptFile>,
 }
 
-/// A script file, read when the program began.
+/// A script file, which is read at the start of the program.
 #[derive(Debug, Clone)]
 pub struct ScriptFile {
     name: String,
@@ -109,7 +110,7 @@ impl ExperimentArgs {
 pub struct Course {
     /// The knobs at the start.
     pub knobs: Knobs,
-    /// The settings, as far as they are known in advance.
+    /// The settings of the experiment that are known in advance.
     pub settings: Vec<Setting>,
     /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,

@@ -39,13 +39,14 @@ pub struct ExportArgs {
     /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What a row is, in tables: intervals (a second of one segment), operations, segments, probes or server
+    /// What each row of a table contains: intervals (a second of one segment), operations, segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// Which times hgrm contains: response, or the name of an operation [default: service times of all operations]
+    /// The times that the format hgrm contains: response, or the name of an operation [default: service times of all
+    /// operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Which target of a recording with several, counted from 0
+    /// The target to export if the recording has several, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub target: u16,
     /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
@@ -93,7 +94,7 @@ fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     write_all(output, sink, records)
 }
 
-/// Returns the records of the requested target; after them the error, if the recording lacks the requested data.
+/// Returns the records of the requested target, and then an error if the recording lacks the requested data.
 fn of_target(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,

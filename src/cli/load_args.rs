@@ -23,16 +23,16 @@ pub struct LoadArgs {
     /// Pipeline: requests that a client sends before it waits for their replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
-    /// Open loop: requests a second over all clients, due on a schedule that does not wait for replies; the response time
-    /// counts from when a request was due, which avoids coordinated omission [default: closed loop: a client sends
-    /// again when its replies are there]
+    /// Open loop: send this many requests per second over all clients, on a schedule that does not wait for replies;
+    /// the response time counts from when a request was due, which avoids coordinated omission [default: closed loop:
+    /// a client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
     /// Arrivals under --rate: constant, or poisson for random gaps [default: constant]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
-    /// When no connection is free for a request that is due: queue sends it late, shed drops it once it is 10 ms late,
-    /// and counts it [default: queue]
+    /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it
+    /// when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
     /// Open a new connection for each client after every N replies, with TLS handshake and AUTH; the pipeline is
@@ -45,15 +45,15 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
-    /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop: CSV,
-    /// TSV, JSON lines, or XML as Wikipedia's abstracts; gzip too. A run without a screen ends after one pass, unless -n or
-    /// --duration is given
+    /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
+    /// Formats: CSV, TSV, JSON lines, and XML like Wikipedia's abstracts, also with gzip. A run without a screen ends
+    /// after one pass, unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// SETs per GETs, such as 1:10 [default: 1:10]
+    /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
     /// Value size in bytes: 100, 4k, 1M [default: 32]
@@ -67,7 +67,7 @@ pub struct LoadArgs {
     /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: the workload's own]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Write the keys that the workload reads before measuring, even if the workload has no prefill: with its own
+    /// Before measuring, write the keys that the workload reads, even if the workload has no prefill: with its own
     /// operation that writes them, or with SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
@@ -80,8 +80,8 @@ pub struct LoadArgs {
     /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Count NOAUTH, WRONGPASS and NOPERM as other errors and go on [default: the load stops, since the server refuses
-    /// every request]
+    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server
+    /// refuses every request]
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]
@@ -93,14 +93,15 @@ pub struct LoadArgs {
     /// Start with the load off
     #[arg(long)]
     pub no_load: bool,
-    /// Keep the keys that the load wrote; at the end it is printed how to use or remove them
+    /// Keep the keys that the load wrote; at the end redyno shows how to use or remove them
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
     /// Use keys named NAME and twelve digits, and keep them; asks before it overwrites existing ones [default: keys with a
     /// prefix of this run, removed at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
-    /// Use the workload's key names without a prefix of this run, and keep the keys; asks as --key-prefix does
+    /// Use the workload's key names without a prefix of this run, and keep the keys; asks before it overwrites
+    /// existing ones
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
     /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory
@@ -128,8 +129,8 @@ impl LoadArgs {
         self.prefill || is_shaped || is_chosen
     }
 
-    /// Loads the workload by name or from its file, the load that it suggests unless an option decides, and its
-    /// dataset. Returns all of the suggested load.
+    /// Loads the workload, by name or from its file, and its dataset. Adopts the load that the workload suggests,
+    /// except for values that options set. Returns all of the suggested load.
     ///
     /// # Errors
     /// When the workload is unknown or invalid, and the errors of [`read_dataset`](Self::read_dataset).
@@ -146,7 +147,7 @@ impl LoadArgs {
         Ok(suggested)
     }
 
-    /// Adopts the load that a workload suggests, unless an option decides.
+    /// Adopts the load that a workload suggests, except for values that options set.
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
@@ -156,7 +157,8 @@ impl LoadArgs {
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
     }
 
-    /// Adopts the sizes in the config file, unless an option or the workload decides. They do not switch the load on.
+    /// Adopts the sizes in the config file, except for those that an option or the workload sets. Sizes from the config
+    /// file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.has_shape());
         self.clients = self.clients.or(file.clients);
@@ -193,7 +195,7 @@ impl LoadArgs {
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
-    /// Returns the knobs at the start. `by_default` is whether the load is on if no option decides.
+    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides.
     ///
     /// # Errors
     /// Names the first knob that is out of range.

@@ -1,5 +1,5 @@
-//! `redyno man`: the manual, a page for redyno and one for each command. It is generated from the command line and the table of
-//! keys, so it always matches the program.
+//! `redyno man`: the manual, a page for redyno and one for each command. The manual is generated from the command line
+//! and the table of keys, so it always matches the program.
 //!
 //! The arguments of `redyno man`, and the destination of its output.
 //!
@@ -154,7 +154,7 @@ const FILES: [(&str, &str); 4] = [
 const PEERS: &str =
     "redis-cli(1), redis-benchmark(1), memtier_benchmark(1), valkey-cli(1), valkey-benchmark(1)";
 
-/// Returns redyno, which is `command`, then each of its commands.
+/// Returns `command`, which is redyno itself, and then each of its subcommands.
 pub(super) fn all(mut command: Command) -> Vec<Command> {
     command.build();
     let commands: Vec<_> = command.get_subcommands().cloned().collect();
@@ -191,13 +191,12 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     ascii(&text)
 }
 
-/// Returns a text of sections without the definition of troff's quotes, which precedes the first section of the page.
+/// Returns the text from its first section on, without troff's definition of quotes before it.
 fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
 
-/// Returns the options of a command. The options of an imitated tool are not redyno's own, and come from their own
-/// table.
+/// Returns the options of a command. The options of an imitated tool come from the table of that tool.
 fn options(command: &Command) -> String {
     let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
         "bench" => (redis_benchmark::options(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),

@@ -1,5 +1,5 @@
-//! Reads recordings for the commands that convert them: on a thread of its own, so that a signal can end the wait for a pipe
-//! that is silent or has no writer.
+//! Reads recordings for the commands that convert them. A separate thread reads, so a signal can end the wait for a
+//! pipe that is silent or has no writer.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use crate::{
     signals::Signal,
 };
 
-/// The largest number of records that wait to be taken.
+/// The largest number of records that were read and wait for their receiver.
 const WAITING: usize = 32;
 /// The name of the events that replace unreadable lines.
 const RECORDING: &str = "recording";
@@ -114,8 +114,8 @@ pub(super) fn write_all(
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints the output of a printer for `records`, as fast as `out` accepts it. No measurement runs meanwhile, so nothing
-/// is lost if the reader of the lines is slow.
+/// Prints the output of a printer for `records`, as fast as `out` accepts it. No measurement runs at the same time, so
+/// a slow reader of the lines loses nothing.
 ///
 /// # Errors
 /// When a record is invalid, when `out` cannot be written, or when a signal ends it. A reader that closes `out` early

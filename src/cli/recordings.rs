@@ -24,7 +24,8 @@ pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// Returns the directory `redyno` in the directory that the variable contains, or in `usual` below the home directory.
+/// Returns the directory `redyno` in the directory that the variable names, or otherwise in the directory `usual` of
+/// the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
@@ -78,7 +79,8 @@ impl SessionsArgs {
     }
 }
 
-/// Returns the recordings of a directory by their start, and the number of files with such a name that cannot be read.
+/// Returns the recordings of a directory, sorted by start, and the number of unreadable files with the name of a
+/// recording.
 fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
@@ -105,8 +107,8 @@ fn is_called_so(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
 }
 
-/// Returns the beginning of a file: the start of its session, and for a later file of the session, the seconds until
-/// the file begins.
+/// Returns the start of the session in a file. For a later file of a session, also returns the seconds from this start
+/// to the beginning of the file.
 fn began(session: &SessionStart) -> String {
     let format = &Rfc3339;
     let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);

@@ -2,7 +2,7 @@
 //!
 //! The arguments of `redyno replay`.
 //!
-//! The way from a recording to the screen, or to lines.
+//! Shows a recording on the screen, or prints its lines.
 
 mod picture;
 mod source;
@@ -69,10 +69,10 @@ pub struct ReplayArgs {
     /// Columns and rows of the picture
     #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
     pub size: Rect,
-    /// Which screen is drawn: overview, latency, server, segments or log
+    /// The screen to draw: overview, latency, server, segments or log
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
-    /// Which moment is drawn, in seconds of the session [default: the end]
+    /// The moment to draw, in seconds of the session [default: the end]
     #[arg(long, value_name = "SECONDS", value_parser = moment, requires = "screenshot")]
     pub at: Option<f64>,
     /// How the screen looks.

@@ -64,7 +64,7 @@ impl Arguments for ReportArgs {
     }
 }
 
-/// Returns the named files, each once, with the segments that the user names of each.
+/// Returns each named file once, with the segments that the user names in that file.
 fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
     let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
     for (file, segment) in names.iter().map(|name| named(name)) {

@@ -1,4 +1,4 @@
-//! The way from the command line to an exit code.
+//! Runs the program, from the command line to the exit code.
 
 use std::{
     ffi::OsString,
@@ -69,7 +69,8 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
     }
 }
 
-/// Returns whether to use only ASCII characters: because `is_asked` says so, or because the locale has no others.
+/// Returns whether to use only ASCII characters: because the user requests it (`is_asked`), or because the locale has
+/// no other characters.
 fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(Choice::default(), is_asked).has_braille()
 }
@@ -86,8 +87,8 @@ fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     }
 }
 
-/// Gives the reader of standard output time to take the rest. A terminal that takes no output has no reader who misses
-/// the rest; the reader of a pipe or a file expects all of it.
+/// Waits until the rest of standard output is read, for a limited time. If a terminal accepts no more output, the lost
+/// rest is not an error. In a pipe or a file, the lost rest is an error, because the reader expects all output.
 fn end_output() -> Result<(), Failure> {
     match Outlet::stdout().end_within(PATIENCE) {
         Ok(lost) if lost > 0 && !io::stdout().is_terminal() => {
@@ -157,8 +158,8 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// Removes the part between `://` and `@` if clap has removed characters of the argument as an escape sequence. It may
-/// hide too much rather than too little.
+/// Removes the part between `://` and `@` if clap has removed characters of the argument as an escape sequence. If in
+/// doubt, this hides more text than necessary.
 fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! `redyno series`: runs series of measurements, published ones or the user's own; each cell is a session, and all
 //! cells share one table.
 //!
-//! `--plan` of a series: prints the requests of each of its cells.
+//! `--plan` of a series: prints the requests of each cell.
 
 use std::path::PathBuf;
 
@@ -60,22 +60,22 @@ pub struct SeriesArgs {
     /// Print the published figures below the measured ones
     #[arg(long)]
     pub published: bool,
-    /// Print what would run, and end; connects to nothing
+    /// Print what would run, and end without connecting
     #[arg(long)]
     pub plan: bool,
-    /// Print JSON lines: one object a cell
+    /// Print JSON lines: one object per cell
     #[arg(long, conflicts_with = "plan")]
     pub json: bool,
     /// Write all records of each cell to a new file in this directory, named after the cell's number
     #[arg(long, value_name = "DIRECTORY")]
     pub record: Option<PathBuf>,
-    /// Records for the runs that send fields of a dataset
+    /// File of records, for the runs that send fields of a dataset
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Worker threads, in place of the series' own number
+    /// Number of worker threads, instead of the series' own
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Random seed, the same for each cell [default: random]

@@ -35,7 +35,8 @@ pub struct SessionArgs {
     /// lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Begin a new file every 30m or 1h of the session; each can be opened by itself, and its name has the time
+    /// Begin a new file every 30m or 1h of the session; each file can be opened by itself, and has the time in its
+    /// name
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
     /// Remove the server's own text from all that is shown and written: arguments and clients in the slow log, error
@@ -45,8 +46,8 @@ pub struct SessionArgs {
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
-    /// Without a screen: exit with 3 if this is true at the end: 'p99 > 2ms', 'errors > 0', with --base also 'ops < -5%'; can be
-    /// given several times
+    /// Without a screen: exit with code 3 if this condition is met at the end: 'p99 > 2ms', 'errors > 0', with --base
+    /// also 'ops < -5%'; can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
     /// The recording with which a change such as 'ops < -5%' in --fail-if is compared
@@ -64,12 +65,12 @@ pub struct SessionArgs {
     /// Print YCSB's own output after the summary, for tools that read it
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
-    /// Print what would be sent, and end: requests, shares, hottest keys, bytes, size of the prefill; connects to
-    /// nothing
+    /// Print what would be sent, and end without connecting: requests, shares, hottest keys, bytes, size of the
+    /// prefill
     #[arg(long)]
     pub plan: bool,
-    /// Check a load of --dataset: read back each record that a run with the same options wrote by SET or HSET, compare it
-    /// with the file, and end; writes nothing. Exit code 3 if one is missing or different
+    /// Check a load of --dataset: read back each record that a run with the same options wrote by SET or HSET,
+    /// compare it with the file, and end; writes nothing. Exit code 3 if a record is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key

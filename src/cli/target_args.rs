@@ -72,7 +72,8 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns whether the options name a server. If not, the program may choose one, but none with TLS.
+    /// Returns whether the options name a server. If the options name no server, the program may choose a server
+    /// without TLS.
     pub fn is_given(&self) -> bool {
         let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
         by_address || self.uri.is_some() || self.named.is_some() || self.tls.tls

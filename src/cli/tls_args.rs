@@ -22,10 +22,10 @@ pub struct TlsArgs {
     /// Trust servers whose certificate is signed by a CA in this file (PEM) [default: the system's CAs]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// The same, with all files of a directory
+    /// Trust CAs in all files of this directory (PEM)
     #[arg(long, value_name = "DIR")]
     pub cacertdir: Option<PathBuf>,
-    /// Our client certificate (PEM), with --key
+    /// Client certificate of redyno (PEM); needs --key
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
     /// The private key for --cert (PEM)
@@ -40,7 +40,8 @@ pub struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Adopts the options of `other` that are missing here. The options of trust are adopted only together.
+    /// Adopts the options of `other` that are missing here. The options that decide which servers are trusted are
+    /// adopted only together.
     pub fn follow(&mut self, other: Self) {
         self.tls |= other.tls;
         if self.trust() == Trust::System {

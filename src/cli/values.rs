@@ -18,7 +18,7 @@ pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }
 
-/// Parses a number of bytes in the same form.
+/// Parses a number of bytes, optionally followed by k or M.
 pub fn bytes(text: &str) -> Result<u32, String> {
     fitting(parse_bytes(text).map_err(|error| error.to_string())?)
 }

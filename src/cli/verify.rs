@@ -20,11 +20,11 @@ use crate::{
     workload::{DatasetError, ReadBack, RecordCheck},
 };
 
-/// The largest number of questions in a batch.
+/// The largest number of requests in a batch.
 const QUESTIONS: usize = 256;
-/// A batch with expected answers of this many bytes gets no more questions.
+/// When the expected replies of a batch have this many bytes, the batch gets no more requests.
 const BYTES: usize = 256 * 1024;
-/// The number of records that differ from the file and are named.
+/// The largest number of different records that the output names.
 const NAMED: usize = 5;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
@@ -106,7 +106,7 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
     Ok(batch)
 }
 
-/// The server's answer about the records.
+/// The result of the comparison of a record on the server with the file.
 enum Answer {
     Same,
     Missing,

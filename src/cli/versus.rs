@@ -50,7 +50,7 @@ pub struct VersusArgs {
     /// The second target, B, which the verdict is about
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// Seconds of a part; a pair has one part of each target [default: 3]
+    /// Length of a part in seconds; a pair has one part of each target [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Print JSON lines: one object for each pair, then the verdict with the table
@@ -62,7 +62,7 @@ pub struct VersusArgs {
     /// The load of both targets.
     #[command(flatten)]
     pub load: LoadArgs,
-    /// How targets are reached whose URI asks for TLS.
+    /// The TLS options for targets whose URI requests TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
 }

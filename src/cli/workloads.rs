@@ -23,7 +23,7 @@ Examples:
 pub struct WorkloadsArgs {
     /// The workload or series to print as a file [default: list all]
     pub name: Option<String>,
-    /// Set a parameter of it; can be given several times
+    /// Set a parameter of the workload or series; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "name")]
     pub set: Vec<Setting>,
 }

@@ -26,7 +26,7 @@ pub struct MemtierArgs {
     pub words: Vec<OsString>,
 }
 
-/// Runs the imitated tool that a command line names, if it names one; it prints its own errors.
+/// Runs the imitated tool, if the command line names one. The tool prints its own errors.
 pub fn stand_in(args: &[OsString]) -> Option<ExitCode> {
     let (program, words) = args.split_first()?;
     let link = Path::new(program).file_name().and_then(|name| name.to_str());

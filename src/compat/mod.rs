@@ -1,4 +1,4 @@
-//! The command lines and outputs of other tools, so that scripts which run these tools or read their output keep working.
+//! The command lines and outputs of other tools: scripts that run these tools or read their output keep working.
 //!
 //! | tool | is started as | where |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //!
 //! redis-cli's options are parsed by clap, together with redyno's own. The benchmarks parse their arguments in ways
 //! that clap does not support, with error texts of their own: one table of options and one parser (`options`) serve
-//! them. Their runs are independent of a session: redyno sends nothing to the server except the load.
+//! them. The runs of the imitated benchmarks are not sessions: redyno sends nothing to the server except the load.
 
 mod called;
 pub mod memtier;

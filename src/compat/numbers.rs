@@ -84,7 +84,7 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
 mod tests {
     use super::*;
 
-    /// 1.9 was once parsed as 1.
+    /// An earlier version parsed 1.9 as 1.
     #[test]
     fn seconds_have_a_fraction() {
         for (text, ms) in [("1.9", 1900), (" 2", 2000), ("+.5x", 500), ("3.", 3000), ("1.2.3", 1200)] {

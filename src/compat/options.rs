@@ -73,7 +73,7 @@ impl Choice {
 /// The reason why a command line is refused, or not run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This option or its value is invalid; the reason in getopt's format.
+    /// This option or its value is invalid. The reason is written in getopt's format.
     Wrong(String, String),
     /// This message is printed on standard error.
     Message(String),
@@ -91,7 +91,8 @@ pub fn invalid(option: &str) -> Refusal {
 /// The way in which a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
-    /// Options are whole words. The first other word begins a command; so does `--`, if the tool supports that.
+    /// Options are whole words. The first word that is not an option begins a command, and so does `--`, if the tool
+    /// supports `--`.
     Command {
         /// Whether the tool supports `--`.
         ends_with_dashes: bool,

@@ -22,7 +22,7 @@ pub struct Server {
     pub db: i64,
     pub is_tls: bool,
     pub tls: TlsSettings,
-    /// The client certificate. Its key is a separate option.
+    /// The client certificate. The private key is a separate option.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ impl Server {
         Ok(parsed.target.dialect)
     }
 
-    /// Handles an option that all tools have in common. Returns whether the option is one of these.
+    /// Handles an option that all tools have in common; returns whether `option` is such an option.
     pub fn take(&mut self, option: &str, text: &str) -> bool {
         match option {
             "-h" => self.host = Some(text.to_owned()),

@@ -1,6 +1,7 @@
 //! Bytes as a word of a workload's step.
 
-/// Returns the bytes that are literal in a step, between double quotes, if `also` are literal as well.
+/// Returns bytes as a text for a step, between double quotes: letters, digits, the usual signs and `plain` are
+/// unchanged, all other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)

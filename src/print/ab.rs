@@ -7,7 +7,7 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! For two targets, the pairs are not printed for people.
+//! In the output of `redyno versus` for people, pairs are not printed.
 
 use serde::Serialize;
 

@@ -9,8 +9,8 @@ use crate::{
 };
 
 /// Returns the difference of `now` from the segment `before`: `clients 200`, `load off`. For the first segment under
-/// load, returns its clients and pipeline, `50×1`, and all other knobs that differ from the start. There is at least
-/// one word; the most important comes first.
+/// load, returns its clients and pipeline, `50×1`, and all other knobs that differ from the start. The title has at
+/// least one word, and the most important word comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];

@@ -4,8 +4,8 @@
 //! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! In an open loop, these figures are service times, with further columns for response times. If connections are not
-//! kept, there are columns for opening them. The lines are folded from records; this module measures nothing.
+//! In an open loop, these latencies are service times, and further columns show response times. If connections are not
+//! kept, there are columns for opening them. This module computes the lines from records, and measures nothing.
 
 mod columns;
 
@@ -142,7 +142,7 @@ impl Lines {
         lines
     }
 
-    /// Adds a line with the reason why there is no kernel time, when that begins.
+    /// When kernel timestamps begin to be missing, adds a line with the reason.
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {
@@ -322,7 +322,9 @@ mod tests {
         let printed: Vec<_> = printed.iter().map(|line| line.split_at(8)).collect();
         assert_eq!(printed[0].0, "   1.0 s", "{all:?}");
         assert!(
-            printed[0].1.starts_with("  client limit: load-0 uses 97 % of a core; run it on another machine"),
+            printed[0]
+                .1
+                .starts_with("  client limit: load-0 uses 97 % of a core; run redyno on another host"),
             "{all:?}"
         );
         assert_eq!(printed[1..], [("   3.0 s", "  client limit: no longer")]);

@@ -4,9 +4,9 @@
 //!  callers ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
 //!                └── no room: the piece is lost, which is reported when there is room again
 //! ```
-//! A pipe with a reader that has stopped (`| less`) blocks a write for any time, and so does a terminal behind a hung
-//! line. In that case only the thread blocks: the session continues and signals work. If both streams are the same file,
-//! they share a thread, so that their order is kept.
+//! A write to a pipe blocks for any time if the reader has stopped (`| less`), and so does a write to a terminal on a
+//! hung connection. In that case only the thread blocks: the session continues and signals work. If both streams are
+//! the same file, they share a thread, so that their order is kept.
 //!
 //! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)): a frame that was not sent is drawn
 //! again, not queued.
@@ -41,7 +41,7 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// Room for some minutes of JSON, or some days of lines.
+/// These limits are enough for some minutes of JSON, or some days of lines.
 const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
 
 /// An output stream. Clones write to the same stream.
@@ -131,7 +131,8 @@ impl Outlet {
         STDERR.get_or_init(|| if leads_to_stdout() { Self::stdout() } else { own() }).clone()
     }
 
-    /// Starts a stream to `out`, written by a thread with this name. Without a thread, every offer fails.
+    /// Starts a stream to `out`, written by a thread with this name. If the thread cannot be started, every offer
+    /// fails.
     pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
@@ -142,8 +143,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. Without room, the piece is lost; the text of `report` about lost lines
-    /// then precedes the next accepted piece.
+    /// Queues `piece`, one or more whole lines. If there is no room, the piece is lost. The text of `report` about lost
+    /// lines is then written before the next accepted piece.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
@@ -202,7 +203,8 @@ impl Outlet {
         self.0.changed.notify_all();
     }
 
-    /// Gives the reader `limit` to take the rest, then gives up. Returns the number of lost lines, now and before.
+    /// Waits at most `limit` until the reader has read the rest, then gives up. Returns the number of lost lines, now
+    /// and before.
     ///
     /// # Errors
     /// When a piece could not be written, unless a caller has received that error before.

@@ -21,8 +21,8 @@ impl Form {
     }
 }
 
-/// A printer passes a session's records to a sink, and writes the sink's output immediately. It never waits for the
-/// reader: output without room is lost, and the loss is reported when there is room again.
+/// A printer passes a session's records to a sink, and writes the sink's output immediately. A printer never waits for
+/// the reader: output without room is lost, and the loss is reported when there is room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.
@@ -59,7 +59,7 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    /// Adds a record of a file. Such a record covers a whole second.
+    /// Adds a record of a file. A record of a file covers a whole second.
     ///
     /// # Errors
     /// The errors of [`push`](Self::push).

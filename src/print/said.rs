@@ -21,7 +21,7 @@ enum Which {
     /// All notices that are not also records.
     #[default]
     All,
-    /// The same as `All`, except the reason why the load stays off.
+    /// All notices that are not also records, except the reason why the load stays off.
     ButWhyItEnds,
     /// Only notices about undone changes.
     Undone,

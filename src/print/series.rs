@@ -45,7 +45,7 @@ impl Lines {
     pub fn table(&self, table: &Table, series: &Series) -> String {
         let source = self.is_published.then(|| {
             format!(
-                "\npublished: {}. They show the shape of the table, and are not a goal.\n",
+                "\npublished: {}. Compare the shape of the table, not the figures.\n",
                 series.published.source
             )
         });

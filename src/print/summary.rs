@@ -25,7 +25,8 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
-            let outage = format!("{:.2} s of these without a connection, in no latency", sum.outage_s);
+            let outage =
+                format!("{:.2} s of these without a connection; no latency includes them", sum.outage_s);
             line(&mut text, "outage", &outage);
         }
         if is_one_setting {
@@ -81,7 +82,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
             length_s += next.total.length_s;
         }
         let done = format!("{answered} of {} requests answered in {length_s:.1} s", prefill.requests);
-        let stopped = if answered < prefill.requests { ": not all keys were made" } else { "" };
+        let stopped = if answered < prefill.requests { ": not all keys were written" } else { "" };
         line(text, "prefill", &format!("{done}{stopped}"));
     }
 }
@@ -100,12 +101,12 @@ fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_set
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
         0 => String::new(),
-        n if is_one_setting => format!("; {n} of them after its end"),
+        n if is_one_setting => format!("; {n} of them after the end of the load"),
         n => format!("; {n} of them after the ends of their segments"),
     };
     line(text, "load", &(done + &pace + &drained));
     if let Some(first) = rows.first() {
-        let then = if is_one_setting { "" } else { "; then as in the table" };
+        let then = if is_one_setting { "" } else { "; later settings: see the table" };
         line(text, "knobs", &format!("{}{then}", first.segment.start.knobs));
     }
 }
@@ -330,7 +331,7 @@ mod tests {
         ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
         let text = summary(&timeline, &[]);
         assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
-        assert!(text.contains("10 k keys; then as in the table"), "{text}");
+        assert!(text.contains("10 k keys; later settings: see the table"), "{text}");
     }
 
     #[test]
@@ -350,7 +351,7 @@ mod tests {
             timeline.push(&Record::Interval(Box::new(interval)));
         }
         let expected =
-            "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run it on another machine";
+            "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run redyno on another host";
         let text = summary(&timeline, &[]);
         assert!(text.contains(expected), "{text}");
     }

@@ -82,7 +82,8 @@ pub struct StreamText {
 }
 
 impl StreamText {
-    /// Returns a stream to standard output. It reports no losses there, since the output may be a table for a program.
+    /// Returns a stream to standard output. The stream reports no lost lines there, since standard output may be a
+    /// table for a program.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }

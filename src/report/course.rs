@@ -71,11 +71,11 @@ impl<T: Summed> Course<T> {
 
 /// A point shorter than this share of a step is joined with a neighbour: a setting began or ended within a second.
 const SLIVER: f64 = 0.2;
-/// The longest point that contains such a short part, in steps.
+/// The longest point that may result when a short point is joined, in steps.
 const LONGEST: f64 = 1.5;
 
-/// Adds a point at the end, or joins it with the last one if both belong to one segment and are within one step, or if
-/// one of them is too short.
+/// Adds a point at the end, or joins it with the last point of the same segment, if both are within one step or one
+/// point is too short.
 fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
     let is_one = |last: &Point<T>| {
         let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();

@@ -1,4 +1,4 @@
-//! The environment of the measurement, on both sides, as far as records contain it.
+//! The recorded environment of the measurement: the measuring machine and the server.
 
 use super::{
     account::Account,
@@ -9,7 +9,7 @@ use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 /// A note about the facts that records do not contain.
 const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and other parameters of CONFIG, since they may contain secrets.";
 
-/// Returns a table of both sides, with a line for each fact, and one of the server's parameters.
+/// Returns a table with a line for each fact about both sides, and a table of the server's parameters.
 pub(super) fn tables(account: &Account) -> Vec<Table> {
     let mut tables = vec![sides(account)];
     tables.extend(config(account));

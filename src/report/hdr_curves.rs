@@ -1,5 +1,5 @@
-//! Distributions as in HdrHistogram's plots: the latency over the share of requests below it; each further nine of the
-//! share is as wide as the nine before.
+//! Distributions as in HdrHistogram's plots: the latency over the share of requests below it. 90 %, 99 % and 99.9 % are
+//! equally far apart.
 
 use super::{
     account::Account,
@@ -10,7 +10,7 @@ use crate::{
     units,
 };
 
-/// The number of steps for each nine.
+/// The number of steps from 90 % to 99 %, from 99 % to 99.9 %, and so on.
 const STEPS: usize = 25;
 /// The largest number of segments with a curve; more would not be readable.
 const MOST_CURVES: usize = 40;

@@ -7,11 +7,11 @@
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
 //! A [`Report`] is a [`Sink`] like the exporters: it accepts the records of a running session or of a recording.
-//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, even before the last record.
-//! Another `session` record begins another account, which is compared with the first.
+//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, even before the last record. Each
+//! further `session` record begins a new account, which is compared with the first.
 //!
-//! Every figure comes from [the table](crate::session::figures) and the records' own distributions: a point of a chart is the exact
-//! sum of its stretch.
+//! Every figure comes from [the table of figures](crate::session::figures) and from the distributions in the records: a
+//! point of a chart is the exact sum of its stretch.
 //!
 //! Text of servers, recordings and people never becomes markup: HTML is written by maud, which escapes all text; the script's data is
 //! JSON without any `<`; the page's policy allows only its own script and style, by their hashes.

@@ -37,8 +37,8 @@ fn chart(id: String, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -
     Chart { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
 }
 
-/// Returns the line of a figure, with a value for each point; without one where measurements are missing for longer
-/// than a point.
+/// Returns the line of a figure, with a value for each point, and a gap if measurements are missing for longer than a
+/// point.
 fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
     let values = over_gaps(&account.load, |point| figure.exported(&Row::of_interval(&point.part)));
     Line::new(figure.heading, ink, values)
@@ -153,7 +153,7 @@ fn gap_before<T: Summed>(course: &Course<T>, n: usize) -> Option<f64> {
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
 }
 
-/// Joins two lines over the times of both.
+/// Joins two lines into one chart, which has the times of both lines.
 fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Line>) {
     let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();
     xs.sort_unstable_by(f64::total_cmp);

@@ -20,7 +20,8 @@ use super::{
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
-/// The margins of the plot: room for `1.20 ms`, half a label, numbers of segments, and the axis labels and name.
+/// The margins of the plot: left for labels such as `1.20 ms`, right for half a label, above for the numbers of
+/// segments, below for labels and name of the axis.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;

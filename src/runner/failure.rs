@@ -18,12 +18,12 @@ pub enum UsageError {
 }
 
 impl UsageError {
-    /// Returns the error that an argument is wrong, for this reason.
+    /// Returns the error for a wrong argument, with this reason.
     pub fn of(reason: impl fmt::Display) -> Self {
         Self::Line(reason.to_string())
     }
 
-    /// Returns the error that the program would have to ask the user this question.
+    /// Returns the error for a question that the program cannot ask the user.
     pub fn asks(question: impl fmt::Display) -> Self {
         Self::NeedsYes(format!("{question}\nGive --yes to go on."))
     }

@@ -28,7 +28,7 @@ impl Gate {
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
-                "--fail-if '{condition}' is about a change: name the recording to compare with by --base FILE"
+                "--fail-if '{condition}' is a condition on a change: give the recording to compare with as --base FILE"
             ))),
             None if conditions.is_empty() => Ok(None),
             None => Ok(Some(Self {
@@ -118,8 +118,7 @@ pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let reasons = misfits.join("; ");
-    Err(anyhow::anyhow!("these cannot be compared: {reasons}; give --anyway to compare them all the same")
-        .into())
+    Err(anyhow::anyhow!("these runs cannot be compared: {reasons}; give --anyway to compare them").into())
 }
 
 /// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.

@@ -43,8 +43,8 @@ impl Plan for Text {
 
 /// A planned session.
 pub struct SessionPlan {
-    /// The work of the session. When it begins, its outputs are opened, and the changes for the built-in server are
-    /// made.
+    /// The work of the session. At the start of the session, outputs are opened, and changes for the built-in server
+    /// are made.
     pub commission: Commission,
     /// Whether the user named the target; if not, and no server listens at the default address, the built-in server is
     /// started.
@@ -53,9 +53,9 @@ pub struct SessionPlan {
     pub wants_own: bool,
     /// Whether the built-in server gets load even without an option for it.
     pub loads_own: bool,
-    /// The settings of an experiment, as far as they are known.
+    /// The settings of an experiment that are known in advance.
     pub settings: Vec<Setting>,
-    /// The options at the beginning of the command lines of its segments.
+    /// The options with which the command line of each segment begins.
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
@@ -64,7 +64,7 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process so many clients.
+    /// Checks that the operating system allows this process to open a connection for each client.
     ///
     /// # Errors
     /// When it allows fewer; the error contains the number.
@@ -120,7 +120,7 @@ impl ProgramWords {
 /// The outputs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// The recording, if there is one; without a name, it gets one.
+    /// The recording, if the user requests one. Without a file name, redyno chooses the name.
     pub record: Option<Option<PathBuf>>,
     /// The time after which the recording continues in a new file.
     pub rotate: Option<Duration>,

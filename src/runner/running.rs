@@ -23,8 +23,8 @@ use crate::{
     units, untrusted,
 };
 
-/// The error at the end of a session that could not undo everything.
-const STAYS_BEHIND: &str = "the server is not as it was before; see above";
+/// The error at the end of a session that could not undo all of its changes.
+const STAYS_BEHIND: &str = "some changes to the server were not undone; see above";
 
 /// Returns a receiver of the signals that end a program without a screen, from now on.
 ///
@@ -171,7 +171,7 @@ impl SessionPlan {
         let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
         if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
             return Err(UsageError::asks(format!(
-                "{} of {} would be set to {} and back, which affects everybody who uses it.",
+                "{} of {} would be set to {} and back, which affects all users of the server.",
                 parameter.name,
                 commission.plan.target.address,
                 value_words(to)

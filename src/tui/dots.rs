@@ -1,6 +1,7 @@
-//! Lines of dots: a cell of braille has two columns and four rows of dots. Without braille, a cell is one dot.
+//! Draws lines of dots. A braille character has two columns and four rows of dots. Without braille, a cell of the
+//! terminal is one dot.
 //!
-//! Maps values to heights; pure arithmetic.
+//! Also maps values to heights on a scale.
 
 use ratatui::layout::Rect;
 
@@ -21,7 +22,7 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// Returns the finest dots that the theme's characters allow.
+    /// Returns the dots of `area`: braille if the theme allows it, otherwise one dot per cell.
     pub fn of(paint: &Paint, area: Rect) -> Self {
         let (wide, high) = if paint.theme().has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }
@@ -32,17 +33,17 @@ impl Dots {
         self.high > 1
     }
 
-    /// Returns the number of dots in a column of cells.
+    /// Returns how many columns of dots a cell has.
     pub fn in_a_column(self) -> usize {
         self.wide.into()
     }
 
-    /// Returns the number of columns of dots.
+    /// Returns the number of columns of dots in the area.
     pub fn columns(self) -> u16 {
         self.area.width * self.wide
     }
 
-    /// Returns the number of rows of dots.
+    /// Returns the number of rows of dots in the area.
     pub fn rows(self) -> u16 {
         self.area.height * self.high
     }
@@ -52,8 +53,8 @@ impl Dots {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
-    /// Draws a stepped line with a height for each column of cells, joined where heights differ. If colours do not
-    /// distinguish lines, the end of the line shows `mark`.
+    /// Draws a line with steps: a height for each column of cells, and vertical dots where heights differ. If lines
+    /// do not differ in colour, the end of the line shows `mark`.
     pub fn steps(
         self,
         paint: &mut Paint,
@@ -78,7 +79,7 @@ impl Dots {
         }
     }
 
-    /// Adds a dot to the braille character of its cell, or draws `mark` if there is no braille.
+    /// Adds a dot to the braille character of its cell; without braille, draws `mark`.
     pub fn draw(self, paint: &mut Paint, (x, up): (u16, u16), mark: char, ink: Ink) {
         let (column, row) = self.cell(x, up);
         if !self.are_fine() {
@@ -94,15 +95,15 @@ impl Dots {
 /// A logarithmic scale of whole decades of nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogScale {
-    /// The lowest value, a power of ten.
+    /// The value at the bottom, a power of ten.
     pub lowest_ns: u64,
-    /// The highest value, a power of ten.
+    /// The value at the top, a power of ten.
     pub highest_ns: u64,
 }
 
 impl LogScale {
-    /// Returns the smallest scale that contains all `values`: at least two decades long, so that noise does not look
-    /// large. Without values, the scale is 10 µs to 10 ms.
+    /// Returns the smallest scale that contains all `values` and is at least two decades long. On a shorter scale,
+    /// noise would look large. Without values, the scale is 10 µs to 10 ms.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -115,7 +116,8 @@ impl LogScale {
         Self { lowest_ns, highest_ns }
     }
 
-    /// Returns the height of `ns` in `steps` steps. The lowest height is 1: a measured value is always visible.
+    /// Returns the height of `ns` on this scale, from 1 to `steps`. A measured value is always visible, because the
+    /// lowest height is 1.
     pub fn step(&self, ns: u64, steps: usize) -> usize {
         let decades = (self.highest_ns as f64 / self.lowest_ns as f64).log10();
         let share = (ns.max(1) as f64 / self.lowest_ns as f64).log10() / decades;
@@ -123,7 +125,8 @@ impl LogScale {
     }
 }
 
-/// Returns the top of a linear axis from 0 for values up to `highest`: a round number, half of which is round, too.
+/// Returns the top of a linear axis that begins at 0 and contains `highest`: a round number whose half is also
+/// round.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;

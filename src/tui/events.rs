@@ -1,4 +1,4 @@
-//! The terminal's events, translated for the app.
+//! Keys, mouse and other events of the terminal, in the app's types.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ use crate::app::{Gesture, Key, KeyCode};
 /// The interval at which the reader checks whether the screen is closed.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The longest time that the start waits until the reader listens to the terminal.
+/// The longest time that the start waits for the reader thread to listen to the terminal.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// An event of the terminal.
@@ -51,8 +51,9 @@ pub trait Events {
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
 }
 
-/// The terminal on standard input, read on a thread of its own: crossterm blocks in an incomplete sequence, and reads
-/// for ever from a terminal that is gone (a dropped SSH line). The thread keeps both away from the screen.
+/// The terminal on standard input, read by a separate thread. crossterm blocks in an incomplete escape sequence,
+/// and reads for ever from a terminal that is gone (a dropped SSH line). Because of the thread, neither stops the
+/// screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<Event>>>,
@@ -60,8 +61,8 @@ pub struct TerminalEvents {
 }
 
 impl TerminalEvents {
-    /// Begins to listen. From then on, no change of the terminal's size is missed; crossterm receives SIGWINCH only
-    /// while it listens.
+    /// Begins to listen. From then on, every change of the terminal's size is an event: crossterm receives SIGWINCH
+    /// only while it listens.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -88,14 +89,15 @@ impl Events for TerminalEvents {
 }
 
 impl Drop for TerminalEvents {
-    /// Waits until reading has stopped, so that later keys go to the shell; it does not wait for a read that never returns.
+    /// Waits until the thread has stopped reading, so that later keys go to the shell; but not for a read that
+    /// never returns.
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         while check_terminal().is_ok() && self.events.recv_timeout(2 * LOOK).is_ok() {}
     }
 }
 
-/// Sends the terminal's events. The first message, `None`, means that this thread listens.
+/// Sends the terminal's events. The thread sends `None` first, once it listens.
 fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
@@ -128,7 +130,8 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// Returns the event for the app; `None` for events without a meaning here: releases, drags, focus, unknown keys.
+/// Returns the event in the app's types; `None` for events that redyno ignores: key releases, drags, focus, unknown
+/// keys.
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),

@@ -1,4 +1,4 @@
-//! Sessions for tests: a recorded one, and generated ones with chosen records.
+//! Sessions for tests: a recorded session, and sessions with generated records.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Returns pings with these round trips, four fifths of which are the kernel's part.
+/// Returns pings with these round trip times, of which the part between kernel timestamps is four fifths.
 fn stamped(rtt: Latency) -> Ping {
     let part = |hundredths: u64| {
         let mut recorder = Recorder::new();
@@ -218,7 +218,7 @@ impl MadeUp {
         gauges
     }
 
-    /// Returns the records of `n` errors of one kind in the last tick.
+    /// Returns records of `n` errors of the same kind in the last tick.
     pub fn errors(&self, kind: &str, n: u64, message: &str) -> Vec<Record> {
         let t_s = self.now_s();
         let interval = Interval {
@@ -242,12 +242,13 @@ impl MadeUp {
         records
     }
 
-    /// Returns an event of this moment.
+    /// Returns an event at the present moment.
     fn event(&self, what: EventKind) -> Record {
         Record::Event(Event::new(self.now_s(), what))
     }
 
-    /// Makes `record` describe a tick without a connection, if there is an outage; returns whether there is one.
+    /// Replaces the figures in `record` by those of a tick without a connection; returns whether such a tick has
+    /// this record.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
             let Interval { t_s, length_s, segment, .. } = **interval;
@@ -288,7 +289,7 @@ fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     load.into_iter().chain(poll).filter(|(_, calls, ..)| *calls > 0).map(stat).collect()
 }
 
-/// Returns all parameters except one that this server does not have.
+/// Returns all server parameters except one, which this server does not have.
 fn config() -> BTreeMap<String, String> {
     let values = [
         ("maxmemory", "0"),
@@ -304,8 +305,8 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Returns the recording that the README's pictures show, of a real server: 70 s with 50 clients, with 100 and a stall
-/// of a second, a fork and a note, pipeline 16, and an open loop with a slow script.
+/// Returns the recording in the README's pictures, of a real server. Its 70 s have 50 clients, then 100 with a
+/// stall of a second, a fork and a note, then pipeline 16, then an open loop with a slow script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");

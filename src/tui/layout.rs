@@ -1,4 +1,4 @@
-//! The layout: from the size of the terminal to a plan of rectangles. Pure arithmetic.
+//! The layout: computes from the size of the terminal where each part of the screen is. Pure arithmetic.
 //!
 //! ```text
 //!  header                                     ┐ always
@@ -12,14 +12,14 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! On a small terminal, whole parts are left out, the least important first; no part is made smaller than it is useful.
+//! On a small terminal, whole parts are left out, the least important first. No part gets fewer rows than it needs.
 
 use ratatui::layout::Rect;
 
 use super::paint::row;
 use crate::app::{Pane, Subject};
 
-/// The tier of the screen: how much fits.
+/// The tier of a screen size: which parts fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Charts next to a panel.
@@ -33,16 +33,16 @@ pub enum Tier {
     Line,
 }
 
-/// The columns that all charts share, so that the same moment is at the same column in each.
+/// The columns that all charts share: a moment is at the same column in each chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Columns {
     /// Width of the names and axis labels left of the plot.
     pub gutter: u16,
     /// Width of the plot.
     pub plot: u16,
-    /// Width of the names of lines and figures right of the plot, including a mark and a blank before them.
+    /// Width of the names right of the plot, with the mark and the blank before each name.
     pub name: u16,
-    /// The number of figures right of the names: now, 60 s, segment.
+    /// The number of figures right of the names, at most three: now, 60 s, segment.
     pub values: u16,
     /// Width of each figure.
     pub value: u16,
@@ -61,19 +61,19 @@ pub struct Plan {
     pub status: Rect,
     /// The rows between status and footer: the inside of a screen.
     pub body: Rect,
-    /// Throughput: a rule and the chart.
+    /// The throughput: a horizontal rule and the chart.
     pub throughput: Rect,
     /// The server's commands, while the charts are about the server: a heading and a table.
     pub commands: Rect,
-    /// Latency: a rule and the chart.
+    /// The latency: a horizontal rule and the chart.
     pub latency: Rect,
-    /// Probes and server: a rule if there is room, and some lanes.
+    /// The lanes of probes and server, below a rule if there is room for one.
     pub probes: Rect,
     /// Rows of each probe lane.
     pub probe_rows: u16,
     /// Whether the probes have a rule above them.
     pub probe_rule: bool,
-    /// Segments and events, each in a row of its own if it is three high; moments if it is at least two high.
+    /// The time axis. Three rows high: segments, events and times; two rows high: segments with events, and times.
     pub axis: Rect,
     /// Knobs and tables next to the charts.
     pub panel: Rect,
@@ -89,17 +89,18 @@ pub struct Plan {
     pub columns: Columns,
 }
 
-/// The most lanes of probes and server.
+/// The largest number of lanes for probes and server.
 pub const PROBE_LANES: u16 = 8;
-/// The most lanes without a rule above them.
+/// Up to this number, the lanes have no rule above them.
 const LANES_WITHOUT_RULE: u16 = 2;
-/// Below this width, there is no panel: next to it, the charts could not show half a minute.
+/// Below this width, there is no panel: charts next to it could not show half a minute.
 const PANEL_MIN_WIDTH: u16 = 76;
-/// Below this height, there is no panel: its knobs alone would fill it.
+/// Below this height, there is no panel: the knobs alone would fill it.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// The least width and height for charts: rules, five rows of latency, two of throughput, ping, axis and knobs.
+/// The least width and height for charts. They need rules, five rows of latency, two of throughput, and one each of
+/// ping, axis and knobs.
 const COMPACT_MIN: (u16, u16) = (46, 14);
-/// The least width and height for numbers: two figures with their names side by side, in four rows, and a header.
+/// The least width and height for numbers: a header, and four rows of two figures with their names.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
 
 impl Plan {
@@ -113,8 +114,8 @@ impl Plan {
     }
 }
 
-/// Returns the plan for a terminal of `area`'s size and charts about `subject`, with only one pane if requested. There
-/// must be room for charts.
+/// Returns the plan for a terminal of `area`'s size and charts about `subject`. With `alone`, the plan has only
+/// this pane, if there is room for charts.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -150,8 +151,8 @@ enum ChartPart {
 
 use ChartPart::{Commands, Latency, Probes, Throughput};
 
-/// The rows that the charts' parts get, one grant after another: first the least useful height of each part, the most
-/// important part first, then more. The rest goes to the latency.
+/// How many rows each part of the charts gets, one step after another. First, each part gets its least useful
+/// height, the most important part first; later steps add rows. The latency chart gets the rest.
 const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
     (Latency, 6),
@@ -184,7 +185,7 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     (Throughput, 3),
 ];
 
-/// The grants while the charts are about the server.
+/// The steps while the charts show the server.
 const OF_SERVER: [(ChartPart, u16); 17] = [
     (Latency, 5),
     (Throughput, 3),
@@ -211,7 +212,7 @@ const OF_SERVER: [(ChartPart, u16); 17] = [
     (Throughput, 3),
 ];
 
-/// Returns the rows of throughput, commands, latency and probes, if they share `rows`.
+/// Divides `rows` into those of throughput, commands, latency and probes.
 fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     let mut granted = [0; 4];
     let mut left = rows;
@@ -230,7 +231,7 @@ fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// From this many rows on, the latest event has a row.
+/// A screen with at least this many rows shows the latest event.
 const ROOM_FOR_NEWS: u16 = 30;
 
 fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
@@ -283,8 +284,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     }
 }
 
-/// Returns the plan with `pane` on all the room of charts and panel. The time axis stays below a chart, and so do the
-/// rows below it, with figures of the server or of the cursor.
+/// Returns the plan in which `pane` takes the place of all charts and of the panel. A chart keeps the time axis
+/// below it, and the rows with figures of the server or of the cursor.
 fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
@@ -313,7 +314,7 @@ fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     }
 }
 
-/// Returns the width of the panel: enough for its tables, if the charts keep most of the screen.
+/// Returns the width of the panel: enough for its tables, as long as the charts have most of the screen.
 fn panel_width(w: u16, subject: Subject) -> u16 {
     match w {
         // Names of commands need the columns.
@@ -331,8 +332,8 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
 /// From this width on, the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
-/// Returns the columns of the charts: two blanks and a mark before `p99.9`, then `1.94 ms` after one blank, or two if
-/// there are more figures; `12.4 k/s` needs eight columns.
+/// Returns the columns of the charts. A name is as wide as `p99.9` with a blank and a mark before it; a figure is
+/// as wide as `12.4 k/s`.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
     // Room for `hgetall` instead of `p99.9`.
@@ -340,11 +341,11 @@ fn columns(main: u16, subject: Subject) -> Columns {
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
-/// From this width on, sparklines have their range next to them.
+/// From this width on, a sparkline has its range next to it.
 const ROOM_FOR_RANGES: u16 = 36;
 
-/// Returns the columns of sparklines: `p50 583 µs` on the left and `280 µs–1.1 ms` on the right, each with a blank on
-/// both sides.
+/// Returns the columns of sparklines. There is room for `p50 583 µs` on the left and `280 µs–1.1 ms` on the right,
+/// each between blanks.
 fn columns_of_numbers(w: u16) -> Columns {
     let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
     Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }

@@ -1,12 +1,12 @@
-//! The terminal: the only room that uses ratatui and crossterm.
+//! The terminal: the only module that uses ratatui and crossterm.
 //!
 //! ```text
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
 //!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! The layout is made once per frame. Drawing registers, for each place, what a click of the mouse there means. Drawing
-//! borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing characters;
-//! one function, [`layout::plan`], knows sizes.
+//! The layout is made once per frame. While drawing, each part registers what a mouse click on it means. Drawing
+//! only reads the model, and computes no statistics. Only [`theme::Theme`] names colours and drawing characters;
+//! only [`layout::plan`] decides on sizes.
 
 mod dots;
 mod events;
@@ -36,7 +36,7 @@ use crate::{app::Model, session::timeline::Reading};
 
 // Names that all drawing code needs.
 
-/// The input for drawing a screen.
+/// What a screen is drawn from.
 pub struct Scene<'a> {
     /// The model.
     pub model: &'a Model,

@@ -1,16 +1,16 @@
-//! The pace of frames for new data: at most ten frames a second, and fewer on a slow line.
+//! The rate of frames for new data: at most ten frames a second, and fewer on a slow line.
 //!
-//! A terminal that takes a frame slowly gets so few frames that it is idle half of the time. It can then answer a key
-//! press at once, because no old frames are queued before it.
+//! A slow terminal gets so few frames that it is idle half of the time. So it shows the effect of a key press at
+//! once: no old frames are queued.
 
 use std::time::{Duration, Instant};
 
 /// The shortest time between two frames.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// The longest time between two frames, once the terminal takes frames again.
+/// The longest time between two frames, unless the terminal needs longer for a single frame.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The times of the past frames; the time of the next frame follows from them.
+/// When the last frame began and how long it took. From this follows when the next frame may begin.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     began: Instant,
@@ -19,17 +19,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Notes that a frame begins.
+    /// Records that a frame begins.
     pub fn begun(now: Instant) -> Self {
         Self { began: now, took: Duration::ZERO }
     }
 
-    /// Notes that the terminal has taken the whole frame.
+    /// Records that the terminal has taken the whole frame.
     pub fn taken(&mut self, now: Instant) {
         self.took = now.saturating_duration_since(self.began);
     }
 
-    /// Returns whether a frame may be drawn only because of new data.
+    /// Returns whether it is time for a frame that only shows new data.
     pub fn allows(&self, now: Instant) -> bool {
         let apart = (self.took * 2).clamp(SHORTEST, LONGEST.max(self.took));
         now.saturating_duration_since(self.began) >= apart

@@ -1,13 +1,15 @@
-//! A brush, which writes text and rules into a frame, clipped to it, in the theme's inks.
+//! A brush that writes text and rules into a frame, in the theme's colours. What lies outside of the frame is
+//! clipped.
 //!
-//! The map for the mouse: drawing registers the meaning of each place, and a click finds the topmost meaning.
+//! The map for the mouse: drawing registers what a click at each place means. Where several places overlap, the
+//! topmost one counts.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme, colours::Ground};
 use crate::app::Spot;
 
-/// From this width on, a sign marks text that is cut; below it, each column counts.
+/// From this width on, a sign at the end marks text that was cut; narrower text needs each column for itself.
 const SHOWN_CUT: u16 = 4;
 
 /// A frame that is being drawn.
@@ -23,12 +25,12 @@ impl<'a> Paint<'a> {
         Self { buffer, theme, spots: Spots::default() }
     }
 
-    /// Registers `spot` as the meaning of a click in `area`.
+    /// Registers `spot` as what a mouse click in `area` means.
     pub fn spot(&mut self, area: Rect, spot: Spot) {
         self.spots.put(area, spot);
     }
 
-    /// Finishes the frame; returns its map for the mouse.
+    /// Finishes the frame; returns the map for the mouse.
     pub fn finish(self) -> Spots {
         self.theme.finish(self.buffer);
         self.spots
@@ -44,8 +46,8 @@ impl<'a> Paint<'a> {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is cut,
-    /// and a sign marks the cut if there is room: half a sentence or number would be misleading.
+    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is
+    /// cut. If there is room, a sign marks the cut, since half a sentence or number would mislead.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
@@ -58,7 +60,7 @@ impl<'a> Paint<'a> {
         if is_cut { self.buffer.set_stringn(x, area.y, "…", 1, style).0 } else { x }
     }
 
-    /// Writes `parts` one after another, cut if they do not fit. Returns the column after the last.
+    /// Writes `parts` one after another. The end is cut if they do not fit. Returns the column after the last part.
     pub fn parts<S: AsRef<str>>(&mut self, area: Rect, parts: &[(S, Ink)]) -> u16 {
         let mut rest = area;
         for (text, ink) in parts {
@@ -68,7 +70,8 @@ impl<'a> Paint<'a> {
         rest.x
     }
 
-    /// Writes `text` right-aligned in `area`'s first row; nothing if it does not fit, since half a number would be another number.
+    /// Writes `text` right-aligned in `area`'s first row. Text that does not fit is not written: half a number
+    /// would be another number.
     pub fn right(&mut self, area: Rect, text: &str, ink: Ink) {
         let length = text.chars().count() as u16;
         if length <= area.width {
@@ -90,7 +93,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Draws the background of a cell; `step` as in [`Theme::ground`].
+    /// Draws the background of a cell in the shade `step` of [`Theme::ground`].
     pub fn ground(&mut self, x: u16, y: u16, step: usize) {
         let Some(cell) = self.buffer.cell_mut((x, y)) else { return };
         match self.theme.ground(step) {
@@ -114,7 +117,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Changes the ink at a place, unless it contains text.
+    /// Changes the ink of a cell, unless the cell contains text.
     pub fn restyle(&mut self, x: u16, y: u16, ink: Ink) {
         let style = self.theme.style(ink);
         let is_word = |cell: &ratatui::buffer::Cell| cell.symbol().starts_with(char::is_alphanumeric);
@@ -123,7 +126,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Writes one character if the place is blank.
+    /// Writes one character into a cell if the cell is blank.
     pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if self.at(x, y) == Some(" ") {
             self.dot(x, y, character, ink);
@@ -155,7 +158,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Draws a box with a heading; returns its inside.
+    /// Draws a box with a heading; returns the area inside.
     pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
         self.clear(area);
         if area.width < 2 || area.height < 2 {
@@ -177,13 +180,13 @@ impl<'a> Paint<'a> {
     }
 }
 
-/// Returns the part of `area` from column `x` on.
+/// Returns `area` without the columns left of `x`.
 pub fn from_column(area: Rect, x: u16) -> Rect {
     let x = x.clamp(area.x, area.right());
     Rect { x, width: area.right() - x, ..area }
 }
 
-/// Returns `text` in lines of at most `width` columns, broken at blanks; a longer word is cut.
+/// Returns `text` in lines of at most `width` columns, broken at blanks. A longer word is divided.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines: Vec<String> = Vec::new();
@@ -220,17 +223,18 @@ pub fn row(area: Rect, n: u16) -> Rect {
     Rect { y: area.y.saturating_add(n.min(area.height)), height, ..area }
 }
 
-/// The places of the last frame, and the meaning of a click in each.
+/// The places of the last frame, and what a mouse click in each means.
 #[derive(Debug, Clone, Default)]
 pub struct Spots(Vec<(Rect, Spot)>);
 
 impl Spots {
-    /// Registers `spot` in `area`, on top of earlier ones. For a chart, `spot` is its first column.
+    /// Registers `spot` in `area`, above all places registered earlier. For a chart, `spot` is the chart's first
+    /// column.
     pub fn put(&mut self, area: Rect, spot: Spot) {
         self.0.push((area, spot));
     }
 
-    /// Returns the meaning of a click at column `x` of row `y`.
+    /// Returns what a mouse click at column `x` of row `y` means.
     pub fn at(&self, x: u16, y: u16) -> Spot {
         let here = self.0.iter().rev().find(|(area, _)| area.contains((x, y).into()));
         match here {

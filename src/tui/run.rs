@@ -1,4 +1,4 @@
-//! The main loop of the screen: events and records in, effects and frames out.
+//! The main loop of the screen: it reads events and records, carries out effects, and sends frames.
 
 #[cfg(test)]
 mod tests;
@@ -34,11 +34,10 @@ use crate::{
     workload::{Chosen, Settings},
 };
 
-/// The interval at which the source is polled, and a slow terminal is offered more output. Records come four times a
-/// second.
+/// How often the source is polled, and a slow terminal is offered more output. Records come four times a second.
 const POLL: Duration = Duration::from_millis(40);
 
-/// The options with which the screen looks and starts.
+/// The options for the looks and the start of the screen.
 #[derive(Debug)]
 pub struct Options {
     /// Colours and characters.
@@ -49,7 +48,7 @@ pub struct Options {
     pub timeline: TimelineOptions,
     /// The recording that is shown; `None` if the source is live.
     pub playback: Option<Playback>,
-    /// The command line that began a live session.
+    /// The command line with which a live session began.
     pub program: Program,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
@@ -86,7 +85,7 @@ pub enum Outcome {
     Signal(Signal),
 }
 
-/// The results that remain when the screen is closed.
+/// What remains after the screen is closed.
 #[derive(Debug)]
 pub struct Finished {
     /// The reason why the screen ended.
@@ -95,7 +94,7 @@ pub struct Finished {
     pub timeline: Timeline,
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
-    /// The error messages about files that could not be made.
+    /// The error messages for files that could not be written.
     pub complaints: Vec<String>,
 }
 
@@ -105,7 +104,7 @@ impl Finished {
         Self { outcome, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
-    /// Waits until the files that were begun are finished; adds their paths and errors.
+    /// Waits until all begun files are finished; adds their paths and errors.
     fn with(mut self, files: Files) -> Self {
         for made in files.rest() {
             match made {
@@ -117,8 +116,8 @@ impl Finished {
     }
 }
 
-/// Shows `source` on the terminal until the user quits, the session ends or a signal comes. The terminal is restored before
-/// this returns, whatever happens.
+/// Shows `source` on the terminal until the user quits, the session ends or a signal comes. The terminal is always
+/// restored before this function returns.
 ///
 /// # Errors
 /// When the terminal cannot be taken, read or written, or another thread panicked.
@@ -145,7 +144,7 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The main loop. It never blocks on the terminal. Its output, its events and its source are injected.
+/// The main loop. The loop never blocks on the terminal. The caller passes its output, its events and its source.
 struct Loop<W, E> {
     canvas: Canvas<W>,
     events: E,
@@ -153,7 +152,7 @@ struct Loop<W, E> {
     options: Options,
     /// The last frame's map for the mouse.
     spots: Spots,
-    /// The files that are being made of the records.
+    /// The files that are being made from the records.
     files: Files,
 }
 
@@ -301,7 +300,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Reports the files that are finished by now, and copies their paths.
+    /// Reports the files that are finished by now, and copies their paths to the clipboard.
     fn take_files(&mut self, model: &mut Model) -> Due {
         let mut due = Due::Nothing;
         while let Some(mut made) = self.files.look() {
@@ -347,7 +346,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Restores the terminal and stops this process, as the shell expects; continues here after `fg`.
+    /// Restores the terminal and stops this process, as the shell expects. After `fg`, the function continues.
     fn suspend(&mut self) -> anyhow::Result<()> {
         terminal::give_back();
         Signal::stop_here().context("cannot stop this process")?;

@@ -1,6 +1,7 @@
-//! Exchange between the screen and the outside: pictures into files, text to the clipboard, reading a requested file.
+//! Writes pictures of the screen to files, copies text to the clipboard, and reads files that the user names.
 //!
-//! Files made from the session's records. A thread makes them, so that neither the screen nor the session waits.
+//! Also writes exports and reports, which are made from the session's records. A separate thread writes them, so
+//! that neither the screen nor the session waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
@@ -28,7 +29,7 @@ use crate::{
     workload::text_of,
 };
 
-/// The longest text for the clipboard in bytes: xterm and similar terminals take no more.
+/// The longest text for the clipboard, in bytes: xterm and similar terminals accept no more.
 const MOST_COPIED: usize = 74_994;
 
 /// Returns the screen as a picture in this form.
@@ -74,7 +75,7 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
 
 /// Returns the name of a file that the user typed, and its text.
 ///
-/// If the file cannot be read, or not without blocking, a message replaces the text.
+/// If the file cannot be read without blocking, returns an error message in place of the text.
 pub fn read(path: &Path) -> (String, Result<String, String>) {
     let name = untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
     let text = match fs::metadata(path) {
@@ -85,7 +86,7 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
     (name, text)
 }
 
-/// The message if no records are kept.
+/// The error message if the session keeps no records.
 const NOTHING: &str = "this session keeps no records, so nothing can be exported";
 
 /// The result of making a file.
@@ -120,7 +121,7 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the result of the first file, if it is finished.
+    /// Returns the result of the file begun first, if it is finished.
     pub fn look(&mut self) -> Option<Made> {
         self.under_way.pop_front_if(|made| made.is_finished()).map(finished)
     }

@@ -1,9 +1,9 @@
-//! Takes the terminal, restores it whatever happens, and sends each frame in one write.
+//! Prepares the terminal for the screen, always restores it, and sends each frame in one write.
 //!
-//! A frame is the difference to the previous one, inside a synchronized update, in one write. At most one frame is
-//! being sent. The next is drawn when the terminal has taken the last one, so a difference always applies to the screen
-//! as the terminal shows it. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear`
-//! queries the cursor's position and may wait for a reply that never comes.
+//! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is being
+//! sent. The next frame is drawn when the terminal has taken the last one, so the changes always apply to what the
+//! terminal shows. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries the
+//! position of the cursor, to which a terminal may never reply.
 
 use std::{
     io::{self, Write},
@@ -31,29 +31,30 @@ use ratatui::{
 
 use super::wire::Wire;
 
-/// Requests reports of buttons and the wheel, also beyond column 223; no movements, which would burden a slow line.
+/// Requests reports of mouse buttons and the wheel, also beyond column 223. Movements are not reported: they would
+/// burden a slow line.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// Requests that pasted text is marked, and not sent as keys.
+/// Requests that the terminal marks pasted text, so that it is not read as keys.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Whether the program has taken the terminal and not restored it yet.
+/// Whether the terminal is in raw mode now, because of this program.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The message of a panic in a thread other than the screen's.
+/// The message of a panic in any thread except the screen's.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// A taken terminal; dropping this restores it.
+/// A terminal in raw mode; dropping this value restores the terminal.
 #[derive(Debug)]
 pub struct Guard(());
 
 impl Guard {
-    /// Takes the terminal: sets raw mode. The screen itself begins with [`Canvas::enter`].
+    /// Sets the terminal to raw mode. The screen itself begins only with [`Canvas::enter`].
     ///
-    /// From then on, a panic of this thread restores the terminal before it is reported. [`panicked`] keeps the message
-    /// of a panic of another thread, since a report would be lost in the alternate screen.
+    /// From then on, a panic of this thread restores the terminal before it is reported. If another thread panics,
+    /// its message is kept for [`panicked`], since a report would be lost in the alternate screen.
     ///
     /// # Errors
     /// When standard output is not a terminal, or it is gone.
@@ -84,12 +85,12 @@ impl Drop for Guard {
     }
 }
 
-/// Returns the message of another thread that panicked while the terminal was taken; only once.
+/// Returns the message of another thread that panicked while the screen was shown. A second call returns `None`.
 pub fn panicked() -> Option<String> {
     PANICKED.lock().ok()?.take()
 }
 
-/// Takes the terminal, also again after the process was stopped or the shell has changed its modes.
+/// Sets raw mode, also again after the process was stopped or the shell has changed the terminal's modes.
 pub fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();
@@ -99,8 +100,8 @@ pub fn take() -> io::Result<()> {
     taken
 }
 
-/// Restores the terminal, as far as it accepts output within about a second. Does nothing if the terminal is not taken,
-/// so any code may call it.
+/// Restores the terminal. If it accepts no output, gives up after about a second. Does nothing if the terminal is
+/// restored already, so any code may call this function.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -120,7 +121,8 @@ pub fn give_back() {
     drop(terminal::disable_raw_mode());
 }
 
-/// Returns the size of the terminal. If that is unknown (0×0), uses `COLUMNS` and `LINES`, or 80×24.
+/// Returns the size of the terminal. If the system does not know the size (0×0), returns `COLUMNS` and `LINES`, or
+/// 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
     let said = |name: &str, usual: u16| {
@@ -130,25 +132,25 @@ pub fn size() -> Rect {
     Rect::new(0, 0, width, height)
 }
 
-/// A screen to draw on. It remembers its content and sends only changes. `W` accepts as much as fits at once, as
-/// [`Wire`] does.
+/// A screen to draw on. The canvas remembers its content and sends only changes. A write to `W` may accept only a
+/// part of the bytes, as with [`Wire`].
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,
     next: Buffer,
     repaint: bool,
-    /// The last frame that was sent, and the number of its bytes that the terminal has taken.
+    /// The bytes of the last frame, and how many of them the terminal has taken.
     bytes: Vec<u8>,
     taken: usize,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Other output, which is sent with the next frame.
+    /// Output that draws nothing; it is sent with the next frame.
     aside: Vec<u8>,
 }
 
 impl<W: Write> Canvas<W> {
-    /// Creates an empty screen of `area`'s size; frames go to `out`, each in one write.
+    /// Creates an empty screen of `area`'s size that sends each frame to `out` in one write.
     pub fn new(out: W, area: Rect) -> Self {
         Self {
             out,
@@ -162,7 +164,7 @@ impl<W: Write> Canvas<W> {
         }
     }
 
-    /// Sends `bytes`, which draw nothing, with the next frame.
+    /// Sends `bytes` with the next frame; they must draw nothing.
     pub fn aside(&mut self, bytes: &[u8]) {
         self.aside.extend_from_slice(bytes);
     }
@@ -179,7 +181,7 @@ impl<W: Write> Canvas<W> {
         self.repaint = true;
     }
 
-    /// Begins the screen: alternate screen, no cursor. Unsent output from before is dropped.
+    /// Begins the screen: alternate screen, no cursor. Drops earlier output that is not sent yet.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -194,7 +196,7 @@ impl<W: Write> Canvas<W> {
         self.push().map(drop)
     }
 
-    /// Continues to send pending output. Returns whether the terminal has taken all of it.
+    /// Continues to send pending output. Returns whether the terminal has taken all output.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -212,8 +214,8 @@ impl<W: Write> Canvas<W> {
         Ok(true)
     }
 
-    /// Draws a frame and sends the changes, unless the last frame is still being sent. Returns whether the terminal has taken all
-    /// of it.
+    /// Draws a frame and sends the changes, unless the last frame is still being sent. Returns whether the terminal
+    /// has taken all output.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -300,7 +302,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// A terminal that takes this many bytes, and then none until it is released.
+    /// A terminal that accepts this many bytes, and then none until the test releases it.
     #[derive(Default)]
     struct Slow {
         room: usize,

@@ -1,16 +1,17 @@
-//! The only place that names colours and drawing characters.
+//! The only module that names colours and drawing characters.
 //!
-//! By default, the theme uses the terminal's own sixteen on its own background, and no information depends on colour
-//! alone. In mono, every colour is the terminal's default, so that no colour command is sent: with `NO_COLOR` set,
-//! crossterm would turn each into a reset that removes bold and underline.
+//! By default, the theme uses the terminal's own sixteen colours on its own background. No information depends on
+//! colour alone. In the theme mono, every colour is the terminal's default, so that no colour command is sent. If
+//! `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and underline.
 //!
-//! The look of an ink, and the background of a chart's lines, is in [`colours`]: `Theme::ground(step)` for `step` in
-//! `0..colours::STEPS`. The characters are those of a [`GlyphSet`].
+//! [`colours`] defines the look of each ink, and the shades behind a chart's lines: `Theme::ground(step)` for
+//! `step` in `0..colours::STEPS`. The drawing characters are those of a [`GlyphSet`].
 //!
-//! `--theme`: the palette, by name or from the environment's description of the terminal.
+//! The option `--theme` names the palette. Without it, environment variables that describe the terminal choose the
+//! palette.
 //!
-//! The terminal is not queried for its background: not every one replies, and a late reply would be read as keys. So `auto`
-//! uses only colours that are legible on any background.
+//! The terminal is not queried for its background: not every terminal replies, and a late reply would be read as
+//! keys. So the theme `auto` uses only colours that are legible on any background.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -35,9 +36,10 @@ use crate::{print::words::in_ascii, session::timeline::Level};
 pub enum Colours {
     /// The terminal's sixteen colours.
     Ansi16,
-    /// The terminal's sixteen colours, with tones from the 240 colours that are the same on all terminals with 256.
+    /// The terminal's sixteen colours. Shades are from the other 240 colours, which are the same on all terminals
+    /// with 256.
     Ansi256,
-    /// The terminal's sixteen colours, with tones in 24-bit colours.
+    /// The terminal's sixteen colours, and shades in 24-bit colours.
     Neutral,
     /// 24-bit colours for a dark background.
     Dark,
@@ -47,7 +49,7 @@ pub enum Colours {
     Mono,
 }
 
-/// The meaning of a piece of text or drawing; the theme decides its look.
+/// What a piece of text or drawing means; the theme decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Ordinary text.
@@ -68,7 +70,8 @@ pub enum Ink {
     Bad,
     /// The throughput line.
     Throughput,
-    /// A percentile of the service time, from cool to bright. None is a warning colour: a long tail is a finding, not an alarm.
+    /// A percentile of the service time, from cool to bright. No percentile has a warning colour: a long tail is a
+    /// result, not an alarm.
     Level(Level),
     /// The ping probe.
     Ping,
@@ -91,8 +94,8 @@ impl Theme {
         Self { palette, glyphs }
     }
 
-    /// Returns the theme that `choice` means on the terminal that the environment describes. With `ascii`, or a locale
-    /// without UTF-8, the theme uses only ASCII characters.
+    /// Returns the theme for `choice` on the terminal that the environment variables describe. If `ascii` is set or
+    /// the locale does not use UTF-8, the theme uses only ASCII characters.
     pub fn from_env(choice: Choice, ascii: bool) -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
@@ -115,7 +118,7 @@ impl Theme {
         self.palette != Colours::Mono
     }
 
-    /// Returns the names of keys, as the theme writes them.
+    /// Returns `written`, a text with names of keys, in the characters of the theme.
     pub fn keys(&self, written: &str) -> String {
         self.glyphs.keys(written)
     }
@@ -130,34 +133,34 @@ impl Theme {
         self.glyphs == GlyphSet::Unicode
     }
 
-    /// Returns the braille character with these dots (bit 0 is dot 1); a blank for no dots, since terminals do not
-    /// treat an empty braille cell as a blank.
+    /// Returns the braille character with these dots (bit 0 is dot 1). Without dots it is a blank, since terminals
+    /// do not treat an empty braille character as a blank.
     pub fn braille(dots: u8) -> char {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
 
-    /// Returns the dots of a character; none if it is not braille.
+    /// Returns the dots of a braille character, as bits; 0 for any other character.
     pub fn dots(character: char) -> u8 {
         u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
 
-    /// Returns the look of `ink`. It replaces the previous look.
+    /// Returns the look of `ink`. The returned style replaces any previous style.
     pub fn style(&self, ink: Ink) -> Style {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// Returns the background of a cell: step 0 for the fewest requests, step [`colours::STEPS`] − 1 for the most; a
-    /// higher step looks the same. A cell without requests has none.
+    /// Returns the background of a cell with requests: step 0 is for the fewest requests, step [`colours::STEPS`] −
+    /// 1 for the most. Higher steps look the same. A cell without requests has no such background.
     pub fn ground(&self, step: usize) -> Ground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether a chart's line is recognised by its mark alone, because it has no colour of its own.
+    /// Returns whether only its mark distinguishes a chart's line from others, because it has no colour of its own.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }
 
-    /// Returns the look of a lane's bars: fainter than the figures next to them, except errors.
+    /// Returns the look of a lane's bars: fainter than the figures next to them, except for errors.
     pub fn bar(&self, ink: Ink) -> Style {
         match (self.palette, ink) {
             // Reversed, a low bar would look like a high one.
@@ -167,7 +170,7 @@ impl Theme {
         }
     }
 
-    /// Replaces every character outside ASCII, if the theme is limited to ASCII. This is the last step of a frame.
+    /// Replaces every character outside ASCII, if the theme is limited to ASCII. Each frame ends with this step.
     pub fn finish(&self, buffer: &mut Buffer) {
         if self.glyphs == GlyphSet::Unicode {
             return;
@@ -190,7 +193,7 @@ pub enum Choice {
     Fixed(Colours),
 }
 
-/// The names and their meaning.
+/// The names of themes, and what each means.
 const NAMES: [(&str, Choice); 5] = [
     ("auto", Choice::Auto),
     ("16", Choice::Fixed(Colours::Ansi16)),
@@ -199,7 +202,7 @@ const NAMES: [(&str, Choice); 5] = [
     ("mono", Choice::Fixed(Colours::Mono)),
 ];
 
-/// The names, for a list to choose from.
+/// The names of themes, for a list to choose from.
 pub const THEMES: [&str; NAMES.len()] = {
     let mut names = [""; NAMES.len()];
     let mut n = 0;
@@ -227,8 +230,8 @@ impl FromStr for Choice {
 }
 
 impl Choice {
-    /// Returns the palette for a terminal that these environment variables describe. A name that the user gave
-    /// overrides them.
+    /// Returns the palette for the terminal that these environment variables describe. A name from the user has
+    /// precedence over the variables.
     pub fn palette(self, variable: impl Fn(&str) -> Option<String>) -> Colours {
         let no_color = variable("NO_COLOR").is_some_and(|set| !set.is_empty());
         let term = variable("TERM").unwrap_or_default();

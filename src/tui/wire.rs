@@ -1,8 +1,9 @@
-//! The output to the terminal, which never blocks for long.
+//! Writes to the terminal without ever blocking for long.
 //!
-//! A terminal can stop reading without being gone: a hung SSH line, a paused multiplexer. A plain write would then
-//! block its thread, and with it knobs and signals. So the terminal is opened a second time, without blocking: a write
-//! sends only as much as fits at once. Standard output itself is not changed, because the shell uses it as well.
+//! A terminal can stop reading without being closed: a hung SSH line, a paused multiplexer. A plain write would
+//! then block its thread, which also handles keys and signals. So the terminal is opened a second time, in
+//! non-blocking mode: a write sends only as much as fits at once. The mode of standard output itself is not
+//! changed, because the shell uses it, too.
 
 use std::{
     fs::File,
@@ -18,16 +19,17 @@ use rustix::{
     termios::{QueueSelector, tcflush, tcgetsid, ttyname},
 };
 
-/// The time that the terminal has at the end to take the most important output.
+/// How long redyno waits at the end for the terminal to take the last output.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A terminal to write to. A write takes as much as fits; if nothing fits, its error has the kind
+/// A terminal to write to. A write sends as much as fits at once. If nothing fits, it returns an error of the kind
 /// [`WouldBlock`](io::ErrorKind::WouldBlock).
 #[derive(Debug)]
 pub struct Wire(File);
 
 impl Wire {
-    /// Opens the terminal on standard output. If it cannot be opened again, writes go to standard output itself and may block.
+    /// Opens the terminal on standard output. If the terminal cannot be opened again, writes go to standard output
+    /// itself and may block.
     ///
     /// # Errors
     /// When there is no standard output.
@@ -40,7 +42,7 @@ impl Wire {
         Ok(Self(File::from(descriptor)))
     }
 
-    /// Sends all of `bytes`; waits at most `limit` in all.
+    /// Sends all of `bytes`, and waits for the terminal for at most `limit` in total.
     ///
     /// # Errors
     /// When the terminal is gone, or has not taken everything in time ([`TimedOut`](io::ErrorKind::TimedOut)).
@@ -58,8 +60,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped to
-    /// make room: that output belongs to the screen, which is closed.
+    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped
+    /// to make room. It belongs to the closed screen.
     ///
     /// # Errors
     /// The errors of [`send_within`](Self::send_within).
@@ -111,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a pipe without a reader, and its reading end.
+    /// Returns a full pipe that is not read, and its reading end.
     fn stalled() -> (Wire, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();

@@ -1,6 +1,6 @@
 //! The built-in server of redyno.
 //!
-//! The map of all rooms is in `redyno`, the package at the top.
+//! The documentation of the package `redyno` lists all modules of the program.
 
 use redyno_engine::{clock, endpoint, units};
 

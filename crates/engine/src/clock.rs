@@ -1,4 +1,4 @@
-//! The only monotonic clock: nanoseconds since the session began.
+//! redyno's only monotonic clock, in nanoseconds since the session began.
 //!
 //! Every timestamp in redyno is a `u64` of nanoseconds read from a [`Clock`], in a variable with a name that ends
 //! in `_ns`. Wall-clock time is used only for dates that are shown or sent.
@@ -8,8 +8,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// The length of one tick of measurement, 250 ms. Workers and probes close an interval at every multiple of
-/// it, so that the intervals of all threads line up.
+/// The length of one tick of measurement, 250 ms. Workers and probes close an interval at every multiple of 250 ms, so
+/// the intervals of all threads end at the same times.
 pub const TICK_NS: u64 = SECOND_NS / 4;
 
 /// A monotonic clock that starts at 0 when the session begins. Copies share the origin.
@@ -37,7 +37,7 @@ pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS
 }
 
-/// Returns the number of the last tick that had ended at `at_ns`. All threads use the same numbers.
+/// Returns how many ticks have ended by `at_ns`. All threads count the same ticks.
 pub fn tick_of(at_ns: u64) -> u64 {
     at_ns / TICK_NS
 }
@@ -47,7 +47,7 @@ pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
-/// Returns the date in milliseconds since 1970, to be sent or shown; never used for measurements.
+/// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use it.
 pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }

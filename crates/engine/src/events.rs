@@ -1,6 +1,7 @@
-//! The events of a session: a table with the fields, the name and the text of each. The text is never parsed.
+//! The events of a session: a table with the fields, the name and the text of each. The text is for people; no program
+//! parses it.
 //!
-//! A new kind of event is a row; a file contains its fields separately.
+//! A new kind of event is a new row of the table. A recording contains the fields of an event, and not its text.
 //!
 //! | name | when |
 //! |---|---|
@@ -28,7 +29,7 @@
 //! | `experiment` | one was interrupted, or has no result |
 //! | `recording`, `recording failed`, `output lost` | data that cannot be read, or could not be written |
 //!
-//! Reports about the server are up to a second late, the time between two polls.
+//! Events of the server are reported up to a second late, because the server is polled once a second.
 
 mod found;
 mod prefilled;
@@ -43,7 +44,8 @@ use crate::units::{self, counted, were};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
-        /// An event. The server's texts in it have passed the gate, so they can be shown as they are.
+        /// An event. Texts from the server have passed [`untrusted`](crate::untrusted), so they can be shown as they
+        /// are.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
@@ -52,7 +54,7 @@ macro_rules! event_kinds {
         }
 
         impl EventKind {
-            /// Returns the event's name, a word or two; some events share one.
+            /// Returns the event's name, one or two words. Several kinds of events may share a name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$event { .. } => $name,)*
@@ -61,7 +63,7 @@ macro_rules! event_kinds {
         }
 
         impl fmt::Display for EventKind {
-            /// Writes the details, without the name.
+            /// Writes the event's text, without its name.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$event $({ $($field),* })? => f.write_str($words.as_ref()),)*
@@ -78,83 +80,83 @@ event_kinds! {
     Reachable "reachable" "it answers again";
     /// The server answers, but refuses to report its figures.
     InfoRefused { cause: String } "figures refused" cause;
-    /// The server refuses another command.
+    /// The server refuses a command; the other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
     /// A new entry of the slow log: its duration, its command and first argument, and its client.
     SlowCommand { us: u64, command: String, client: Option<String> } "slowlog"
         format!("{} {command}{}", micros(*us), after(" from ", client));
-    /// Entries of the same poll that are not reported singly.
+    /// More entries of the slow log in the same poll, which are counted and not reported one by one.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
-    /// The latency monitor reported one of its events again.
+    /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
-    /// The server forked, which blocked it for this long.
+    /// The server forked; the fork blocked it for this long.
     Forked { held_us: Option<u64> } "fork"
         held_us.map_or("a fork".to_owned(), |us| format!("a fork held the server for {}", micros(us)));
     /// A child process began to write a snapshot.
     SnapshotBegan "save" "a snapshot began";
-    /// It ended; without a length it began and ended between two polls.
+    /// A snapshot ended; without a length, it began and ended between two polls.
     SnapshotEnded { length_s: Option<f64>, outcome: String } "save"
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// It ended; without a length it began and ended between two polls.
+    /// A rewrite of the append-only file ended; without a length, it began and ended between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
-    /// Keys are evicted; this many in the first second.
+    /// Keys are evicted; `keys` is the number in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", counted(*keys, "key"));
-    /// Evictions have ended; this many in all.
+    /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
-    /// Connections are rejected; this many in the first second.
+    /// Connections are rejected; `connections` is the number in the first second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", counted(*connections, "connection"));
-    /// Rejections have ended; this many in all.
+    /// Rejections have ended; `connections` is the number of all rejected connections.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
         format!("over: {} rejected in {length_s:.0} s", counted(*connections, "connection"));
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
         format!("{} {} in a blocking command", counted(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
-    /// No client waits any more; this many waited at most.
+    /// No client waits in a blocking command any more; at most `clients` waited at the same time.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
         format!("over: {} at the most, for {length_s:.0} s", counted(*clients, "client"));
     /// The server has another role, or another master.
     RoleChanged { from: String, to: String, master: Option<String> } "failover"
         format!("{from} is now {to}{}", after(" of ", master));
-    /// FAILOVER is in another state.
+    /// The state of the FAILOVER command changed.
     FailoverTurned { state: String } "failover" state;
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.
     ReplicasChanged { from: u64, to: u64 } "replication" format!("{}, before {from}", counted(*to, "replica"));
-    /// The server process was started anew.
+    /// The server process was restarted.
     Restarted "restart" "the server was restarted";
-    /// The marker of this run was lost, and has been set again.
+    /// The marker of this run, a hash on the server, was lost and is written again.
     MarkerRenewed { run: String } "marker" format!("the server lost the marker of run {run}; it is written again");
-    /// The marker of this run cannot be set.
+    /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, redyno clean would not find this run");
-    /// Connections of the load were lost; `untold` counts the losses since the last report that had none.
+    /// Connections of the load were lost; `untold` counts earlier losses that were not reported.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));
         format!("{lost} {of} {clients} connections: {cause}{}", after(" (", &untold))
     };
-    /// Losses that were not reported singly, because there were too many.
-    MoreConnectionsLost { times: u64 } "load lost" format!("{times} more times, each soon back");
+    /// More connections of the load were lost; they were too many to be reported one by one.
+    MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
     /// All lost connections of the load are open again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
-    /// The whole process was stopped.
+    /// redyno's own process was stopped, and continued.
     Paused { length_s: f64 } "paused"
         format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight then count as late");
     /// A thread of the load died.
     WorkerDied { cause: String } "worker died" cause;
-    /// The load was switched off for this reason.
+    /// The load was switched off because of `cause`.
     LoadStopped { cause: String } "load stopped" cause;
     /// The prefill has ended.
     Prefilled { prefilled: Prefilled } "prefill" prefilled.to_string();
-    /// The first error of its kind, with its message, which usually begins with the kind.
+    /// The first error of a kind; its message usually begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };
     /// A PING got an error reply.
@@ -163,7 +165,7 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// The ping probe is connected again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is the limit's percentile, if known; `disturbed` is why the trial is not counted.
+    /// An experiment tried a rate; `level_us` is the measured percentile, `disturbed` why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -172,26 +174,26 @@ event_kinds! {
         let disturbed = after("; disturbed, it does not count: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// A search has a result.
+    /// A search has a result: the highest setting that keeps its limit.
     Found { found: Found } "found" found.to_string();
-    /// A sweep measured this value of its knob.
+    /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
-    /// A sweep found its best step.
+    /// A sweep found the value with the most throughput.
     BestStep { best: Best } "best" best.to_string();
-    /// No value keeps the limit.
+    /// A search found no value that keeps the limit.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
     /// An experiment ended early, or without a result.
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
-    /// Lines without a reader were left out of the output.
+    /// Lines were left out of the output because nobody read it.
     OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", were(*lines));
-    /// Measurements that a listener did not take in time were left out of its output.
+    /// Records were left out of an output because its disk or its reader was too slow.
     RecordsLost { records: u64 } "output lost"
         format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
-    /// A line of a recording is not a record.
+    /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// More such lines, which are not reported singly.
+    /// More lines of a recording are not valid records; they are counted and not reported one by one.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"
@@ -213,7 +215,7 @@ fn micros(us: u64) -> String {
     units::latency(us.saturating_mul(1000))
 }
 
-/// Returns the text after a word, or nothing.
+/// Returns `word` followed by `known`, or an empty text if that is `None`.
 fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
 }

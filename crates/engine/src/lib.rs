@@ -1,6 +1,6 @@
 //! The load engine of redyno and its foundations: quantities, statistics, protocols, workloads, knobs, probes.
 //!
-//! The overview of all modules is in `redyno`, the top-level package.
+//! The documentation of `redyno`, the top-level package, has an overview of all modules.
 
 pub mod clock;
 pub mod endpoint;

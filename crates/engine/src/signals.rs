@@ -1,4 +1,4 @@
-//! Signals as messages: a thread waits for signals and passes them on.
+//! Signals as messages: a thread waits for signals and sends them to receivers.
 
 use std::{
     io,
@@ -27,27 +27,27 @@ use signal_hook::{
 pub enum Signal {
     /// Ctrl-C, or `kill -INT`.
     Interrupt,
-    /// `kill`, Ctrl-\, and all others that end a program by default: the terminal has to be restored and keys have
-    /// to be removed first.
+    /// Any other signal that ends a program by default, such as that of `kill` or Ctrl-\: the terminal must be restored
+    /// and keys on the server must be removed first.
     Terminate,
     /// The terminal or the connection to it is closed.
     HangUp,
-    /// `kill -TSTP`: restore the terminal and stop. The key Ctrl-Z arrives as a key.
+    /// `kill -TSTP`: restore the terminal and stop. Ctrl-Z on the keyboard arrives as a key and not as this signal.
     Suspend,
     /// The process continues after a stop.
     Continue,
 }
 
 impl Signal {
-    /// The signals that end a program without a screen.
+    /// The signals that end redyno when it runs without a screen.
     pub const ENDS: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::HangUp];
-    /// The stop and continue signals, which a screen handles: it restores the terminal before it stops.
+    /// The stop and continue signals. A screen handles them, and restores the terminal before the process stops.
     pub const STOPS: [Self; 2] = [Self::Suspend, Self::Continue];
-    /// The signals that a screen handles: it restores the terminal before it stops.
+    /// All signals. A screen handles them, and restores the terminal before the process ends or stops.
     pub const ALL: [Self; 5] =
         [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Suspend, Self::Continue];
 
-    /// Returns the signal numbers that are mapped to this signal.
+    /// Returns the system's signal numbers for this signal.
     fn numbers(self) -> &'static [i32] {
         match self {
             Self::Interrupt => &[SIGINT],
@@ -84,9 +84,9 @@ const DEADLY: &[i32] = &[
 #[cfg(not(target_os = "linux"))]
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// Turns `signals` into messages from now on, instead of their default effect. Dropping the receiver does not
-/// restore that effect. Exceeding the file size limit (SIGXFSZ) becomes an error of the write, and no longer ends
-/// the process.
+/// From now on, `signals` are sent as messages and do not have their default effect. Dropping the receiver does not
+/// restore the default effect. If a write exceeds the file size limit (SIGXFSZ), the write fails, and the process no
+/// longer ends.
 ///
 /// # Errors
 /// When the handlers or the thread cannot be set up.
@@ -110,14 +110,14 @@ pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
 
 /// The receivers of signals in this process.
 struct Listeners {
-    /// The handle that adds signals to the waiting thread, once there is one.
+    /// The handle that adds signals to the waiting thread; `None` before the thread runs.
     handle: Option<Handle>,
     senders: Vec<(Vec<Signal>, Sender<Signal>)>,
 }
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, senders: Vec::new() });
 
-/// Runs the thread: each signal goes to all receivers that want it and still exist.
+/// Runs the thread: sends each signal to all receivers that asked for the signal and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
         let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ fn hand_on(mut arriving: Signals) {
     }
 }
 
-/// How long a signal may take from the continuation of the process to its handler, which any thread runs.
+/// How long after the process continues the signal's handler may run. Any thread may run the handler.
 const HANDLED_WITHIN: Duration = Duration::from_millis(20);
 
 /// Detects whether the process was stopped and continued.
@@ -138,15 +138,15 @@ pub struct Continued {
 }
 
 impl Continued {
-    /// Starts to watch. If the system does not allow that, no stop will be detected.
+    /// Starts to watch for the continue signal. If the system does not allow that, no stop will be detected.
     pub fn watch() -> Self {
         let was_continued = Arc::new(AtomicBool::new(false));
         let handler = flag::register(SIGCONT, Arc::clone(&was_continued)).ok();
         Self { was_continued, handler }
     }
 
-    /// Returns whether the process was continued since the last call. Call it only after a suspicious gap: it may
-    /// wait a moment.
+    /// Returns whether the process was continued since the last call. Should be called only after a gap in the
+    /// measurement, since the call may take 20 ms.
     pub fn take(&self) -> bool {
         let continued = || self.was_continued.swap(false, Ordering::Relaxed);
         continued() || {

@@ -1,7 +1,7 @@
-//! How quantities are written for people, and parsed.
+//! Formats quantities for people, and parses them.
 //!
-//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value
-//! never becomes zero. Machine-readable output has plain numbers instead (see the record schema).
+//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value never
+//! becomes zero. Machine-readable output contains plain numbers instead (see the record schema).
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ pub fn count(n: f64) -> String {
     }
 }
 
-/// Formats a number set by a user exactly, with a suffix if one fits without loss: `1500`, `100 k`, `1 M`; a number
-/// that would be too long with three digits.
+/// Formats a number that a user has set. The number is exact, with a suffix if that loses nothing: `1500`, `100 k`, `1
+/// M`. Other numbers from a million on have three significant digits.
 pub fn setting(n: u64) -> String {
     match n {
         n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
@@ -85,14 +85,15 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), UNITS[unit])
 }
 
-/// Formats a duration like a clock: `00:04:12`, or `1d 02:03:04` from a day on.
+/// Formats a duration like a clock: `00:04:12`. A duration of a day or more begins with the days: `1d 02:03:04`.
 pub fn elapsed(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     let clock = format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
     if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
 }
 
-/// Formats a time of a session, or a length, in seconds, without the hour if that is 0: `04:12`, `01:04:12`.
+/// Formats a number of seconds since the beginning of a session, or a length in seconds; hours are left out if they are
+/// 0: `04:12`, `01:04:12`.
 pub fn clock(s: f64) -> String {
     let text = elapsed((s * 1e9) as u64);
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
@@ -133,7 +134,7 @@ fn three_digits_or_integer(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
 }
 
-/// Why a text is not a quantity.
+/// The error for a text that is not a valid quantity.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("'{text}' is not {expected}")]
 pub struct ParseQuantityError {
@@ -213,8 +214,8 @@ fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<
     Ok(value as u64)
 }
 
-/// Aligns the cells of lines in columns: flush left, except for columns that `is_right` selects. The first line has
-/// all columns; the last cell of a shorter line makes its column no wider.
+/// Aligns the cells of lines in columns: flush left, except for columns that `is_right` selects. The first line must
+/// have all columns. The last cell of a shorter line does not make its column wider.
 pub fn aligned(lines: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |n: usize| {

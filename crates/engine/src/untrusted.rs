@@ -1,22 +1,22 @@
-//! Text from outside: the only functions that turn bytes of a connection and strings of a file into text.
+//! Untrusted text: only the functions of this module turn bytes of a connection and strings of a file into text.
 //!
 //! ```text
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! Text that has passed this gate contains nothing that a terminal, a file or a page would interpret instead of
-//! showing: control characters (C0, DEL, C1), marks that change the writing direction, and characters without a width
-//! appear as `\x1b` and `\u{202e}`; and long text is cut. Text that passes a second time is unchanged.
+//! The result contains nothing that a terminal, a file or a page would interpret instead of showing. Control
+//! characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b`
+//! and `\u{202e}`. Long text is cut. Text that passes a second time is unchanged.
 //!
-//! A test of the whole program checks that bytes become text nowhere else.
+//! A test of the whole program checks that bytes become text only in this module.
 
 use std::{fmt::Write as _, path::Path};
 
 use crate::units::grouped;
 
-/// The longest text in characters, including the note about the cut: error messages of servers have up to 350.
+/// The longest text in characters, including the note about a cut. Error messages of servers have up to 350 characters.
 pub const LONGEST: usize = 512;
-/// The longest line of a text with many lines, such as INFO's or CLIENT LIST's.
+/// The longest line in characters of a text with many lines, such as the reply to INFO or CLIENT LIST.
 const LONGEST_LINE: usize = 4096;
 
 /// Cleans a text: one line of at most [`LONGEST`] characters.
@@ -24,17 +24,17 @@ pub fn text(text: &str) -> String {
     bytes(text.as_bytes())
 }
 
-/// Cleans bytes in the same way; bytes that are not UTF-8 appear as `\xff`.
+/// Cleans bytes as [`text`] does; bytes that are not UTF-8 appear as `\xff`.
 pub fn bytes(bytes: &[u8]) -> String {
     at_most(bytes, LONGEST)
 }
 
-/// Cleans a path in the same way: anybody may have chosen the name of a file.
+/// Cleans a path as [`text`] does, since anybody may have chosen the name of a file.
 pub fn path(path: &Path) -> String {
     at_most(path.as_os_str().as_encoded_bytes(), LONGEST_LINE)
 }
 
-/// Cleans bytes in the same way, with another length.
+/// Cleans bytes as [`text`] does, to one line of at most `longest` characters.
 pub fn at_most(bytes: &[u8], longest: usize) -> String {
     // No character becomes shorter, so the bytes beyond this number of longest characters are cut anyway.
     let looked_at = &bytes[..bytes.len().min(4 * (longest + 1))];
@@ -47,7 +47,7 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
     shown.text + &cut_mark(bytes.len())
 }
 
-/// Cleans many lines, each separately; line ends are kept.
+/// Cleans a text of many lines, each line separately; line ends are kept.
 pub fn lines(bytes: &[u8]) -> String {
     let line = |line: &[u8]| {
         let end = match line {
@@ -63,15 +63,15 @@ pub fn lines(bytes: &[u8]) -> String {
 /// The replacement for a redacted text without a code.
 pub const LEFT_OUT: &str = "left out (--redact)";
 
-/// Returns the part of a server's error that `--redact` keeps: the code at its beginning, or nothing if there is no
-/// code.
+/// Returns the part of a server's error that `--redact` keeps: the code at the beginning, or [`LEFT_OUT`] if there is
+/// no code.
 pub fn code(text: &str) -> String {
     let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
     (if is_code { word } else { LEFT_OUT }).to_owned()
 }
 
-/// Cleans JSON: a dangerous character is escaped by its number, as in JSON, and keeps its meaning.
+/// Cleans JSON: a dangerous character is escaped as `\u` and its number, which has the same meaning in JSON.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -116,15 +116,15 @@ struct Bounded {
     text: String,
     length: usize,
     longest: usize,
-    /// How many bytes of the text are kept if it is cut.
+    /// How many bytes of the text are kept if the text is cut.
     fits: usize,
 }
 
-/// Room for the longest note about a cut, `… (18 446 744 073 709 551 615 bytes)`.
+/// The length in characters of the longest note about a cut, `… (18 446 744 073 709 551 615 bytes)`.
 const CUT_MARK: usize = 36;
 
 impl Bounded {
-    /// Appends a part. Returns whether there was room for it.
+    /// Appends a part. Returns false if there was no room for the part.
     fn push(&mut self, part: &str) -> bool {
         self.length += part.chars().count();
         if self.length > self.longest {
@@ -138,7 +138,7 @@ impl Bounded {
     }
 }
 
-/// Appends all bytes. Returns whether there was room for them.
+/// Appends all bytes. Returns false if there was not enough room for the bytes.
 fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     let mut escape = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -1,6 +1,6 @@
 //! A session of redyno: the control plane, records, findings, exports, comparisons and experiments.
 //!
-//! The map of all rooms is in `redyno`, the package at the top.
+//! The documentation of `redyno`, the package at the top, lists the modules of all packages.
 
 use redyno_engine::{
     clock, endpoint, events, gauge, host, knobs, load, probe, protocol, signals, stats, units, untrusted,

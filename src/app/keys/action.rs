@@ -39,10 +39,10 @@ actions! {
         Help "help",
         Maximise "show the next part alone",
         Minimise "show all parts",
-        TurnStretch "distributions of now, the minute or the segment",
+        TurnStretch "distributions of the last second, minute or segment",
         ReverseOrder "reverse the order of segments",
         PinBaseline "pin the segment as baseline, or unpin it",
-        GoToRow "go to the moment of the row",
+        GoToRow "go to the moment of the selected row",
         BeginSearch "search the log",
         Freeze "freeze",
         Live "live",
@@ -79,12 +79,12 @@ actions! {
     with {
         /// Show a screen.
         Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show another screen, this many places further.
+        /// Show the screen this many places after the present one.
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
-        /// Sort the segments by the next column to the left or right.
+        /// Sort the table of the segments by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
-        /// Draw the curve over the next knob.
-        TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the knob before"),
+        /// Draw the curve over the next or previous knob.
+        TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the previous knob"),
         /// Move the selection of a list by this many rows.
         SelectRow(rows: i16) match rows {
             i16::MIN => "select the first row".to_owned(),
@@ -93,7 +93,7 @@ actions! {
         },
         /// Switch the log to the next or previous filter.
         TurnFilter(to: Direction) either(to, "log, next kind", "log, previous kind"),
-        /// Go to the next or previous match.
+        /// Go to the next or previous match of the search in the log.
         FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
         /// Move the cursor by this many columns.
         Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
@@ -111,7 +111,7 @@ actions! {
         Select(to: Direction) either(to, "knob, previous", "knob, next"),
         /// Change the selected knob by a step.
         Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
-        /// Select the next parameter of the server.
+        /// Select the next or previous parameter of the server.
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
         /// Change the selected parameter by a step, after a question.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
@@ -122,15 +122,15 @@ actions! {
         },
         /// Move the caret by this many characters.
         MoveCaret(_by: i16) "move the caret",
-        /// Scroll the operations by this many rows, down if positive.
+        /// Scroll the list of operations by this many rows, down if positive.
         ScrollOperations(rows: i16) format!("operations {}", by(rows.into(), "up", "down")),
-        /// Scroll by this many lines, down if positive.
+        /// Scroll the help, or select in the palette, this many lines further down, or up if negative.
         Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
     }
 }
 
 impl Action {
-    /// Returns whether the action moves a selection or a cursor; the palette leaves such actions out.
+    /// Returns whether the action moves a selection or a cursor; the palette does not offer such actions.
     pub fn moves(self) -> bool {
         matches!(
             self,
@@ -181,9 +181,9 @@ pub enum Landmark {
 pub enum Context {
     /// Everywhere.
     Anywhere,
-    /// On a screen, with nothing drawn over it.
+    /// On a screen, while no overlay is open.
     Main,
-    /// While frozen, and in a recording.
+    /// In a frozen view, and in a recording.
     Time,
     /// While the view of a live session is frozen.
     Frozen,
@@ -212,7 +212,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// Returns all contexts, in the order of the help.
+    /// Returns all contexts, in the order in which the help lists them.
     pub fn all() -> impl Iterator<Item = Self> {
         const BEHIND: [Context; 12] = [
             Context::Experiment,
@@ -240,7 +240,7 @@ impl Context {
             Self::Maximised => "One part maximised",
             Self::Screen(screen) => screen.name(),
             Self::Experiment => "While an experiment runs",
-            Self::Answer => "While its result is shown",
+            Self::Answer => "While an experiment's result is shown",
             Self::Search => "While typing a search",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",

@@ -1,8 +1,8 @@
-//! The key table, from which dispatch, footer, help overlay and manual page are made. Each kind of context has a part
-//! of the table. Keys are independent of the terminal's library.
+//! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page.
+//! Each submodule has a part of the table. The types of keys do not depend on the terminal library, crossterm.
 
-/// A part of the table: for each context its bindings, each with its keys and their actions, the keys as text, the hint for
-/// the footer, and the help.
+/// Makes a part of the key table. Each context has bindings; each binding has keys with their actions, the keys as
+/// text, the hint for the footer, and the help.
 macro_rules! key_table {
     ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
         &[$($($crate::app::Binding { context: $context, keys: $keys, written: $written, hint: $hint, help: $help },)*)*]
@@ -27,9 +27,10 @@ pub struct Binding {
     pub keys: &'static [(Pattern, Action)],
     /// The keys as help and manual show them.
     pub written: &'static str,
-    /// The keys and one word for the footer, and the order in which hints are dropped for lack of room: 0 never, 9 first.
+    /// The hint in the footer: the keys, a word, and a rank. Without room, hints with a high rank are dropped
+    /// first; 0 is never dropped.
     pub hint: Option<(&'static str, &'static str, u8)>,
-    /// The help: what the keys do, in a sentence.
+    /// The help text: what the keys do.
     pub help: &'static str,
 }
 
@@ -73,7 +74,7 @@ macro_rules! key_codes {
         /// A key without its modifiers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum KeyCode {
-            /// A printable character, shift applied.
+            /// A printable character: Shift-a is `A`.
             Char(char),
             $(#[doc = $name] $key,)*
         }
@@ -150,7 +151,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Returns the action of `key` in these contexts; the earlier context has precedence.
+/// Returns the action of `key` in these contexts; if several bind the key, the earliest one applies.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);
@@ -159,8 +160,8 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     contexts.iter().find_map(of).map(|(_, action)| *action)
 }
 
-/// Returns the hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two
-/// blanks between them. The least important are dropped first; help and quit stay.
+/// Returns the hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with
+/// two blanks between them. The least important hints are dropped first; those for help and quit stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,

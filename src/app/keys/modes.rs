@@ -1,6 +1,6 @@
-//! The keys of contexts that are not a screen's own: a frozen view, entries, overlays, and keys that work everywhere.
+//! The keys that do not belong to one screen: in a frozen view, in entries, in overlays, and everywhere.
 //!
-//! The keys of every screen, with nothing drawn over it.
+//! The keys that all screens share while no overlay is open.
 
 use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
 use crate::app::{
@@ -8,7 +8,7 @@ use crate::app::{
     Picture,
 };
 
-/// All bindings of these contexts.
+/// The bindings of frozen views, entries, overlays and experiments, and those that apply everywhere.
 pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Frozen;
     &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)], "Space, Esc", Some(("Space", "live", 1)),
@@ -23,7 +23,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Time;
     &[(key(KeyCode::Left), Action::Scrub(-1)), (key(KeyCode::Right), Action::Scrub(1))],
         "←, →", Some(("←→", "move", 2)),
-        "Move the cursor by a column. Figures and tables show that moment.";
+        "Move the cursor by a column. Figures and tables show the moment at the cursor.";
     &[(key(KeyCode::PageUp), Action::Scrub(-10)), (key(KeyCode::PageDown), Action::Scrub(10))],
         "PgUp, PgDn", Some(("PgUp PgDn", "by 10", 6)),
         "Move the cursor by ten columns.";
@@ -43,12 +43,12 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Experiment;
     &[(on('c'), Action::EndExperiment)], "c", Some(("c", "cancel", 1)),
-        "Stop the experiment and restore the knobs. It also ends when you change a knob.";
+        "Stop the experiment and restore the knobs. Changing a knob also stops the experiment.";
 
     in Context::Answer;
     &[(on('c'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
         "c, Esc", Some(("c", "close result", 3)),
-        "Close its result.";
+        "Close the experiment's result.";
 
     in Context::Search;
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "find", 0)),
@@ -56,7 +56,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Typing;
     &[(Pattern::Character, Action::Insert)], "any character", None,
-        "Type the character. Pasted text is typed too, and never used as keys.";
+        "Type the character. Pasted text is also typed, and never read as keys.";
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
         "Set the value or the mark, or run the selected command. If that is impossible, a message says why.";
     &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "cancel", 0)),
@@ -88,7 +88,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
         (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
         "Esc, Enter, F1; ?, q while nothing is typed", Some(("Esc, Enter", "close", 0)),
-        "Close the help. Type to search it: a key, a sign, a lane, a word.";
+        "Close the help. To search the help, type a key, a sign, a lane or a word.";
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
         (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
         "↑, ↓, PgUp, PgDn", Some(("↑↓", "scroll", 0)),
@@ -97,7 +97,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::CommandLine;
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (on('q'), Action::Dismiss),
         (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
-        "Close it.";
+        "Close the command line.";
 
     in Context::Anywhere;
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
@@ -114,13 +114,13 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('?'), Action::Help), (key(KeyCode::F1), Action::Help)], "?, F1", Some(("?", "help", 0)),
         "Open this help.";
     SHOW, "its number", None,
-        "Show a screen. The last line of the screen lists them.";
+        "Show a screen. The bottom line lists all screens.";
     &[(key(KeyCode::Tab), Action::TurnScreen(1)),
         (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1))], "Tab", None,
-        "Show the next screen; Shift-Tab: the previous one.";
+        "Show the next screen. Shift-Tab shows the previous screen.";
     &[(on('z'), Action::Maximise)], "z", Some(("z", "maximise", 9)),
         "Show one part of the screen alone: on the Overview a chart or the panel, on Latency the curve, the \
-         table or the distribution. Again: the next part, and after the last one the whole screen.";
+         table or the distribution. Press z again for the next part, and after the last part for the whole screen.";
     &[(on('l'), Action::ToggleLoad)], "l", Some(("l", "load", 1)),
         "Turn the load on or off.";
     &[(key(KeyCode::Up), Action::Select(Up)), (key(KeyCode::Down), Action::Select(Down)),
@@ -142,9 +142,10 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
-         you enter. Again: stop it.";
+         you enter. Press i again to stop the loop.";
     &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
-        "The same, but busy only a tenth of the time, so that it can stay on. Again: stop it.";
+        "Measure the intrinsic latency with a loop that is busy only a tenth of the time, so that it can stay on. Press I \
+         again to stop the loop.";
 };
 
 /// Keys to find commands, and to keep results: marks, recordings, exports, pictures.
@@ -156,15 +157,16 @@ pub(super) const KEEP: &[Binding] = key_table! {
          shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or start an experiment: \
          find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
     &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
-        "Choose a preset, which sets all knobs, or a workload, which sets the operations and their weights. u undoes it.";
+        "Choose a preset, which sets all knobs, or a workload, which sets the operations and their weights. \
+         u undoes the choice.";
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
         "Add a mark: a note on the time axis, at the moment of the key press.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
         "Record everything from now on to a new file, and show its path (redyno sessions lists recordings). \
-         Again: stop.";
+         Press r again to stop.";
     &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
-        "Export the figures of the segment shown, or of the session, to a new file in this directory: choose a format; \
-         for another file add: to NAME. The path is copied (OSC 52).";
+        "Export the figures of the segment shown, or of the session, to a new file in this directory. Choose a format; \
+         to name the file yourself, add: to NAME. The path is copied (OSC 52).";
     &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
         "Make a report of the session so far: one page with charts for any browser, in a new file in this directory. \
          The path is copied (OSC 52).";
@@ -174,10 +176,10 @@ pub(super) const KEEP: &[Binding] = key_table! {
     &[(on('y'), Action::CopySummary)], "y", None,
         "Copy the summary of the session to the clipboard, if the terminal allows it (OSC 52).";
     &[(on('Y'), Action::CopyCommandLine)], "Y", None,
-        "Copy the command line that would run this segment again, and show it. A password is never in it.";
+        "Show and copy the command line that would run this segment again. A password is never included.";
 };
 
-/// The keys of the screens.
+/// The keys that show the screens.
 const SHOW: &[(Pattern, Action)] = &{
     let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
     let mut n = 0;
@@ -192,7 +194,7 @@ const SHOW: &[(Pattern, Action)] = &{
 pub(super) const ALONE: &[Binding] = key_table! {
     in Context::Maximised;
     &[(on('z'), Action::Maximise)], "z", Some(("z", "next part", 1)),
-        "Show the next part alone, and after the last one the whole screen.";
+        "Show the next part alone, and after the last part the whole screen.";
     &[(key(KeyCode::Esc), Action::Minimise)], "Esc", Some(("Esc", "all parts", 1)),
         "Show the whole screen again.";
 };

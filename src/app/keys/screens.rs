@@ -1,8 +1,8 @@
-//! The table of the screens: the name, keys and actions of each. The functions that draw them are in the terminal's own
-//! table.
+//! The table of the screens: the name, keys and actions of each. A second table, in `tui/screens`, has the
+//! functions that draw the screens.
 //!
-//! A new screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in both tables. Keys, help, footer,
-//! palette, manual and mouse read the tables; the screen's own state is a field of the model.
+//! A new screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in both tables. Keys,
+//! help, footer, palette, manual and mouse read the tables. If a screen has a state, this is a field of the model.
 
 use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
 use crate::app::Direction::{Down, Up};
@@ -13,7 +13,7 @@ pub enum Screen {
     /// Load, latency, probes, server and knobs on one time axis.
     #[default]
     Overview,
-    /// Distributions and percentiles in full.
+    /// Complete distributions and percentiles of latencies.
     Latency,
     /// The server's own figures.
     Server,
@@ -21,7 +21,7 @@ pub enum Screen {
     Segments,
     /// Events and errors as text.
     Log,
-    /// Throughput and latency over the value of a knob.
+    /// Throughput and latency as functions of the value of a knob.
     Curve,
 }
 
@@ -29,18 +29,18 @@ pub enum Screen {
 struct ScreenRow {
     /// The name of the screen.
     name: &'static str,
-    /// The key that shows it.
+    /// The key that shows the screen.
     key: char,
     /// The keys that work only on this screen.
     keys: &'static [Binding],
-    /// Whether these keys change the server's parameters, which is possible only live.
+    /// Whether keys of this screen change the server's parameters; a recording has no such keys.
     turns_parameters: bool,
-    /// The panes, each of which can be shown alone.
+    /// The panes that can be shown alone.
     panes: &'static [Pane],
 }
 
 impl ScreenRow {
-    /// A screen without own keys and panes.
+    /// The default: no keys and no panes.
     const PLAIN: Self = Self { name: "", key: ' ', keys: &[], turns_parameters: false, panes: &[] };
 }
 
@@ -51,11 +51,12 @@ const OVERVIEW: ScreenRow = ScreenRow {
     keys: key_table! {
         in Context::Screen(Screen::Overview);
         &[(on('L'), Action::TurnSpread)], "L", Some(("L", "log axis", 9)),
-            "Show the throughput on a logarithmic axis, which has room for all segments. Again: on a linear axis, for \
-             details of the last segment, or of the segment at the cursor.";
+            "Show the throughput on a logarithmic axis, which has room for all segments. Press L again for a linear axis, \
+             with details of the last segment, or of the one at the cursor.";
         &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
-            "Show the service time in the latency chart, from when a request was written. Again: the response time, from \
-             when it was due, which avoids coordinated omission. In closed loop the two are equal.";
+            "Show service times in the latency chart, which count from when a request is written. Press v again for \
+             response times, which count from when it is due and avoid coordinated omission. In a closed loop, both are \
+             equal.";
     },
     panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],
     ..ScreenRow::PLAIN
@@ -71,7 +72,7 @@ const LATENCY: ScreenRow = ScreenRow {
             "Show the distributions of the last second, the last minute or the whole segment.";
         &[(on('J'), Action::ScrollOperations(1)), (on('K'), Action::ScrollOperations(-1))],
             "J, K", Some(("J, K", "operations", 9)),
-            "Scroll the table of the operations, of which there is one where a workload has more than four.";
+            "Scroll the table of the operations, which is shown if the workload has more than four operations.";
     },
     panes: &[Pane::Curve, Pane::Percentiles, Pane::Distribution],
     ..ScreenRow::PLAIN
@@ -89,9 +90,10 @@ const SERVER: ScreenRow = ScreenRow {
             "Select a parameter of the server.";
         &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
             "←, →", Some(("←→", "set", 2)),
-            "Set it a step lower or higher, after a question. A new segment begins; the old value is restored at the end.";
+            "Set the selected parameter a step lower or higher, after a question. A new segment begins. The old value is \
+             restored at the end of the session.";
         &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
-            "Type a value for it, such as 100mb, 1.5 GiB, 5ms, or choose one from its list.";
+            "Type a value for the selected parameter, such as 100mb, 1.5 GiB or 5ms, or choose a value from its list.";
     },
     turns_parameters: true,
     ..ScreenRow::PLAIN
@@ -111,8 +113,8 @@ const SEGMENTS: ScreenRow = ScreenRow {
         &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
             "Reverse the order.";
         &[(on('b'), Action::PinBaseline)], "b", Some(("b", "baseline", 1)),
-            "Compare all others with the selected segment: differences, and whether they are more than noise. \
-             Again on the same one: unpin it.";
+            "Compare all others with the selected segment, which becomes the baseline: the table shows the differences, and \
+             whether they are more than noise. Press b on the baseline to unpin it.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view, with the cursor in the selected segment.";
     },
@@ -126,7 +128,7 @@ const LOG: ScreenRow = ScreenRow {
     keys: key_table! {
         in Context::Screen(Screen::Log);
         ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
-            "Select a line. With the last line selected, new lines are followed.";
+            "Select a line. While the last line is selected, the selection follows new lines.";
         &[(key(KeyCode::Left), Action::TurnFilter(Down)), (key(KeyCode::Right), Action::TurnFilter(Up))],
             "←, →", Some(("←→", "kind", 4)),
             "Show everything, or only events, errors, marks or segments.";
@@ -140,7 +142,7 @@ const LOG: ScreenRow = ScreenRow {
     ..ScreenRow::PLAIN
 };
 
-/// The Curve screen: throughput and latency over the value of a knob.
+/// The Curve screen: throughput and latency as functions of the value of a knob.
 const CURVE: ScreenRow = ScreenRow {
     name: "Curve",
     key: '6',
@@ -148,8 +150,8 @@ const CURVE: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Curve);
         &[(key(KeyCode::Left), Action::TurnDimension(Down)), (key(KeyCode::Right), Action::TurnDimension(Up))],
             "←, →", Some(("←→", "over", 1)),
-            "Draw the curve over another knob or server parameter: one with several values in the segments of the \
-             session. By default it shows the knob of the experiment, or the knob that was changed most.";
+            "Draw the curve over another knob or server parameter that has had several values in this session. By default, \
+             the curve shows the knob of the experiment, or the knob that was changed most.";
     },
     ..ScreenRow::PLAIN
 };
@@ -205,7 +207,7 @@ impl Screen {
         self.row().turns_parameters
     }
 
-    /// Returns the screen this many places further; wraps around.
+    /// Returns the screen `by` places after this one; the first screen follows the last.
     pub(in crate::app) fn turned(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
     }

@@ -1,6 +1,6 @@
 //! The palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible words.
 //!
-//! The palette's offer to make the keys that a workload reads at once, and not only before a load begins.
+//! The palette's offer to write the keys that a workload reads now, and not when the load begins.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     units::{self, counted},
 };
 
-/// The first word of these commands.
+/// The first word of commands that set a parameter.
 const WORD: &str = "config";
 
 impl Model {
@@ -34,8 +34,8 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// Returns the values for the parameter that `query` names: the typed one, or common ones, the present one first.
-    /// `None` if `query` names no parameter.
+    /// Returns offers for the parameter that `query` names: its typed value, or else common values with the present
+    /// one first. `None` if `query` names no parameter.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
@@ -78,18 +78,18 @@ impl Model {
 }
 
 impl Model {
-    /// Returns the offer to make the keys of the present setting, or why that is impossible.
+    /// Returns the offer to write the keys that the present workload reads, or the reason why that is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = self.panel.wanted();
         let is_filling = self.timeline().segments().current().is_some_and(|now| now.start.prefill.is_some());
         let made = match wanted.workload.with_prefill() {
-            _ if is_filling => Err("the keys are being made".to_owned()),
+            _ if is_filling => Err("the keys are being written".to_owned()),
             made => made.map_err(|error| error.to_string()),
         };
         let can = made.map(|workload| {
             let requests = counted(workload.prefill_requests(wanted.keyspace), "request");
             let help =
-                format!("Makes all keys that the load reads, with {requests} that its figures leave out.");
+                format!("Writes all keys that the load reads: {requests}, not counted in its figures.");
             (help, Command::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
         });
         self.playback.is_none().then(|| Offer::or_refusal("prefill the keys".to_owned(), can))
@@ -210,7 +210,7 @@ mod tests {
         let segment = Segment { prefill, ..Segment::new(0.0, 1, knobs) };
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(Record::Segment(segment)))));
         assert_eq!(say(&mut model, "prefill"), []);
-        assert_eq!(model.message().unwrap().text, "the keys are being made");
+        assert_eq!(model.message().unwrap().text, "the keys are being written");
     }
 
     #[test]
@@ -225,6 +225,6 @@ mod tests {
     fn without_a_load_they_are_made_when_it_goes_on() {
         let mut model = model_with_prefill(&Knobs { load: false, ..on("get", 1000) });
         assert_eq!(say(&mut model, "prefill").len(), 1);
-        assert!(model.message().unwrap().text.starts_with("the keys are made when the load is switched on"));
+        assert!(model.message().unwrap().text.starts_with("the keys are written when the load is"));
     }
 }

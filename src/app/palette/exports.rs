@@ -1,7 +1,7 @@
-//! The palette's offers to export figures: each format, and the report, of the segment shown or of the whole session.
-//! `export session csv to mine.csv` sets the name of the file.
+//! The palette's offers to export: each format and the report, for the segment shown or the whole session. The
+//! command `export session csv to mine.csv` also names the file.
 //!
-//! The palette's offers of experiments: complete ones, and how to complete an incomplete one.
+//! The palette's offers of experiments: complete experiments, and ways to complete an incomplete one.
 
 use super::{Command, Offer, offers::best_first, score};
 use crate::{
@@ -14,9 +14,9 @@ use crate::{
     server::{PARAMETERS, Parameter, Values},
 };
 
-/// The first word of these commands.
+/// The first word of commands that export.
 const WORD: &str = "export ";
-/// The word before the name of a file.
+/// The word that precedes the file name in the command.
 const TO: &str = " to ";
 
 impl Model {
@@ -29,7 +29,7 @@ impl Model {
         Some(best_first(asked, self.exports(file.filter(|file| !file.is_empty()))))
     }
 
-    /// Returns all exports, into `file` or into new files.
+    /// Returns the offers of all exports, to `file` or to files with new names.
     pub(super) fn exports(&self, file: Option<&str>) -> Vec<Offer> {
         let segment = self.outgoing_segment();
         let parts = segment.map(Some).into_iter().chain([None]);
@@ -55,12 +55,12 @@ impl Model {
         Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
-    /// Returns the reason why a file of this segment alone cannot be made, if there is one.
+    /// Returns the reason why a file in this form cannot contain only segment `number`; `None` if it can.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
         let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
-            "segment {number} is a {aside}, which sums leave out; csv, ndjson, json and hlog contain it"
+            "segment {number} is a {aside}, which is not part of sums; csv, ndjson, json and hlog contain it"
         ))
     }
 }
@@ -83,7 +83,7 @@ const RANGES: [&str; 7] = [
 ];
 
 impl Model {
-    /// Returns the experiments by their first words.
+    /// Returns an offer for each kind of experiment, by its first word.
     pub(super) fn experiments(&self) -> Vec<Offer> {
         if self.playback.is_some() {
             return Vec::new();
@@ -91,25 +91,25 @@ impl Model {
         let offer = |(word, example, about)| {
             Offer::to_type_on(word, format!("{about} Continue, for example {word} {example}"))
         };
-        let script = ("script", "evening.script", "Change knobs at the times that a file gives.");
+        let script = ("script", "evening.script", "Change knobs at the times in a script file.");
         ExperimentSpec::WORDS.into_iter().chain([script]).map(offer).collect()
     }
 
-    /// Returns the script that `query` names.
+    /// Returns the offer to run the script that `query` names.
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            "" => ("Continue with the name of its file.".to_owned(), Command::Type("script ".to_owned())),
+            "" => ("Continue with the name of the file.".to_owned(), Command::Type("script ".to_owned())),
             _ => {
-                let help = format!("Changes knobs at the times that {file} gives, from now on.");
+                let help = format!("Changes knobs at the times in the script {file}, from now on.");
                 (help, Command::Want(Effect::Read(file.to_owned())))
             }
         };
         Some(self.unless_ended(query, Ok((help, command))))
     }
 
-    /// Returns the complete experiment in `query`, or its possible continuations, or its error; `None` if `query` does
-    /// not begin with the word of an experiment.
+    /// Returns offers for the experiment in `query`: to begin it if it is complete, or to continue typing, or its
+    /// error. Returns `None` if `query` does not begin with the word of an experiment.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
         if let Some(script) = self.script_in(query) {
             return Some(vec![script]);
@@ -143,7 +143,8 @@ impl Model {
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
-    /// Returns the experiment in `text`, unless this is a recording.
+    /// Returns an offer titled `text`; while a recording is shown, it only gives the reason why no experiment can
+    /// begin.
     fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
         let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
         Offer::or_refusal(text.trim().to_owned(), can)
@@ -156,7 +157,8 @@ impl Model {
     }
 }
 
-/// Returns all settings that the present one can be compared with; with `…` at the end if a value is missing.
+/// Returns all settings that an A/B comparison can compare with the present one. A setting whose value must be
+/// typed ends with `…`.
 fn settings() -> Vec<String> {
     let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
         choices if choices.is_empty() => vec![format!("{} …", setting.word())],
@@ -196,7 +198,7 @@ mod tests {
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     }
 
-    /// Returns a warm-up, and a segment after it.
+    /// Returns a session with a warm-up and a segment after it.
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let target = ServerIdentity { address: "[::1]:6379".to_owned(), ..ServerIdentity::default() };
@@ -252,7 +254,7 @@ mod tests {
         press(&mut model, "j");
         assert_eq!(model.outgoing_segment(), Some(1));
         assert_eq!(press(&mut model, "xsegment hgrm\n"), []);
-        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which sums leave out"));
+        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which is not part"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The command palette: all commands that are possible here, found by a few letters.
+//! The command palette: the user finds any command that is possible now by a few letters of its name.
 //!
 //! ```text
 //!   key table ──► actions  ─┐
@@ -36,7 +36,7 @@ impl Model {
         Some((entry, offers, chosen))
     }
 
-    /// Selects another offer, this many places further down, at most to the ends.
+    /// Selects the offer this many places further down, or up if negative, without leaving the list.
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
@@ -45,7 +45,8 @@ impl Model {
         }
     }
 
-    /// Carries out the selected offer. If that is impossible, the reason is shown and the palette stays open.
+    /// Carries out the selected offer. If that is impossible, a message gives the reason, and the palette stays
+    /// open.
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
@@ -72,8 +73,8 @@ impl Model {
     }
 }
 
-/// Returns how well `name` matches `query`: higher is better. `None` if the name does not contain a word of the query,
-/// not even with gaps. Case and the order of words do not matter.
+/// Returns how well `name` matches `query`: higher is better. `None` if the letters of some word of the query do
+/// not occur in the name in this order. Case and the order of words do not matter.
 pub fn score(query: &str, name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     query.split_whitespace().map(|word| score_of_word(&word.to_lowercase(), &name)).sum()
@@ -93,8 +94,8 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
     with_gaps(word, name)
 }
 
-/// Returns the score of a name that contains the letters of `word` in their order, the first one at the start of a
-/// word; fewer gaps score higher.
+/// Returns the score of a name that contains the letters of `word` in order and the first letter at the start of a
+/// word. Fewer gaps give a higher score.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {

@@ -15,28 +15,28 @@ pub enum Command {
     Do(Action),
     /// Sets these knobs.
     Set(Knobs),
-    /// Sets these knobs, and makes the keys that they read.
+    /// Sets these knobs, and writes the keys that their workload reads.
     Prefill(Knobs),
-    /// Puts this text into the entry, for the user to continue.
+    /// Puts this text into the entry; the user continues it.
     Type(String),
     /// Begins this experiment.
     Begin(ExperimentSpec),
-    /// Requests an effect from the session or the terminal: to read or write a file, to change the theme.
+    /// Requests an effect outside of the model: to read or write a file, or to change the theme.
     Want(Effect),
     /// Sets a parameter of the server, after a question.
     Configure(Setting),
-    /// Does nothing, and shows the reason.
+    /// Shows the reason why the offer is impossible.
     Refuse(String),
 }
 
 /// One line of the palette.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// The title; the search includes it.
+    /// The title, in which the search looks first.
     pub title: String,
-    /// The keys with the same effect; may be empty.
+    /// The keys with the same effect, as text; empty if there are none.
     pub keys: String,
-    /// A sentence about the effect, or the reason why it is impossible.
+    /// A sentence about the effect, or the reason why the offer is impossible.
     pub help: String,
     /// The effect of the offer.
     pub command: Command,
@@ -48,7 +48,7 @@ impl Offer {
         Self { title, keys: String::new(), help, command }
     }
 
-    /// Returns an offer of a command, or one that shows why it is impossible.
+    /// Returns an offer to carry out a command, or one that gives the reason why the command is impossible.
     pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
         let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
         Self::new(title, help, command)
@@ -60,10 +60,10 @@ impl Offer {
     }
 }
 
-/// The weight of a match in the title; a match in the help has the weight 1.
+/// The weight of a match in the title of an offer; a match in its help text has weight 1.
 const NAME_WEIGHT: u32 = 1000;
 
-/// The titles of the most common commands, listed first until others are used.
+/// The titles of the most common commands. The palette lists them first until the user has used other commands.
 const USUAL: &[&str] = &[
     "load on or off",
     "clients …",
@@ -82,7 +82,7 @@ const USUAL: &[&str] = &[
     "copy the summary",
     "copy the command line of this segment",
 ];
-/// The titles of the most common commands in a recording.
+/// The titles of the most common commands while a recording is shown.
 const USUAL_IN_A_RECORDING: &[&str] = &[
     "play or pause",
     "jump to the worst moment",
@@ -98,7 +98,8 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
 ];
 
 impl Model {
-    /// Returns the offers that match `query`, best first: a complete setting, then matching titles.
+    /// Returns the offers that match `query`, the best first: a setting if `query` is a complete one, otherwise
+    /// matching titles.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
         let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
@@ -127,8 +128,8 @@ impl Model {
         best_first(query, self.everything())
     }
 
-    /// Returns all offers: first those used most in this session, then those of this screen, then common ones of other
-    /// screens.
+    /// Returns all offers: first those used most in this session, then those of this screen, then common ones, then
+    /// all others.
     fn usual_first(&self) -> Vec<Offer> {
         // Common commands are listed first on the Overview.
         let is_own =

@@ -1,4 +1,4 @@
-//! The palette's offers for the workload: other workloads, and the weights of the present one's operations.
+//! The palette's offers for the workload: other workloads, and the weights of the operations.
 
 use super::{Command, Offer, offers::best_first};
 use crate::{
@@ -21,7 +21,8 @@ impl Model {
         self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
     }
 
-    /// Returns an offer of the workload with which the session began, with its keys and values, if it is not a preset.
+    /// Returns an offer to return to the workload at the start of the session, with its keys and value size, if it
+    /// is no preset.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
@@ -36,7 +37,7 @@ impl Model {
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
-    /// Returns the weights with a name that contains `query`, without a number yet.
+    /// Returns offers of the weights that match `query`, if `query` names no weight completely.
     pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
         let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
         if self.weights().all(|offer| is_begun(&offer)) {
@@ -51,7 +52,7 @@ impl Model {
         let wanted = self.panel.wanted();
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
         weights.map(move |knob| {
-            let help = format!("{} now; type a number; 0 switches it off", knob.value(wanted));
+            let help = format!("now {}; type a number; 0 switches the operation off", knob.value(wanted));
             Offer::to_type_on(&format!("weight {}", knob.called(wanted)), help)
         })
     }

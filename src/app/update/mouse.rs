@@ -1,4 +1,4 @@
-//! The mouse. Everything that it does can also be done with keys.
+//! The mouse. Keys can do everything that the mouse does.
 
 use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};
@@ -21,7 +21,7 @@ pub enum Spot {
     Elsewhere,
 }
 
-/// An action of the mouse.
+/// What the mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gesture {
     /// The left button was pressed.
@@ -72,7 +72,8 @@ impl Model {
         }
     }
 
-    /// Handles the wheel: zooms over charts, selects over knobs, and scrolls lists elsewhere, as the arrow keys do.
+    /// Handles the wheel: it zooms over a chart, selects over the knobs, and elsewhere moves through lists, as the
+    /// arrow keys do.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
             return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));

@@ -44,7 +44,7 @@ const FLAGS: [&str; 4] = ["ascii", "no-mouse", "tls", "insecure"];
 const IN_CLEAR: &str = "a password in clear is refused: name a command that prints it (password-command), \
                         or leave it out and give --askpass, or REDISCLI_AUTH in the environment";
 
-/// The options that a table is made of, read as those of the command line.
+/// The options in a table of the file, parsed like options of the command line.
 #[derive(Debug, Default, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 pub struct Options {
@@ -139,7 +139,8 @@ impl ConfigFile {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// Returns a default as it is written in the file, if there is one; `false` changes nothing and does not count.
+    /// Returns a default as it is written in the file, if the file sets it. `false` changes nothing and is not
+    /// returned.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
         (value.as_bool() != Some(false)).then(|| written(value))
@@ -161,7 +162,7 @@ impl ConfigFile {
 }
 
 impl fmt::Display for ConfigFile {
-    /// Writes the path of the file, or the path where redyno would look for it.
+    /// Writes the path of the file, or the path at which redyno expects it.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.path {
             None => f.write_str("file: none; neither XDG_CONFIG_HOME nor HOME says where it would be"),
@@ -205,7 +206,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory that a user other than root can write.
+/// Refuses a file or directory that belongs to, or can be written by, users other than this user and root.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
@@ -219,7 +220,7 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the options of a table, which may contain those in `known`; the error mentions the `reason`.
+/// Returns the options of a table. Options that are not in `known` are an error, which contains the `reason`.
 fn options(table: &Table, known: &[&str], reason: &str) -> Result<Options, String> {
     let mut words = Vec::new();
     for (key, value) in table {

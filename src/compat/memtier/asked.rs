@@ -190,7 +190,7 @@ impl MemtierOptions {
         }
     }
 
-    /// Returns the number of all requests; `None`: as many as fit into the time.
+    /// Returns the number of all requests, or `None` if only the time limits the run.
     pub(super) fn requests_in_all(&self) -> Option<u64> {
         let each = match self.requests {
             Some(Requests::AllKeys) if self.is_parallel() => return Some(self.keys()),

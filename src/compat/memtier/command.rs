@@ -7,7 +7,8 @@ use crate::{compat::words::escaped, untrusted, workload::plain_words};
 const KEY: &[u8] = b"__key__";
 /// The placeholder for a value, a whole word.
 const DATA: &[u8] = b"__data__";
-/// The characters that are literal in a step, in addition to the usual ones. Underscores might belong to other tools' placeholders.
+/// The characters that are literal in a step, in addition to the usual ones. Underscores are not literal, since they
+/// might belong to placeholders of other tools.
 const PLAIN: &[u8] = b":";
 
 impl Command {

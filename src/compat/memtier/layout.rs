@@ -1,6 +1,7 @@
-//! memtier_benchmark's output. Its configuration: an option that redyno lacks is printed with its default; passwords
-//! are left out, and so are URIs, which may contain one. The progress line, which is redrawn each second also without a
-//! terminal. The table of a run, with a row for each command and one for all. The distribution of latencies by row.
+//! memtier_benchmark's output. The configuration shows an option that redyno lacks with its default, and contains no
+//! passwords and no URIs, which may contain a password. The progress line is redrawn each second, also without a
+//! terminal. The table of a run has a row for each command and one for all. Below the table, each row has its
+//! distribution of latencies.
 
 #[cfg(test)]
 mod tests;

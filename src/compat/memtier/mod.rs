@@ -1,6 +1,6 @@
-//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. It accepts the same
-//! command line and writes the same table and JSON, so that scripts and dashboards which read these keep working.
-//! redyno sends nothing to the server except the load, and it neither marks nor cleans up anything on the server.
+//! `redyno memtier`: a replacement for memtier_benchmark, also through a link with that name. `redyno memtier` accepts
+//! the same command line and writes the same table and JSON, so scripts and dashboards that read these keep working.
+//! redyno sends only the load to the server, and does not mark or clean up anything there.
 //!
 //! ```text
 //! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results

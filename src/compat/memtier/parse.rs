@@ -69,7 +69,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
 
-/// Returns a line for each option that has no effect in combination with others, as memtier_benchmark does.
+/// Returns a warning for each option that has no effect together with the other options, as memtier_benchmark does.
 pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
     let has_commands = !asked.commands.is_empty();
     let patterns: Vec<_> = asked.commands.iter().map(|command| command.pattern).collect();

@@ -1,4 +1,4 @@
-//! The effect of each option.
+//! Stores the value of each option.
 
 use std::str::FromStr;
 

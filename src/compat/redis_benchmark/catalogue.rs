@@ -75,7 +75,7 @@ pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payloa
 }
 
 /// Returns whether a test runs. Without -t, the tests of the tool's own suite run. `redyno bench` runs Redis's suite,
-/// and Valkey's other tests by name.
+/// and other tests of Valkey's if `-t` names them.
 fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
@@ -163,7 +163,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// Returns the test of these steps; they contain this many commands.
+    /// Returns the test of these steps, which contain this number of commands.
     pub(super) fn of(title: &str, steps: Steps, commands: u64, payload: u64) -> Self {
         let (title, Steps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
         let operation = Operation { name: title.clone(), weight: 1, steps, is_raw, ..Operation::default() };

@@ -1,6 +1,6 @@
 //! `redyno bench`: a drop-in for redis-benchmark and valkey-benchmark, also through a link with one of these names.
-//! Scripts that read their output must not notice a difference, nor must the server: redyno sends nothing except the
-//! load, and it neither queries, marks, probes nor cleans up anything.
+//! Scripts that read the output must not notice a difference, and the server must not notice one either: redyno sends
+//! nothing except the load, and it neither queries, marks, probes nor cleans up anything.
 //!
 //! ```text
 //! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout

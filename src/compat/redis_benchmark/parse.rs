@@ -115,7 +115,7 @@ impl BenchOptions {
         if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
     }
 
-    /// Returns the number of requests to send; `None`: as many as fit into the time.
+    /// Returns the number of requests to send, or `None` if only the time limits the run.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
         self.duration.is_none().then_some(requests)
@@ -159,7 +159,7 @@ impl Flavour {
         if self == Self::Valkey { "server" } else { "Redis" }
     }
 
-    /// Returns whether this flavour has an option of `who`.
+    /// Returns whether this flavour has an option that the tools `who` have.
     pub(super) fn takes(self, who: Who) -> bool {
         who != Who::Valkey || self != Self::Redis
     }

@@ -1,4 +1,5 @@
-//! The words of a command as a step of the workload model. The model sends them byte for byte except for placeholders.
+//! The words of a command as a step of the workload model. The workload model sends these words byte for byte, except
+//! for placeholders.
 //!
 //! The bytes of values, the same as redis-benchmark's: printable, one sequence for the whole run.
 
@@ -18,7 +19,7 @@ const NUMBER: &str = "__rand_int__";
 const PLAIN: &[u8] = b"_";
 const WITH_FIELDS: &[u8] = b"_:";
 
-/// Commands translated into the model's words, and the sets of numbers from which they draw.
+/// Commands as steps of the workload model, and the sets of numbers for their placeholders.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     /// The sets by their placeholders. Without a number of keys there are no sets, and placeholders are sent unchanged.
@@ -26,7 +27,7 @@ pub(super) struct Steps {
     pub(super) steps: Vec<String>,
     /// Whether the request is an inline command, sent byte for byte.
     pub(super) is_raw: bool,
-    /// Whether words may be names of fields of records.
+    /// Whether words may contain placeholders for fields of records.
     has_fields: bool,
 }
 
@@ -72,7 +73,7 @@ impl Payload {
         Self { state: 1234 }
     }
 
-    /// Returns the next bytes; their number is `bytes`.
+    /// Returns the next `bytes` bytes.
     pub(super) fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut next = || {
             self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12_345);

@@ -118,7 +118,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// Returns the end of the output. The average is over the time that the loop really ran.
+/// Returns the end of the output. The average is computed over the time in which the loop really ran.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };

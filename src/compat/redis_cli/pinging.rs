@@ -29,7 +29,7 @@ const REACH_LIMIT: Duration = Duration::from_millis(300);
 pub(super) struct Window {
     /// The round trips in the window so far.
     pub rtt: Latency,
-    /// The waits of pings that are unanswered at the end of the window, if longer than usual.
+    /// The waits of PINGs that are unanswered at the end of the window, if these waits are longer than usual.
     pub unanswered: Latency,
     /// The length of the window so far, in nanoseconds.
     pub length_ns: u64,
@@ -124,7 +124,8 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// Returns a cause that pings alone do not show: only one side uses TLS, or the server is of another kind.
+/// Returns a cause of missing replies that PINGs alone do not show: only one side uses TLS, or the server is of another
+/// kind.
 fn wrong_protocol(plan: &Plan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {

@@ -29,7 +29,7 @@ pub enum Mode {
 /// The format of figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people on a terminal; without a terminal, the same as raw.
+    /// The format for people on a terminal; without a terminal, the same as `Raw`.
     #[default]
     Standard,
     /// `--raw`: separated by spaces.
@@ -90,7 +90,7 @@ pub struct Plan {
 /// An invalid plan.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum PlanError {
-    /// An option without a meaning in this mode.
+    /// The option has no meaning in this mode.
     #[error("{option} has no effect with {mode}{instead}; leave it out")]
     NoMeaning {
         /// The option.
@@ -177,16 +177,16 @@ pub struct OneshotArgs {
     /// Send PINGs and print their round-trip times
     #[arg(long, group = "mode")]
     pub latency: bool,
-    /// The same, with a line every 15 s
+    /// Print PING round-trip times, a line every 15 s
     #[arg(long, group = "mode")]
     pub latency_history: bool,
-    /// The same as a spectrum, a row every second
+    /// Print a spectrum of PING round-trip times, a row every second
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
     /// Measure for this many seconds the latency that this machine itself adds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
-    /// Seconds of a window; also of the ping windows on the screen [default there: 15]
+    /// Length of a window in seconds; also for the ping windows on the screen [default there: 15]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Figures separated by spaces

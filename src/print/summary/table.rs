@@ -44,7 +44,7 @@ const RESPONSE: [Option<Figure>; 6] = [
 /// A segment under load.
 pub(super) struct SegmentRow<'a> {
     pub(super) segment: &'a SegmentTotal,
-    /// The changes since the row before.
+    /// The changes since the previous row of the table.
     turned: Vec<String>,
     /// Whether the segment has the same setting as the row before.
     pub(super) is_as_before: bool,

@@ -86,8 +86,8 @@ impl Address {
     }
 }
 
-/// Removes the socket of a killed process, on which no process listens. Connections to files of other kinds are refused
-/// as well.
+/// Removes the socket of a killed process, if no process listens on it. Removes no other files: connections to them are
+/// refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)

@@ -1,4 +1,4 @@
-//! The loop, driven by scripted keys, records and signals, its frames read back by a terminal.
+//! Tests of the main loop with scripted keys, records and signals. A simulated terminal reads the frames.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +14,7 @@ use crate::{
     tui::theme::{Colours, GlyphSet},
 };
 
-/// Keys one by one, with a pause between two of them.
+/// Events one by one, with a pause after each.
 struct Script(VecDeque<Option<Event>>);
 
 impl Events for Script {

@@ -1,4 +1,4 @@
-//! The Curve screen: throughput and latency over the value of a knob, or two settings that are compared.
+//! The Curve screen: throughput and latency as functions of the value of a knob, or a comparison of two settings.
 //!
 //! ```text
 //! ─ throughput over clients ────────┬ points ───────────
@@ -11,11 +11,11 @@
 //!  ◆ the most at clients 50: 102 k/s  │
 //! ```
 //!
-//! The points of a curve as a table: the value of the knob, and the load's results.
+//! The points of a curve as a table: the value of the knob, throughput and percentiles.
 //!
 //! The conclusions from a curve as text: its best point, the knee, the bounds of a search, and unreliable points.
 //!
-//! An A/B comparison: the difference of each pair, and how the interval shrinks.
+//! An A/B comparison: the difference of each pair, and how the confidence interval shrinks.
 //!
 //! ```text
 //! ─ A/B pipeline 16: throughput of B against A ────
@@ -44,7 +44,7 @@ use crate::{
 
 /// From this width on, there is room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
-/// The least height of the charts: a rule and two rows for each of the two, and the axis.
+/// The least height of the two charts: each needs a rule and two rows; both share an axis.
 const LEAST_CHARTS: u16 = 8;
 
 /// Draws the inside of the screen.
@@ -97,17 +97,17 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The width of the table of points: the line at the left, the mark, the value, throughput, three percentiles, and a
-/// blank.
+/// The width of the table of points, which has a line at the left, a mark, the knob's value, throughput, three
+/// percentiles, and a blank.
 pub const POINTS: u16 = 48;
 /// The width of `1.00 MiB` and a blank before it.
 const VALUE: u16 = 10;
 /// The width of `119 k/s` and a blank before it.
 const FIGURE: u16 = 8;
-/// The width of the line, a blank and the mark.
+/// The width of the line at the left, a blank and the mark.
 const MARK: u16 = 3;
 
-/// Draws the heading and the points; if not all fit, those around the best one.
+/// Draws the heading and the points; if not all points fit, those around the best point.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
         return;
@@ -203,7 +203,7 @@ fn knee(over: &Over) -> Option<(String, Ink)> {
     Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
 }
 
-/// Returns the reasons to doubt the curve, if there are any.
+/// Returns warnings about the curve: points at which redyno was the limit, or which were not steady.
 fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = over.curve.points();
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
@@ -221,10 +221,10 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
 const PAIR_LABEL: u16 = 9;
 /// The width of `+12 % so far` and its blanks.
 const PAIR_FIGURE: u16 = 9;
-/// The axis extends at least this far on both sides of zero.
+/// The axis of differences extends at least this far on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
-/// Draws the deciding figure's intervals, the latest last, and below them the results of all pairs so far.
+/// Draws the intervals of the figure that decides, the latest last; below them, the results of all pairs so far.
 pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     paint.rule(row(area, 0), &pairs.title);
     let width = area.width.saturating_sub(2).into();
@@ -237,14 +237,14 @@ pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     }
 }
 
-/// Returns a table row, unchanged if it fits, otherwise wrapped.
+/// Returns a row of a table: unchanged if it fits, otherwise wrapped.
 fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
 
 fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     if course.is_empty() || area.width < PAIR_LABEL + PAIR_FIGURE + 10 || area.height < 2 {
-        let text = "  no pair yet; each takes some seconds of both settings";
+        let text = "  no pair yet; each pair runs both settings for some seconds";
         paint.text(row(area, area.height / 2), text, Ink::Faint);
         return;
     }

@@ -1,4 +1,4 @@
-//! The Latency screen: complete distributions, as a curve, a table and bars.
+//! The Latency screen: complete distributions as a curve, a table and bars.
 //!
 //! ```text
 //!  ─ percentiles, the whole segment ─────── ─ service response   GET ─
@@ -8,7 +8,7 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load, these are the distributions of PING, with the execution times of all clients' commands below.
+//! Without load, it shows the distributions of PING, and below them the execution times of all clients' commands.
 
 use std::borrow::Cow;
 
@@ -63,8 +63,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
-/// Returns the number of rows for commands' times, at most a third of `area`; none under load if the columns of the
-/// operations show the same.
+/// Returns the number of rows for the times of commands, at most a third of `area`. Under load there are none if
+/// the other table has a column for each operation.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
         Subject::Load => results::count(reading),
@@ -112,17 +112,17 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
-/// The looks of operations, by their place in the workload; they repeat after the last.
+/// The look of each operation, by its place in the workload. After the last look, the first is used again.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// The number of operations that have a line, if there are many.
+/// If there are many operations, the number of those that have a line.
 const MOST_LINES: usize = 3;
 
 fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
     Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
 }
 
-/// Returns PING and its parts, if the kernel timestamps them.
+/// Returns the distributions of PING, and of its parts if the kernel timestamps them.
 fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let parts = [
         ("ping", 'p', Ink::Ping, Measure::Ping),
@@ -141,8 +141,8 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// Returns all distributions to draw: service and response time, the baseline, the opening of connections that are not
-/// kept, and the operations if there are several; without load, those of PING.
+/// Returns all distributions to draw. Under load: service and response time, the baseline, the time to open
+/// connections that are not kept, and the operations if there are several. Without load: PING.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if model.subject() == Subject::Server {
         return pings(model, reading);
@@ -168,8 +168,8 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the operations; if there are many, the busiest ones, in the order of their names, so that each keeps its
-/// look.
+/// Returns the distributions of the operations; if there are many, of those with the most requests. They are in the
+/// order of their names, so that each keeps its look.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -196,7 +196,7 @@ fn busiest<'a>(
     })
 }
 
-/// Returns the times that connections took to open, by stage.
+/// Returns how long connections took to open, by stage.
 fn stages<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -225,7 +225,7 @@ fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<
     stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
 }
 
-/// Returns the measurements of a stretch, if they are kept.
+/// Returns the latencies of a stretch, if they are kept.
 fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
         (Lookback::Now, _) => Some(reading.recent(measure).now()),
@@ -242,10 +242,10 @@ const NAME: u16 = 10;
 /// The width of `1.68 ms` and the blanks before it.
 const FIGURE: u16 = 9;
 
-/// A row of the small screen: its name, its measure, and the percentile that it shows.
+/// A row of the small screen: its name, and which percentile of which measurement it shows.
 type FewRow = (&'static str, Measure, Level);
 
-/// All rows from top to bottom, each with its rank: if not all fit, the last ranks are left out first.
+/// All rows from top to bottom, each with its rank. If not all rows fit, those with the highest ranks are left out.
 const OF_LOAD: [(u8, FewRow); 7] = [
     (0, ("p50", Measure::Service, Level::P50)),
     (4, ("p90", Measure::Service, Level::P90)),
@@ -309,7 +309,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// Returns the stretches for which there is room, from left to right.
+/// Returns the stretches whose columns fit, from left to right.
 fn stretches(width: u16) -> &'static [Lookback] {
     match width.saturating_sub(NAME) / FIGURE {
         0 | 1 => &[Lookback::Now],
@@ -328,7 +328,7 @@ fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     }
 }
 
-/// Returns the rows to show; the response time only if there is one.
+/// Returns the rows to show. Rows with response times are shown only if there are any.
 fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
     let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
     let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);

@@ -1,5 +1,5 @@
-//! The Log screen: events, errors, marks and segments as text, the newest last. The selected line is shown in full below, and
-//! matches of a search are highlighted.
+//! The Log screen: events, errors, marks and segments as text, the newest last. Below the list, the selected line
+//! is shown in full. Matches of a search are highlighted.
 //!
 //! ```text
 //!    00:35  ◆ slowlog  14 ms KEYS *
@@ -53,7 +53,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
     let follows = if model.log_view.follows() { ", follows new lines" } else { "" };
     let forgotten = match model.timeline().forgotten() {
         0 => String::new(),
-        n => format!("; {n} older ones are not kept"),
+        n => format!("; {n} older lines are not kept"),
     };
     format!("log: {what}, {}{follows}{forgotten}", counted(lines.len() as u64, "line"))
 }
@@ -79,7 +79,7 @@ struct Look<'a> {
     needle: &'a str,
 }
 
-/// The column in which the text begins: after the pointer, the moment and the sign.
+/// The column in which the text begins, after the pointer, the time and the sign.
 const WORDS: u16 = 14;
 
 fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
@@ -113,7 +113,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     }
 }
 
-/// Returns the whole line, if it is longer than the screen is wide, in as many rows as needed.
+/// Returns the selected line in as many rows as needed, if it is longer than the screen is wide.
 fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     let words = line.words();
     if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {

@@ -1,9 +1,10 @@
-//! Whole screens, each a composition of widgets.
+//! Whole screens; each consists of widgets.
 //!
-//! The common parts of all screens: header, status line, footer; and the replacement for a screen without room.
+//! The common parts of all screens: header, status line and footer. Also what is drawn if a screen has too little
+//! room.
 //!
-//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, it shows the
-//! server: the commands of all its clients, and how fast it answers PING.
+//! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the Overview
+//! shows the server: the commands of all its clients, and how fast it answers PING.
 
 mod curve;
 mod latency;
@@ -70,13 +71,14 @@ pub type Body = fn(&mut Paint, Rect, &Scene);
 pub struct Drawing {
     /// Draws the whole inside.
     pub body: Body,
-    /// Draws the most important lines, if there is no room for all; `None`: the numbers of the Overview are drawn.
+    /// Draws the most important lines if there is no room for the whole screen. If this is `None`, the numbers of
+    /// the Overview are drawn.
     pub few: Option<Body>,
 }
 
 /// Below this width and height, at most one line of a screen's own content would fit.
 const FEW_MIN: (u16, u16) = (30, 8);
-/// From this height on, the status may have two rows.
+/// From this height on, the status line may have two rows.
 const ROOM_FOR_WORDS: u16 = 10;
 
 /// Draws a screen and the parts around it.
@@ -127,7 +129,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     foot(paint, plan, &lanes, model);
 }
 
-/// Draws the rows at the bottom: in a live view, the server's own figures; in a frozen one, the values at the cursor.
+/// Draws the rows at the bottom: the server's own figures, or in a frozen view the values at the cursor.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
     match (plan.tier, model.cursor_s()) {
         (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),

@@ -1,7 +1,7 @@
-//! The Segments screen: all segments with their knobs and results; if there is room, the column that they are sorted by as a
-//! curve, and the selected segment in full.
+//! The Segments screen: all segments with their knobs and results. If there is room, also a curve of the column by
+//! which they are sorted, and the selected segment in full.
 //!
-//! A figure over the values of a knob: the column that the segments are sorted by, drawn as on the Curve screen.
+//! The curve shows the column by which the segments are sorted, over the values of a knob, as on the Curve screen.
 //!
 //! ```text
 //! ─ p99 over clients ───────────────
@@ -31,7 +31,7 @@ use crate::{
     units::{self, counted},
 };
 
-/// The least number of rows, with the rule and the heading, that the table has before details are shown.
+/// Details are shown only if the table has at least this many rows, with its rule and heading.
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
@@ -53,7 +53,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// Draws a curve below the heading and the `rows` of the table, if there are points to join; returns its height.
+/// Draws a curve below the table with its `rows`, if there are at least two points; returns the height of the
+/// curve.
 fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     let room = usize::from(area.height).saturating_sub(1 + rows) as u16;
     if room < LEAST_ROWS {
@@ -68,8 +69,8 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
 /// The least height of a curve: a rule, four rows of a chart, the axis below and its labels, and a blank row.
 pub const LEAST_ROWS: u16 = 8;
 
-/// Returns the figure of the curve, for a table sorted by `sorted_by`: that column if it is a result, else the
-/// throughput.
+/// Returns the figure that the curve shows for a table sorted by `sorted_by`: this column if it is a result,
+/// otherwise the throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
         Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
@@ -77,13 +78,13 @@ fn drawn(sorted_by: Figure) -> Figure {
     }
 }
 
-/// Returns the figure's value at a point, over all measurements there.
+/// Returns the value of the figure at a point, over all measurements of the point.
 fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
     let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
     figure.value(&row)
 }
 
-/// Returns the mean server CPU over the segments of a point, weighted by their length.
+/// Returns the mean CPU use of the server over the segments of a point, weighted by their length.
 fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
     let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
@@ -92,7 +93,7 @@ fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     (length_s > 0.0).then(|| sum / length_s)
 }
 
-/// Draws the column that the segments are sorted by; the selected segment's point has the pointer of its row.
+/// Draws the figure as a curve. The pointer in the table also marks the selected segment's point.
 pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
         return;
@@ -146,7 +147,7 @@ fn label(figure: Figure, value: f64) -> String {
     }
 }
 
-/// Returns a percentile has the same look in all charts.
+/// Returns the look of a figure; a percentile has the same look in all charts.
 fn ink(figure: Figure) -> Ink {
     let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
     match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {

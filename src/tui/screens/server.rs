@@ -1,4 +1,4 @@
-//! The Server screen: the server's own figures, now and over time, and its parameters.
+//! The Server screen: the figures that the server reports, now and over time, and its parameters.
 //!
 //! ```text
 //! ┌ commands ──────────────────────┬ CONFIG ───────────────┐
@@ -40,7 +40,7 @@ use crate::{
 
 /// From this width on, the left half has room for all columns of the commands.
 const WIDE: u16 = 110;
-/// Columns of the right half on a narrow screen: a parameter's name and most values.
+/// The width of the right half on a narrow screen: enough for a parameter's name and most values.
 const RIGHT: u16 = 41;
 
 /// Draws the inside of the screen.
@@ -58,7 +58,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// Returns the rows of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
+/// Returns the place of the charts at the bottom of `area`: a heading, some lanes, and if there is room a time
+/// axis.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,
@@ -75,7 +76,7 @@ fn charts(area: Rect) -> Rect {
 /// The height of the time axis: a rule with events, and a row of moments.
 const AXIS: u16 = 2;
 
-/// The gauges drawn over time, the most important first.
+/// The server's gauges that are drawn over time, the most important first.
 const GAUGES: [Gauge; 7] = [
     Gauge::UsedMemory,
     Gauge::BytesOut,
@@ -86,7 +87,7 @@ const GAUGES: [Gauge; 7] = [
     Gauge::Cpu,
 ];
 
-/// Draws the server's gauges on the common time axis, each with its own scale and its value.
+/// Draws the server's gauges on the common time axis, each with its own scale and its present value.
 fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.is_empty() {
         return;
@@ -132,7 +133,8 @@ fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     server_figures::draw(paint, place, status);
 }
 
-/// Takes `height` rows from the top of `rest`, the first of them a heading; returns the inside.
+/// Removes a section of `height` rows from the top of `rest` and draws its heading in the first row; returns the
+/// other rows.
 fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect {
     let height = height.min(rest.height);
     let area = Rect { height, ..*rest };
@@ -148,7 +150,8 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
     }
 }
 
-/// Draws the server in a few rows, for screens too small for tables: figures, the last slow commands, one parameter.
+/// Draws the server in a few rows, for screens too small for tables: its figures, the last slow commands, one
+/// parameter.
 ///
 /// ```text
 ///  cpu 97 %  ops 110 k/s  memory 1.53 MiB
@@ -239,7 +242,7 @@ const CONFIG_NAME: u16 = 28;
 /// The number of rows for all parameters.
 pub const CONFIG_ROWS: u16 = PARAMETERS.len() as u16;
 
-/// Draws the list; if it is too high, the part around the selected parameter.
+/// Draws the list of parameters; if not all fit, the part around the selected parameter.
 pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return memcached_settings(paint, area, status);
@@ -285,7 +288,7 @@ fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the selected parameter in one line, with signs for lower and higher if it can be changed.
+/// Draws the selected parameter in one line, between the signs for a lower and a higher value if it can be changed.
 pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return;

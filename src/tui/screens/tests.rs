@@ -91,7 +91,7 @@ fn look(cell: &Cell) -> String {
     colour.into_iter().chain(worn).collect::<Vec<_>>().join("+")
 }
 
-/// Returns the text, then for each row the looks of its columns.
+/// Returns the text of a screen, and below it the looks of the columns in each row.
 fn picture(buffer: &Buffer) -> String {
     let mut text = text_of(buffer) + "\n";
     for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
@@ -124,7 +124,8 @@ fn keep(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Returns the screen without its tabs. The tabs have a snapshot of their own, so a new screen changes only that one.
+/// Returns the screen without its tabs. The tabs have a snapshot of their own, so that a new screen changes only
+/// this snapshot.
 fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -147,7 +148,8 @@ fn snapshot_of_looks(name: &str, model: &Model) {
     keep(&format!("{name}_120x36"), &picture(&without_tabs(model, theme, (120, 36))));
 }
 
-/// Checks a screen's text at four sizes, its looks at one, and its ASCII and mono versions at another.
+/// Compares a screen with its snapshots: the text at four sizes, the looks at one size, and ASCII and mono at
+/// another size.
 fn snapshots(name: &str, model: &Model) {
     for size in [(200, 60), (80, 24), (40, 12)] {
         snapshot(name, model, size);

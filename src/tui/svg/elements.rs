@@ -1,4 +1,4 @@
-//! The elements of a picture: the backgrounds of its cells, and on them words and paths, each with its place.
+//! The elements of a picture: the backgrounds of its cells, and above them words and paths, each with its place.
 //!
 //! Lines, blocks and braille dots as rectangles in the grid of cells.
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// The distance from the top of a cell to the baseline of its letters, in pixels.
 const BASELINE: f64 = 13.5;
-/// The most cells in one path: a small change in a row then redraws little of it.
+/// The largest number of cells in one path. With short paths, an animation repeats little of a row that changes.
 const CELLS_OF_A_PATH: usize = 8;
 
 /// The layers of a picture.
@@ -143,7 +143,7 @@ impl Drawing {
     }
 }
 
-/// Returns the ranges of 0..`n` with equal neighbours, as start and end.
+/// Divides 0..`n` into ranges of equal neighbours; returns the start and end of each.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
@@ -201,7 +201,7 @@ impl Shape {
         self.place[0] == 0.0 && self.place[2] >= WIDTH
     }
 
-    /// Returns the rectangle over this many cells, if it spans one.
+    /// Returns the rectangle extended over this many cells, if it spans a whole cell.
     pub(super) fn widened(self, cells: usize) -> Self {
         let [left, top, width, height] = self.place;
         let width = if self.spans() { cells as f64 * WIDTH } else { width };

@@ -3,7 +3,7 @@
 //! Every cell has its place in a grid. Letters are text, stretched to the grid. Lines, blocks and braille dots are shapes, so
 //! that they join without gaps.
 //!
-//! An animation contains every element once, and shows it during the frames that contain it.
+//! An animation contains each element once, and shows it during the frames in which it occurs.
 //!
 //! ```text
 //!  frame    0   1   2   3   4        "42 k/s" 0-3         one group for all elements that come and go together,
@@ -29,7 +29,7 @@ use super::theme::{Theme, colours::Paper};
 
 /// The margin around the screen, in pixels.
 const MARGIN: f64 = 12.0;
-/// The fonts. A viewer uses the first of these that it has.
+/// The fonts. The fonts of the picture; a viewer uses the first font that it has.
 const FONTS: &str = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono',Menlo,Consolas,'DejaVu Sans Mono',\
                      'Liberation Mono',monospace";
 
@@ -47,7 +47,7 @@ pub fn text(buffer: &Buffer) -> String {
     rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns a document for a screen of `area`'s size with the elements `drawn`, one line each.
+/// Returns an SVG document for a screen of `area`'s size with the elements `drawn`, one in a line.
 fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
     let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
     let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
@@ -65,7 +65,7 @@ fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display
     document + "</g>\n</svg>\n"
 }
 
-/// The frames at which an element appears, disappears, appears again, and so on.
+/// The numbers of the frames at which an element appears, disappears, appears again, and so on.
 type Turns = Vec<usize>;
 
 /// A sequence of screens.
@@ -119,7 +119,8 @@ impl Animation {
     }
 }
 
-/// Returns the start tag of a group that is visible during these frames; each frame begins at its share of the `whole`.
+/// Returns the start tag of a group that is visible during these frames. `share` returns when a frame begins, as a
+/// share of the `whole` duration.
 fn seen_from_to(turns: &[usize], share: impl Fn(usize) -> f64, whole: Duration) -> String {
     // An element that is not visible at the start must be hidden from the start.
     let hidden = (turns[0] > 0).then_some((0, "hidden"));

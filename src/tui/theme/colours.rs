@@ -1,19 +1,19 @@
 //! The look of each ink in each palette.
 //!
-//! Only yellow and red mean that something needs attention or is wrong. The background is always the terminal's own: a palette
-//! for light terminals has darker colours, and paints no background.
+//! Only yellow and red mean that something needs attention or is wrong. The background is always the terminal's
+//! own: the palette for light terminals has darker colours, but paints no background.
 //!
-//! The background of a chart: the number of requests in a cell, as a tone behind the lines.
+//! The background of a latency chart: the shade of a cell shows how many requests it contains.
 //!
 //! ```text
 //!   mono              nothing: no character is left for it that would hide no line
 //!   16                one tone, in cells without a line
 //!   256, dark, light  six tones, each further from the background than the one before
 //! ```
-//! The tones are faint, so that every line can be read even on the densest one. An unknown background is assumed to be dark, as
-//! most are; `--theme light` is for the others.
+//! The shades are faint, so that every line can be read even on the strongest one. Most terminals have a dark
+//! background, so an unknown background is assumed to be dark. `--theme light` is for light ones.
 //!
-//! The colours of a picture: those of a terminal, as numbers.
+//! The colours of an SVG picture: those of a terminal, as numbers.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -31,7 +31,7 @@ pub fn style(palette: Colours, ink: Ink) -> Style {
     }
 }
 
-/// Returns `ink` in this colour, with its weight: important inks are bold, whatever their colour.
+/// Returns the style of `ink` in this colour. Important inks are bold in any colour.
 fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
@@ -46,7 +46,8 @@ fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     }
 }
 
-/// Returns the colours of `ink`: one of the terminal's sixteen, on a dark background, on a light one.
+/// Returns three colours of `ink`: one of the terminal's sixteen, one for a dark background, one for a light
+/// background.
 fn colours(ink: Ink) -> [Option<Color>; 3] {
     let (of_terminal, dark, light) = match ink {
         Ink::Text | Ink::Strong | Ink::Found => return [None; 3],
@@ -87,11 +88,11 @@ pub enum Ground {
     None,
     /// A colour.
     Tone(Color),
-    /// A character, in cells that contain no other.
+    /// A character, drawn in cells that are otherwise blank.
     Character(char, Style),
 }
 
-/// Returns the background for `step`; a step above the last looks like the last.
+/// Returns the background for `step`. A step above the last step looks like the last.
 pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     let step = step.min(STEPS - 1);
     let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
@@ -107,19 +108,19 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     }
 }
 
-/// Some of the 24 greys, which are the same on all terminals with 256 colours.
+/// Some of xterm's 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
-/// The hues of viridis, dark enough for lines to be visible.
+/// The hues of the viridis colour map, dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
-/// The hues of viridis, pale, for a light background.
+/// The hues of the viridis colour map, pale, for a light background.
 const PALE: [(u8, u8, u8); STEPS] =
     [(240, 241, 248), (230, 235, 245), (219, 230, 241), (208, 225, 235), (197, 220, 227), (187, 215, 215)];
 
 /// Red, green and blue, 0 to 255.
 pub type Rgb = (u8, u8, u8);
 
-/// The paper of a picture: its background, and the colour of text without its own.
+/// The default colours of a picture: its background, and the text that has no colour of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paper {
     /// The background.
@@ -142,7 +143,7 @@ const ON_LIGHT: [u32; 16] = [
 ];
 
 impl Theme {
-    /// Returns the paper for a picture in this theme; light for the light palette.
+    /// Returns the default colours for a picture in this theme; they are light for the light palette.
     pub fn paper(&self) -> Paper {
         match self.palette {
             Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
@@ -152,7 +153,7 @@ impl Theme {
 }
 
 impl Paper {
-    /// Returns `colour` as numbers; `None` for the paper's own text or background.
+    /// Returns `colour` as numbers; `None` for the picture's default text or background colour.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         let index = match colour {
             Color::Reset => return None,

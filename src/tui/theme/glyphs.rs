@@ -1,6 +1,6 @@
 //! The characters for drawing, in two sets: Unicode and ASCII.
 
-/// A set of characters that may be used.
+/// Which characters may be used for drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlyphSet {
     /// Braille, blocks and lines.
@@ -34,15 +34,15 @@ impl GlyphSet {
 pub struct Glyphs {
     /// Eight heights within a cell, lowest first.
     pub bars: [char; 8],
-    /// A measurement with too few samples for this percentile.
+    /// Shown in place of a percentile that has too few samples.
     pub few: char,
     /// Horizontal rule.
     pub horizontal: char,
     /// Vertical rule.
     pub vertical: char,
-    /// A horizontal rule that begins at a vertical one.
+    /// The place where a horizontal rule begins at a vertical rule.
     pub branch_right: char,
-    /// A vertical rule that begins below a horizontal one.
+    /// The place where a vertical rule begins below a horizontal rule.
     pub branch_down: char,
     /// A label on a vertical axis.
     pub tick: char,
@@ -52,7 +52,7 @@ pub struct Glyphs {
     pub border: char,
     /// The border of a segment behind a chart.
     pub border_line: char,
-    /// An event behind a chart.
+    /// The line of an event behind a chart.
     pub event_line: char,
     /// A loss.
     pub lost: char,
@@ -68,17 +68,17 @@ pub struct Glyphs {
     pub event: char,
     /// A mark on the time axis.
     pub mark: char,
-    /// The moment that a frozen view shows, as a line through all charts.
+    /// The line through all charts at the moment that a frozen view shows.
     pub cursor_line: char,
-    /// No connection, behind a chart.
+    /// Shade behind a chart while the load has no connection.
     pub outage: char,
     /// The target of a rate, behind the chart.
     pub target_line: char,
     /// The pointer to the selected item.
     pub pointer: char,
-    /// Change to a lower value.
+    /// The sign for a change to a lower value.
     pub less: char,
-    /// Change to a higher value.
+    /// The sign for a change to a higher value.
     pub more: char,
     /// On.
     pub on: char,
@@ -88,15 +88,15 @@ pub struct Glyphs {
     pub corners: [char; 4],
     /// The caret of a text being typed.
     pub caret: char,
-    /// A point of a chart that has no braille.
+    /// A point of a chart that is drawn without braille.
     pub point: char,
-    /// A rise or fall between two points of a chart that has no braille.
+    /// A rise or fall between two points of a chart that is drawn without braille.
     pub rise: char,
-    /// The marks of a chart's lines if colours do not distinguish them, the lowest line first.
+    /// The marks of a chart's lines if their colours do not differ, the lowest line first.
     pub lines: [char; 5],
     /// The point with the most throughput.
     pub best: char,
-    /// The best of the points that keep a limit.
+    /// The point with the most throughput among those that keep a limit.
     pub best_held: char,
     /// A value above the top of a chart.
     pub above: char,
@@ -151,7 +151,7 @@ impl Glyphs {
 static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
 static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
-/// Keys as help and footer show them, and their names where there are no arrows, since `<` and `>` are keys themselves.
+/// Keys as help and footer show them. In ASCII, arrow keys have names, since `<` and `>` are other keys.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
 

@@ -6,11 +6,12 @@
 //!  config get                     1 /s  0.1 %   19 µs
 //!   and 4 more, 3 /s
 //! ```
-//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM; its buckets are about powers of
-//! two: the true value is at most the value shown, and more than half of it. If the server only has percentiles since
-//! its start, the heading says so.
+//! Times are execution times: they do not include waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets
+//! are about powers of two. The true value is at most the value shown, and more than half of it. If the server
+//! reports percentiles only since its start, the heading says so.
 //!
-//! The server's commands for all clients over time: a line for all commands per second, and one for each of the busiest.
+//! The rates of all clients' commands over time: a line for all commands together, and one for each of the most
+//! frequent commands.
 //!
 //! ```text
 //! ─ commands on the server, calls/s ────────────────────        now
@@ -65,13 +66,14 @@ const FIGURES: [(Figure, &str, u16); 8] = [
 ];
 /// The figures, the most important first.
 const NEEDED: [Figure; 8] = [Calls, P99, P50, P999, Mean, Share, Failed, Rejected];
-/// The least and the largest width of names. Wider names would be too far from their figures.
+/// The least and the largest width of names. If names were wider, they would be too far from their figures.
 const NAME: (u16, u16) = (15, 36);
 
-/// The last bucket of LATENCY HISTOGRAM with a true upper bound, in µs: longer times are counted in it.
+/// The largest true upper bound of a bucket of LATENCY HISTOGRAM, in µs. The bucket after it counts all longer
+/// times.
 const LONGEST_US: u64 = 1_000_000;
 
-/// Draws the heading and as many commands as fit; `ink` returns the look of a name that has a line elsewhere.
+/// Draws the heading and as many commands as fit. If a chart has a line for a command, `ink` returns its look.
 pub fn draw(
     paint: &mut Paint,
     area: Rect,
@@ -118,11 +120,10 @@ pub fn draw(
     }
 }
 
-/// The seconds until percentiles are known: from the third poll on.
+/// The time until percentiles are known, with the third poll, in seconds.
 const SOON_S: f64 = 4.0;
 
-/// Returns whether the server reports no percentiles: true for an old recording, or a server that does not track
-/// latencies.
+/// Returns whether percentiles are unknown: the recording is old, or the server does not track latencies.
 fn has_means_only(commands: &CommandCell) -> bool {
     let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
@@ -169,7 +170,7 @@ fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     }
 }
 
-/// Returns the text for the bucket with the upper bound `up_to_us`.
+/// Returns the text for a histogram bucket with the upper bound `up_to_us`.
 fn bounded(up_to_us: u64) -> String {
     let written = |us: u64| super::figures::decade(us.saturating_mul(1000));
     if up_to_us > LONGEST_US {
@@ -179,7 +180,7 @@ fn bounded(up_to_us: u64) -> String {
     }
 }
 
-/// The looks of single commands' lines.
+/// The looks of the lines for single commands.
 const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
 
 /// Draws the heading, the chart, its axis and its legend.
@@ -218,7 +219,7 @@ pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     legend(paint, chart, lanes, lines);
 }
 
-/// A command, or all of them, and the look of its line.
+/// A command, or all commands together, and the look of its line.
 type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
 /// Draws the legend: all commands together first, then the most frequent.

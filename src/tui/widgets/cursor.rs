@@ -1,11 +1,11 @@
-//! The moment at the cursor: a line through all charts, and the events and values there as text.
+//! The cursor: a line through all charts, and the events and values at its moment as text.
 //!
 //! ```text
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The figures belong to the cursor's column, and the text says how long a column is. They are not averaged with the
-//! time before, as the table's last second is.
+//! The figures are those of the cursor's column; the text says how long a column is. They do not include the time
+//! before this column, unlike the column "now" of a table.
 
 use ratatui::layout::Rect;
 
@@ -22,7 +22,7 @@ use crate::{
     units,
 };
 
-/// A piece of the text, shown whole or not at all.
+/// A piece of the text at the cursor; most pieces are shown whole or not at all.
 pub type Piece = (String, Ink);
 
 /// Draws the line through all charts of `plan`, behind their content.
@@ -61,7 +61,7 @@ pub fn through(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws the text over two rows, or in one with the most important pieces first.
+/// Draws the text in two rows, or in one row with the most important pieces first.
 pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
     let (events, mut shown) = (happened(lanes), self::figures(lanes));
     if what.is_empty() {
@@ -75,7 +75,7 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
     write(paint, figures, &shown);
 }
 
-/// Writes as many pieces as fit whole; the first two are always shown, cut if necessary.
+/// Writes the pieces that fit whole. The first two pieces are always shown, cut if necessary.
 fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
     let mut x = area.x + 1;
     for (n, (text, ink)) in pieces.iter().enumerate() {
@@ -167,8 +167,8 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// Returns the pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`.
-/// If none was answered, returns how long one has been waiting.
+/// Returns the pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left
+/// out)`. If no ping was answered, returns how long the oldest has been waiting.
 fn ping(lanes: &Lanes) -> Option<Piece> {
     let pings = lanes.pings_shown();
     let ns = lanes.level_shown(Measure::Ping, Level::P50)?;

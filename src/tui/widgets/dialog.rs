@@ -1,6 +1,7 @@
-//! A box over a screen: its size, its place, its lines of text; and the entry of a text, here or elsewhere.
+//! Boxes over a screen: their size, their place and their text. Also draws the entry of a text, in a box or
+//! elsewhere.
 //!
-//! Overlays of a screen: the help, the palette, a question, an entry.
+//! The overlays of a screen: the help, the palette, a question, an entry.
 //!
 //! The palette: the typed text, the matching offers, and the description of the selected one.
 //!
@@ -21,7 +22,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// The largest width: comfortable to read, and narrow enough for 80 columns.
+/// The largest width of a box: comfortable to read, and narrow enough for 80 columns.
 const WIDEST: u16 = 76;
 
 /// Returns the number of characters in a line of a box.
@@ -60,7 +61,7 @@ pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
     paint.text(padded(row(inner, last)), keys, Ink::Strong);
 }
 
-/// Returns the inside of a box, without a blank column on each side.
+/// Returns `area` without its first and last column, which stay blank.
 pub fn padded(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
@@ -71,7 +72,8 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// Returns the pieces of a line with `entry`, for `room` characters: if it is longer, the part around the caret.
+/// Returns the text before the caret, the caret, and the text after it, in `room` characters. Of a longer text, the
+/// beginning is left out.
 fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     let (before, after) = entry.around_caret();
     let hidden = (before.chars().count() + 1).saturating_sub(room.into());
@@ -141,11 +143,11 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
     draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
 }
 
-/// The characters at the end of a line that continues in the next one.
+/// The end of a line that continues in the next line.
 const CONTINUED: &str = " \\";
 
-/// Draws a command line for copying on a terminal without clipboard, over the rows above the last: without a frame, from the
-/// first column on, so that a shell can read the selected text.
+/// Draws a command line that the user can select and copy if the terminal has no clipboard. It has no frame and
+/// begins in the first column, so that a shell can read the selected text.
 fn command_line(paint: &mut Paint, area: Rect, text: &str) {
     let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
     let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
@@ -157,7 +159,7 @@ fn command_line(paint: &mut Paint, area: Rect, text: &str) {
         let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
         paint.text(row(place, n as u16 + 1), &line, Ink::Text);
     }
-    paint.rule(row(place, height.saturating_sub(1)), "hold Shift and drag to select it; Esc closes");
+    paint.rule(row(place, height.saturating_sub(1)), "hold Shift and drag to select the text; Esc closes");
 }
 
 /// The number of lines for the description of the selected offer.
@@ -209,7 +211,7 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
     }
 }
 
-/// Returns the place of the box: below header and status if there is room, so that they stay visible.
+/// Returns the place of the palette's box. If there is room, header and status line stay visible above it.
 fn place(area: Rect) -> Rect {
     let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
     let place = centred(area, text_width(area) as u16 + 4, height);

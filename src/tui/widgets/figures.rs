@@ -18,14 +18,14 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// Returns a figure of `row`; signs replace an unknown figure and a zero count of errors.
+/// Returns a figure of `row` as text. A sign replaces an unknown figure, another one zero errors.
 pub fn written(figure: Figure, row: &Row) -> String {
     let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Returns a percentile of the pings; `>1.98 s` if the only value is the wait of an unanswered one, or if that wait is
-/// longer than the longest answer.
+/// Returns a percentile of the pings. If no ping was answered, or if it is the maximum and an unanswered ping has
+/// waited longer, returns this wait: `>1.98 s`.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;
@@ -35,7 +35,7 @@ pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     }
 }
 
-/// Returns the median of a part of the pings; none if most answers have no parts.
+/// Returns the median of a part of the pings; a sign if the parts of most pings are unknown.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }
@@ -45,12 +45,12 @@ pub fn decade(ns: u64) -> String {
     trimmed(&units::latency(ns))
 }
 
-/// Returns a latency with two digits, for the end of a range: `1.1 ms`.
+/// Returns a latency with two significant digits, for the end of a range: `1.1 ms`.
 pub fn about(ns: f64) -> String {
     trimmed(&units::latency(two_digits(ns) as u64))
 }
 
-/// Returns a count with two digits, for the end of a range: `81 k`.
+/// Returns a count with two significant digits, for the end of a range: `81 k`.
 pub fn about_count(n: f64) -> String {
     trimmed(&units::count(two_digits(n)))
 }

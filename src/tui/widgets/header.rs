@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// Draws the header: the target on the left, and the parts that change on the right.
+/// Draws the header: the target on the left, and the states that change on the right.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = right_side(model, reading, paint.glyphs(), area.width);
     let right_x = area.right().saturating_sub(length(&right) as u16);
@@ -29,14 +29,15 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     paint.parts(from_column(area, right_x), &right);
 }
 
-/// A part of the right side, and the order in which parts are dropped: 0 last, 9 first. Parts are never cut.
+/// A part of the right side, with its rank: without room, parts with a high rank are dropped first. Parts are never
+/// cut.
 type HeaderPart = (String, Ink, u8);
 
 fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// Returns the parts that fit into `width`, without the least important ones.
+/// Returns the parts that fit into `width`; the least important parts are dropped.
 fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
@@ -45,7 +46,7 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the target's address, name and version, role and mode, the most important first.
+/// Returns the target's address, the server's name and version, its role and mode, the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -72,10 +73,10 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, the header shows how long the connection has been in its state.
+/// From this width on, the header shows since when the target has answered or not answered.
 const ROOM_FOR_SINCE: u16 = 100;
 
-/// From this width on, the header shows the cause of trouble, next to the target.
+/// From this width on, the header shows the cause of an outage next to the target.
 const ROOM_FOR_EVIDENCE: u16 = 140;
 
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<HeaderPart> {
@@ -134,7 +135,7 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers, and since when if there is room.
+/// Returns whether the target answers; if there is room, also since when.
 fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match *reachability {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
@@ -147,7 +148,7 @@ fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, I
     Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
 }
 
-/// Returns the state of the load. While a change is pending, its sign pulses.
+/// Returns the state of the load. While a change is pending, the sign of the load blinks.
 fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
     let is_even = ((model.timeline().now_s() * 4.0) as u64).is_multiple_of(2);
     let pulse = if is_even { glyphs.on } else { glyphs.off };
@@ -187,7 +188,7 @@ const ROOM_FOR_NAMES: u16 = 110;
 /// Below this width, the key hints need the whole line.
 const ROOM_FOR_TABS: u16 = 60;
 
-/// Returns the screens with their keys; the present one with its name.
+/// Returns the keys of all screens, and the name of the present screen.
 fn tabs(shown: Screen, width: u16) -> Vec<(Screen, String, Ink)> {
     if width < ROOM_FOR_TABS {
         return Vec::new();

@@ -62,7 +62,7 @@ struct Section {
     items: Vec<Item>,
 }
 
-/// A key, a sign or a lane, with its meaning; without a name, a paragraph.
+/// A key, a sign or a lane, with its meaning; a paragraph has no name.
 struct Item {
     name: String,
     text: String,
@@ -127,7 +127,7 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
         (glyphs.cursor_line, "The moment shown, in a frozen view or a recording."),
     ];
     let signs = of_time.into_iter().chain(of_charts).map(|(sign, text)| (sign.to_string(), text));
-    let none = (NONE.to_owned(), "Not measured, or not reported by the server.");
+    let none = (NONE.to_owned(), "The figure was not measured, or the server did not report it.");
     let lines = glyphs.lines.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
     signs.chain([none, (lines, "Without colours: p50, p90, p99, p99.9 and the maximum.")])
 }
@@ -157,29 +157,30 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
 const READING: [&str; 9] = [
     "All charts share one time axis. At first a column is a quarter of a second, and the axis shows the whole session. Columns \
      grow up to two seconds; then the axis shows the last minutes (zoom out for the whole session). A vertical border is a \
-     change of a knob. Percentiles need at least ten samples above them, and never mix two settings: now is the last second and \
-     60 s the last minute, both since the last border.",
+     change of a knob. A percentile needs at least ten samples above it, and never mixes two settings: now covers the last \
+     second and 60 s the last minute, but nothing before the last border.",
     "The throughput chart has a line for the mean, in a band from the slowest to the fastest quarter of a second. Its axis \
      fits the last segment in view, or the segment at the cursor, and seldom begins at 0. A value beyond the axis has a mark at \
      the edge, and its number. A dashed line is the rate that is due, or the baseline.",
     "The latency chart has a line for each percentile and the maximum. Its scale is logarithmic, from p50 to most of p99.9. \
      Longer times are drawn at the top, and the longest has a mark and its value. The background is denser where more requests \
      are, and shows even a single one. In an open loop, the chart shows the response time, which counts from when a request was \
-     due: it includes waits that coordinated omission hides. Key v shows the service time, which counts from its write.",
-    "Without load, the Overview shows the server. Its commands are those of all clients, counted by the server. Their run times \
-     come from its histogram: ≤16 µs means between 8 and 16 µs. The tall chart shows PING, whose p90 and p99 need some seconds \
+     due: it includes waits that coordinated omission hides. Key v shows the service time, which counts from when the request was \
+     written.",
+    "Without load, the Overview shows the server. Its commands are those of all clients, counted by the server. Their \
+     execution times come from the server's histogram: ≤16 µs means between 8 and 16 µs. The tall chart shows PING, whose p90 and p99 need some seconds \
      to have enough samples. Each of the server's lanes has its own scale, written beside it.",
-    "Below the charts are segments and events. In a frozen view, the line of the cursor shows the events at that moment, and the \
-     cause of the longest request: ← is the cause; near is an event within two seconds that was too short to be the cause. All \
+    "Below the charts are segments and events. In a frozen view, the text at the cursor shows the events of that moment and the \
+     longest request, followed by ← and its cause, or by near and an event within two seconds that was too short to be the cause. All \
      lanes of the probes have one logarithmic scale, so their heights can be compared.",
     "The Curve has a point for each value of a knob; a point has all measurements under one setting. A hollow point means that \
-     redyno itself was the limit. The knee and the dashed line are a model, the universal scalability law, drawn from five \
-     values on if it fits. A search shows the rates between which it looks; an A/B shows a line for each pair: its difference, \
-     hollow, and the interval so far.",
-    "If ping rises with the load, the server is busy. If wake rises too, this machine is.",
+     redyno itself was the limit. The knee and the dashed line come from a model, the universal scalability law, which is \
+     drawn if it fits at least five values. A search shows the highest value that kept the limit and the lowest that did not. \
+     An A/B comparison shows a line for each pair: the pair's difference, hollow, and the interval so far.",
+    "If ping rises with the load, the server is busy. If wake rises too, this machine is busy.",
     "The mouse selects knobs and screens, zooms with the wheel, and moves the cursor where a chart is clicked; keys can do the \
      same. To select text as usual, hold Shift while you drag.",
-    "Yellow needs attention and red is wrong; a percentile is never either, however high it is.",
+    "Yellow needs attention, and red means that something is wrong. Percentiles are never yellow or red, however high they are.",
 ];
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Throughput and latency over the values of a knob: two charts above a common axis, with a point for each value.
+//! Throughput and latency as functions of the value of a knob: two charts above a common axis, with a point for
+//! each value.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -10,7 +11,8 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! Points of one setting are joined. The horizontal axis is logarithmic if the values are decades apart.
+//! A line joins points that differ only in this knob. The horizontal axis is logarithmic if the largest value is
+//! many times the smallest.
 
 use ratatui::layout::Rect;
 
@@ -31,7 +33,7 @@ use crate::{
 pub struct Over<'a> {
     /// The curve.
     pub curve: &'a Curve,
-    /// The scaling law of the curve, if one fits.
+    /// The fit of the universal scalability law to the curve, if there is one.
     pub law: Option<Usl>,
     /// The limit of a search, if there was one.
     pub limit: Option<Limit>,
@@ -91,7 +93,7 @@ const WIDE: f64 = 10.0;
 /// The margin before the first and after the last value, as a share of the axis.
 const BESIDE: f64 = 0.03;
 
-/// Returns the axis of these points, of points still to come, and of annotations.
+/// Returns the horizontal axis for these points, for points that an experiment will measure, and for annotations.
 fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points().iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
@@ -106,10 +108,10 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
     ValueAxis { low: low - beside, high: high + beside, spread: Spread::Linear }
 }
 
-/// The percentiles that are drawn, the lowest on top.
+/// The percentiles that are drawn; the lowest is drawn over the others.
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
-/// The width of `100 µs` and the line.
+/// The width of `100 µs` and of the axis line.
 pub const GUTTER: u16 = 8;
 
 /// Draws both charts and the horizontal axis.
@@ -183,7 +185,7 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
 
-/// A quantity at the points of a curve, and its look.
+/// A figure to draw at the points of a curve, and its look.
 pub struct Trace<'a> {
     /// The vertical axis of the quantity.
     pub axis: &'a ValueAxis,
@@ -264,12 +266,12 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// Returns an axis from one round value to another, so that it does not move while the last point changes.
+/// Returns an axis from one round value to another. So the axis does not move while the last point changes.
 pub fn log_axis(low: f64, high: f64) -> ValueAxis {
     ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
 }
 
-/// Returns the nearest of 1, 2 and 5 times a power of ten above or below, slightly beyond it.
+/// Returns the nearest 1, 2 or 5 times a power of ten above or below `value`, moved outwards by 2 %.
 fn rounded(value: f64, is_up: bool) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
@@ -279,7 +281,7 @@ fn rounded(value: f64, is_up: bool) -> f64 {
     }
 }
 
-/// Returns the vertical lines: the bounds of a search, and the knee.
+/// Returns the vertical lines of the charts: the bounds of a search, and the knee.
 fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
     let knee = over.law.and_then(|law| law.knee()).map(|knee| (knee.at, "knee (model)", Ink::Faint));
     let bounds = over.bounds.as_ref();
@@ -301,8 +303,8 @@ pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// Draws the names of the vertical lines, below each other: the bound that keeps the limit left of its line, the others
-/// right.
+/// Draws the names of the vertical lines, each in its own row. The name of the bound that keeps the limit is left
+/// of its line, the others are right of theirs.
 pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
@@ -318,11 +320,11 @@ pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// The average width of a label on the horizontal axis, with a blank.
+/// The assumed width of a label on the horizontal axis, with a blank.
 const LABEL: u16 = 6;
 
-/// Draws the horizontal axis, a mark for each round value, and its label; the knob's name in the gutter if there is
-/// room.
+/// Draws the horizontal axis with a mark and a label for each round value. If there is room, the knob's name is
+/// left of it.
 pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
@@ -344,7 +346,7 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     }
 }
 
-/// Returns round values on the horizontal axis, ascending; for sizes, the points' own values.
+/// Returns round values on the horizontal axis, ascending. For sizes in bytes, these are the values of the points.
 fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
     if over.curve.dimension().is_bytes() {
         return over.curve.points().iter().map(|point| point.value as f64).collect();

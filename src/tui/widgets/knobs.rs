@@ -1,4 +1,5 @@
-//! The knobs in the panel: the switch of the load, then a row for each knob; if not all fit, those around the selected one.
+//! The knobs in the panel: the switch of the load, then a row for each knob. If not all knobs fit, those around the
+//! selected one are shown.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───
@@ -24,10 +25,11 @@ const VALUE: u16 = 8;
 const POINTER: u16 = 2;
 /// The least width for a name, next to a long value.
 const LEAST_NAME: usize = 6;
-/// The least number of rows: those of a plain load.
+/// The least number of rows of the section: enough for the knobs of a plain load.
 const LEAST_ROWS: u16 = 8;
 
-/// Takes a section from the top of `rest`, at most half of it, and draws the knobs.
+/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. It has at most half of
+/// the rows.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = model.panel.knobs();
     let most = (rest.height / 2).max(LEAST_ROWS);
@@ -69,8 +71,8 @@ struct KnobRow {
 }
 
 impl KnobRow {
-    /// Returns the row of a knob in `width` columns. Values are aligned; a long value extends to the right, then
-    /// shortens its name, and finally is cut itself.
+    /// Returns the row of a knob in `width` columns. Values are aligned. A long value extends to the right; if it
+    /// still does not fit, the name is shortened, and finally the value is cut.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
         let wanted = model.panel.wanted();
         let pointer = usize::from(POINTER);
@@ -106,7 +108,8 @@ impl KnobRow {
     }
 }
 
-/// Draws the knobs in one line, for screens without a panel: the selected one in full, its neighbours by name.
+/// Draws the knobs in one line, for screens without a panel: the selected knob with its value, its neighbours by
+/// name.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let selected = model.panel.selected();

@@ -1,13 +1,14 @@
-//! The data that all charts share: the columns, the time axis, and the measurements in it.
+//! The data that all charts share: the columns, the time axis, and the measurements in each column.
 //!
 //! ```text
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 //!
-//! Requests that are still waiting: while a server hangs, their waits grow in the charts, so that there is no gap.
+//! Requests that still wait for a reply: while a server hangs, the charts show how long they have waited, so that
+//! there is no gap.
 //!
-//! The legend of a chart: the name and figures of each line, right of its end.
+//! The legend of a chart: the name and figures of each line, right of the end of the line.
 //!
 //! ```text
 //!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
@@ -32,11 +33,12 @@ pub struct Lanes<'a> {
     pub reading: &'a Reading<'a>,
     /// The columns of gutter, plot and figures.
     pub columns: Columns,
-    /// The time axis, with the stretch of time of each column.
+    /// The time axis, which defines the time that each column shows.
     pub axis: TimeAxis,
     /// The measurements of the columns.
     pub window: Window<'a>,
-    /// The number of columns with measurements; a frozen view has none from after it was frozen.
+    /// The number of columns with measurements. A frozen view shows no measurements later than the moment at which
+    /// it was frozen.
     pub shown: usize,
     /// The end of the last column with measurements, in seconds of the session.
     pub to_s: f64,
@@ -56,12 +58,12 @@ pub struct Lanes<'a> {
     pub baseline: Option<(u32, f64)>,
     /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
-    /// The latencies in each column: those of the load, as the chart counts them, or those of the pings.
+    /// The latencies in each column: response or service times of the load, or those of the pings.
     pub latency: Vec<Option<Quantiles>>,
     /// The distribution of these latencies in each column.
     pub heat: Vec<Option<Heat>>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
-    /// The load in each column.
+    /// The measurements of the load in each column.
     pub load: Vec<Option<LoadCell>>,
     pings: Vec<Option<PingCell>>,
     /// The server's commands in each column, while the charts are about the server.
@@ -73,7 +75,7 @@ pub struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// Returns the lanes of a plot with these columns, for the stretch that `model` shows.
+    /// Collects the data of the lanes for these columns and the time that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
         // A frozen view shows nothing from after it was frozen, even if its axis has room.
@@ -137,7 +139,8 @@ impl<'a> Lanes<'a> {
         lanes
     }
 
-    /// Adds to the chart how long requests have been waiting, and in an open loop those that could not be sent.
+    /// Adds to the latencies how long requests have been waiting; in an open loop, also requests that are due and
+    /// not sent yet.
     fn add_waits_of_load(&mut self) {
         let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
         let counts_lag = |column| {
@@ -152,19 +155,19 @@ impl<'a> Lanes<'a> {
         &self.levels[measure as usize]
     }
 
-    /// Returns whether there was a rate in some column, so that response and service time differ.
+    /// Returns whether some column has an open loop, in which response and service time differ.
     pub fn has_open_loop(&self) -> bool {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// Returns the column for the figures: the cursor's, or the present one.
+    /// Returns the column whose figures are shown: that of the cursor, or the present one.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// Returns the load in the column for the figures: at the cursor, or the last one. The tick that has just ended may
-    /// belong to the column before the present one.
+    /// Returns the load in the column whose figures are shown: that of the cursor, or the last one. The latest
+    /// measurements may belong to the column before the present one.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -172,17 +175,17 @@ impl<'a> Lanes<'a> {
         of(shown).or_else(|| of(before?))
     }
 
-    /// Returns a percentile of `measure` in the column for the figures.
+    /// Returns a percentile of `measure` in the column whose figures are shown.
     pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
         self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
     }
 
-    /// Returns the pings in the column for the figures: their counts, without their times.
+    /// Returns the counts of the pings, without their times, in the column whose figures are shown.
     pub fn pings_shown(&self) -> PingCell {
         self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
-    /// Returns the due rate of the segment in force, if it is an open loop.
+    /// Returns the requested rate of the segment shown, if it is an open loop.
     pub fn rate_due(&self) -> Option<u32> {
         let knobs = &self.reading.segment()?.start.knobs;
         knobs.rate.filter(|_| knobs.load)
@@ -193,7 +196,7 @@ impl<'a> Lanes<'a> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
-    /// Returns the subject of the latencies shown.
+    /// Returns which latencies the chart shows.
     pub fn measure(&self) -> Measure {
         match self.subject {
             Subject::Server => Measure::Ping,
@@ -222,13 +225,13 @@ impl<'a> Lanes<'a> {
         Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
     }
 
-    /// Writes a name right of the plot, after the place of its mark.
+    /// Writes a name right of the plot, after the room for its mark.
     pub fn name(&self, paint: &mut Paint, line: Rect, name: &str, ink: Ink) {
         let place = self.names(line);
         paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
     }
 
-    /// Returns the place of figure `n` in `area`; the place has no width if this screen has no such figure.
+    /// Returns the place of figure `n` in `area`; its width is 0 if the screen has fewer figures.
     pub fn value(&self, area: Rect, n: u16) -> Rect {
         let Columns { values, value, .. } = self.columns;
         let x = (self.names(area).right() + value * n.min(values)).min(area.right());
@@ -236,7 +239,7 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
-    /// Writes figures to their places: the present figure bold, unknown ones faint.
+    /// Writes figures to their places. The present figure is bold; unknown figures are faint.
     pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
         for (n, value) in (0..).zip(values) {
             let ink = match n {
@@ -254,12 +257,12 @@ impl<'a> Lanes<'a> {
         self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);
     }
 
-    /// Returns the name of the first column of figures.
+    /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
     pub fn now(&self) -> String {
         if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() }
     }
 
-    /// Draws a heading with other names for the figures.
+    /// Draws a heading with these names for the figures.
     pub fn heading_of(&self, paint: &mut Paint, area: Rect, title: &str, names: [&str; 3]) {
         paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
         for (n, name) in names.into_iter().enumerate() {
@@ -268,7 +271,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Adds to the round trips how long PINGs have been waiting.
+/// Adds to the round trip times how long unanswered PINGs have been waiting.
 pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
     for (rtt, pings) in round_trips.iter_mut().zip(pings) {
         let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
@@ -280,7 +283,7 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
     }
 }
 
-/// Removes the parts of pings in columns where most answers have none.
+/// Removes the parts of pings from columns in which the parts of most pings are unknown.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
@@ -291,8 +294,8 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds to the load's latencies how long requests have been waiting; where `counts_lag` is true for a column, also requests
-/// that were due and could not be sent.
+/// Adds to the load's latencies how long requests have been waiting. In columns for which `counts_lag` is true,
+/// also adds requests that are due and not sent yet.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
@@ -316,7 +319,7 @@ pub fn waits_of_load(
 pub struct Entry<'a> {
     /// The name of the line.
     pub name: &'a str,
-    /// The mark of the line, if colours do not distinguish lines.
+    /// The mark of the line, which is shown if lines do not differ in colour.
     pub mark: Option<char>,
     /// The look of the line.
     pub ink: Ink,
@@ -339,8 +342,9 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     }
 }
 
-/// Returns a row for each entry, in order, as near as possible to its wish. An entry without a wish is below the
-/// previous one. If there are more entries than rows, the last entries share the last row.
+/// Returns a row for each entry of a legend, in order, as near as possible to the row it wants. An entry that wants
+/// no row is directly below the previous entry. If there are more entries than rows, the last entries have the same
+/// row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {

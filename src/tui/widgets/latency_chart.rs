@@ -8,11 +8,11 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis reaches from p50 to most p99.9 of the stretch shown. Values beyond the axis are drawn at the edge; the
-//! largest of neighbouring ones has a mark and its number.
+//! The axis extends from p50 to most p99.9 values in the time shown. Values beyond the axis are drawn at its edge;
+//! among neighbours, the largest has a mark and its number.
 //!
-//! The background of the latency chart is denser where there are more requests. A single request in a cell is visible
-//! too, however full other cells are. Times beyond the axis are in the top row.
+//! The background of the latency chart is denser where there are more requests. A single request in a cell is
+//! visible, too, even if other cells contain many. Times above the axis are counted in the top row.
 
 use std::collections::BTreeSet;
 
@@ -112,7 +112,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The number of columns that determine the place of a line's name; with a single one, the name would jump.
+/// The number of last columns that determine the row of a line's name. With a single column, the name would jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
@@ -168,7 +168,7 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// Returns about where the line of a percentile ends: the middle of its last values in the segment shown.
+/// Returns the value at which to name the line of a percentile: the median of its last values in the segment shown.
 fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     let shown = lanes.column_shown() + 1;
     let began = lanes.reading.segment().and_then(|segment| lanes.axis.column(segment.start.t_s));
@@ -178,7 +178,7 @@ fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     last.get(last.len() / 2).copied()
 }
 
-/// Draws the background behind everything in `plot`.
+/// Draws the background, behind everything else in `plot`.
 pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let cells = |heat: &Option<Heat>| heat.as_ref().map(|heat| rows(heat, axis, plot.height));
     let cells: Vec<_> = lanes.heat.iter().map(cells).collect();
@@ -192,7 +192,7 @@ pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxi
     }
 }
 
-/// Returns the counts of a column by row, the lowest row first.
+/// Returns the number of requests of a column in each row, the lowest row first.
 fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     let counts = heat.counts();
     let border = |row: u16| match row {
@@ -208,12 +208,13 @@ fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     (0..rows).map(count).collect()
 }
 
-/// Returns the lowest power of ten that no cell exceeds, at least ten: the scale then stays the same under steady load.
+/// Returns the lowest power of ten, at least ten, that no cell exceeds. Under steady load, this scale does not
+/// change.
 fn round_top(densest: u64) -> u64 {
     10_u64.saturating_pow(densest.saturating_sub(1).max(1).ilog10() + 1)
 }
 
-/// Returns the step of a cell, on a logarithmic scale from 1 to `top`.
+/// Returns the shade of a cell with `count` requests, on a logarithmic scale from 1 to `top`.
 fn step(count: u64, top: u64) -> usize {
     let share = (count.max(1) as f64).log10() / (top as f64).log10();
     ((share * STEPS as f64) as usize).min(STEPS - 1)

@@ -1,4 +1,4 @@
-//! The parts of screens, with one region per file.
+//! The parts of screens; each file draws one part.
 
 pub mod command_table;
 pub mod cursor;

@@ -1,5 +1,5 @@
-//! The panel next to the charts: knobs, the opening of connections that are not kept, an experiment, ping windows, this
-//! machine, errors, results, events.
+//! The panel next to the charts: knobs, the times to open connections that are not kept, an experiment, ping
+//! windows, this machine, errors, results, events.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -16,7 +16,8 @@
 //!  greeting  88.0 µs  190 µs 1.90 ms
 //! ```
 //!
-//! The parts of a ping: network and server according to the kernel, and the delays of this machine.
+//! The parts of a ping: the time between the kernel's timestamps, which is that of network and server, and the
+//! delays of this machine.
 //!
 //! ```text
 //!  kernel 71.0 µs  receive delay 17.0 µs
@@ -45,7 +46,7 @@ use crate::{
     units,
 };
 
-/// Draws the sections from top to bottom, as many as fit.
+/// Draws as many sections of the panel as fit, from top to bottom.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.width < 4 || area.height == 0 {
         return;
@@ -96,7 +97,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The most rows of an experiment. With more, there would be too few for the measurements by which it is judged.
+/// The largest number of rows for an experiment. With more rows, too few would be left for its measurements.
 const MOST_EXPERIMENT: u16 = 8;
 
 /// Draws the experiment and its results so far, until the user closes its result.
@@ -111,10 +112,10 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     }
 }
 
-/// From this many rows on, the current segment is shown in detail, and segments and events have enough room.
+/// With at least this many rows, the current segment is shown in detail, and segments and events have enough room.
 const ROOM_FOR_DETAIL: u16 = 22;
 
-/// Below this width, bars and figures of commands are useless.
+/// Below this width, bars and figures of commands are too narrow to be useful.
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 
 /// Draws the windows of pings.
@@ -127,7 +128,7 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     }
 }
 
-/// Draws the segments and, if there is room, commands and distribution of the current one.
+/// Draws the segments and, if there is room, the operations and the distribution of the current segment.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
         // The commands get a third of the rows; the rest is for the distribution, the segments and the events.
@@ -154,10 +155,11 @@ fn roomy(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
-/// The number of rows for this machine: wake and intrinsic.
+/// The number of rows for this machine: one for wake, one for intrinsic.
 const MACHINE_ROWS: u16 = 2;
 
-/// Takes a heading and `rows` rows from the top of `rest`; returns the inside.
+/// Removes a section of `rows` rows and a heading from the top of `rest`, and draws the heading; returns the rows
+/// below it.
 pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     let height = (rows + 1).min(rest.height);
     let area = Rect { height, ..*rest };
@@ -181,10 +183,10 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
 const NAME: u16 = 10;
 /// The width of `8.85 ms` and a blank before it.
 const FIGURE: u16 = 8;
-/// The figures of a stage, the most important first.
+/// The figures of a stage of opening a connection, the most important first.
 const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::Max];
 
-/// Returns the number of rows for the opening of connections.
+/// Returns the number of rows for the times to open connections.
 pub fn opening_rows(total: &Interval) -> u16 {
     1 + stages(total).count() as u16
 }
@@ -211,13 +213,13 @@ pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     }
 }
 
-/// From this width on, two figures with their names fit side by side.
+/// From this width on, two figures with their names fit into one row.
 const WIDE: u16 = 32;
 
 /// From this width on, the figures have their full names.
 const ROOM_FOR_NAMES: u16 = 37;
 
-/// Returns the number of rows for the parts in this width.
+/// Returns the number of rows that the parts of a ping need in this width.
 pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     match reading.ping_timing() {
         None => 0,
@@ -226,8 +228,8 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// Draws the medians of the last second, or why there are none: if a stalled server answered many pings at once, most
-/// have no parts, and the others do not represent them.
+/// Draws the medians of the parts in the last second, or the reason why they are unknown. If a stalled server
+/// answered many pings at once, most pings have no known parts, and the others are not typical.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);

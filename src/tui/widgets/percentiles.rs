@@ -1,4 +1,4 @@
-//! The table of percentiles: a row for each, a column for each distribution.
+//! The table of percentiles: a row for each percentile, a column for each distribution.
 //!
 //! ```text
 //!            service response      GET      SET
@@ -7,7 +7,8 @@
 //! ```
 //! A percentile with fewer than ten samples above it is shown as `–`, never as a guess.
 //!
-//! The percentile curve: latency over the percentile, with a stretched tail, and a line for each distribution.
+//! The percentile curve: latency as a function of the percentile, with a line for each distribution. The axis
+//! stretches the tail.
 //!
 //! ```text
 //!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
@@ -16,15 +17,16 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends where fewer than ten samples are above it: further points would be single requests.
+//! A line ends at the percentile above which there are fewer than ten samples: further points would be single
+//! requests.
 //!
-//! The service times of the current segment as a distribution: a bar for each of several round steps.
+//! The distribution of the current segment's service times: a bar for each range between round values.
 //!
 //! ```text
 //!     200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
 //!     500 µs ▇▇▇▇▇ 22 %
 //! ```
-//! Two peaks are two kinds of requests, which no percentile shows.
+//! Two long bars with shorter ones between them mean two kinds of requests, which percentiles do not show.
 
 use std::borrow::Cow;
 
@@ -99,7 +101,7 @@ pub struct Series<'a> {
     pub letter: char,
     /// The look of the line.
     pub ink: Ink,
-    /// Whether the distribution is shown only for comparison.
+    /// Whether the distribution is shown only as a comparison, such as the baseline.
     pub is_ghost: bool,
     /// The distribution.
     pub latency: Cow<'a, Latency>,
@@ -139,7 +141,7 @@ pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
     }
 }
 
-/// Returns the height of each step from the bottom, in dots.
+/// Returns the height of each point of a curve above the bottom, in dots.
 fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
     curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
@@ -164,7 +166,7 @@ fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>])
     end
 }
 
-/// Writes the name of a line after its end; if there is no room, above or below it.
+/// Writes the name of a line after the end of the line; if there is no room, above or below it.
 fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -184,15 +186,15 @@ fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
 }
 
-/// From this height on, values between the decades have labels, too.
+/// From this height on, values between powers of ten have labels, too.
 const LABELLED_STEPS: u16 = 20;
 
-/// Returns 1, 2 and 5 of each decade, ascending, to a hundred hours.
+/// Returns 1, 2 and 5 times each power of ten, in ascending order, up to a hundred hours.
 fn round_steps() -> impl Iterator<Item = u64> {
     (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
 }
 
-/// Returns the scale between round steps that contains all values, at least a decade.
+/// Returns the scale between two round values that contains all values and is at least a decade long.
 fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
     let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
         return LogScale::covering(std::iter::empty());
@@ -223,7 +225,7 @@ fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     }
 }
 
-/// Draws the horizontal axis, a mark for each nine, and its percentile.
+/// Draws the horizontal axis, with a mark and a label at each percentile: 90 %, 99 %, 99.9 % and so on.
 fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     let glyphs = paint.glyphs();
     let y = plot.bottom();
@@ -267,12 +269,12 @@ const LABEL: u16 = 9;
 /// The width of ` 0.05 %`.
 const SHARE: u16 = 8;
 
-/// Returns the distribution in at most this many bars.
+/// Returns the distribution as at most this many bars.
 pub fn bars(latency: &Latency, most: u16) -> Vec<Band> {
     spectrum(latency, most.into())
 }
 
-/// Draws the bars, the longest over the whole width.
+/// Draws the bars; the longest bar has the whole width.
 pub fn draw_bars(paint: &mut Paint, area: Rect, bands: &[Band]) {
     if bands.is_empty() {
         paint.text(row(area, 0), "nothing measured yet", Ink::Faint);

@@ -1,7 +1,7 @@
-//! Probes and the server's CPU below the load, on the same time axis; all latencies on one scale. Without load, the
-//! lanes show the server's own figures, each on its own scale from 0.
+//! The probes and the server's CPU use, on the time axis of the load. All latencies share one scale. Without load,
+//! the lanes show the server's own figures, each on its own scale from 0.
 //!
-//! A lane: a chart of one or two rows, with its name and its figures in the last one.
+//! A lane is a chart of one or two rows, with its name and its figures in the last row.
 
 use ratatui::layout::Rect;
 
@@ -41,8 +41,8 @@ use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
-/// The lanes from top to bottom, with short and long names: the network and the server, this machine, the server's own
-/// figures.
+/// The lanes from top to bottom, each with a short and a long name: those for network and server, for this machine,
+/// and for the server's own figures.
 const LANES: [(Shown, &str, &str); 15] = [
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
@@ -84,10 +84,10 @@ impl Shown {
             }
             PingMax => "The longest PING.",
             Kernel => {
-                "The part of PINGs between the kernel's timestamps of sending and receiving: network and server only. (The \
-                receive delay beside it is how long replies then waited to be read.)"
+                "The part of a PING's time between the kernel's timestamps of sending and receiving: network and server only. (The \
+                receive delay is how long the reply then waited to be read.)"
             }
-            SendLag => "Open loop: how late the oldest request is that is due and not sent yet.",
+            SendLag => "Open loop: how long the oldest unsent request has been due.",
             Wake => "How late a thread wakes from a sleep of 4 ms: the delay of this machine.",
             Intrinsic => {
                 "The longest gap in a busy loop, as redis-cli --intrinsic-latency measures it: the delay of this machine."
@@ -98,7 +98,7 @@ impl Shown {
     }
 }
 
-/// Returns the meaning of each lane, under its short and long name.
+/// Returns the long name and the meaning of each lane.
 pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
     LANES.into_iter().map(|(shown, _, name)| (name, shown.about()))
 }
@@ -133,7 +133,7 @@ pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
     stack(paint, area, lanes, &needed, rows);
 }
 
-/// Draws the lanes `needed`, with this many rows each, in the order of all lanes.
+/// Draws the lanes `needed`, each with this many rows, in the order of the table of lanes.
 fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u16) {
     let scale = lanes.log_scale();
     let shown = LANES.into_iter().filter(|(shown, ..)| needed.contains(shown));
@@ -212,7 +212,7 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
-/// Returns the top of a scale of bytes: round in the unit in which it is written, or in the next.
+/// Returns the top of a scale for bytes, which is a round number in its unit.
 fn top_of_bytes(highest: f64) -> f64 {
     let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
     let top = linear_top(highest / unit);
@@ -222,7 +222,7 @@ fn top_of_bytes(highest: f64) -> f64 {
 /// The width of `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;
 
-/// Returns the highest value of a column; for the hit rate, where low values matter, the last one.
+/// Returns the highest value of a column; for the hit rate, of which low values matter, the last value.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
@@ -230,7 +230,7 @@ fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     }
 }
 
-/// Returns the lane of errors in each column; a column without errors is blank.
+/// Returns the lane with the number of errors in each column; a column without errors is blank.
 fn errors(lanes: &Lanes, rows: u16) -> Lane {
     let errors = lanes.window.errors();
     let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
@@ -251,9 +251,9 @@ fn linear(value: f64, top: f64, rows: u16) -> Cell {
 pub enum Cell {
     /// Nothing was measured.
     Gap,
-    /// A measurement with too few samples for this percentile.
+    /// There are too few samples for the percentile.
     Few,
-    /// A value, as a share of the lane's height in steps from 1.
+    /// A value, as a height in steps from 1.
     Step(usize),
 }
 
@@ -265,9 +265,9 @@ pub struct Lane {
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<Cell>,
-    /// The figures: now and over 60 s; an empty text leaves its place blank.
+    /// The figures: now and over 60 s. The place of an empty text stays blank.
     pub values: [String; 2],
-    /// The range of the scale, if the lane has its own.
+    /// The range of the lane's scale, if it differs from that of the latencies.
     pub range: String,
 }
 
@@ -278,8 +278,8 @@ impl Lane {
     }
 }
 
-/// Returns the number of steps in a lane of `rows` rows: eight in each row, less one, so that the lane does not touch
-/// the lane above.
+/// Returns the number of steps in a lane of `rows` rows: eight in each row, minus one, so that the bars do not
+/// touch the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }

@@ -1,6 +1,6 @@
-//! Screens too small for charts: numbers, and at least one line.
+//! Draws screens that are too small for charts: numbers, and in the smallest ones a single line.
 //!
-//! A quantity over time in one row, with its own range next to it.
+//! A sparkline: a quantity over time in one row, with its range next to it.
 //!
 //! ```text
 //!   p50 583 µs   ▂▂▂▂▂▂▁▂▅▅▅▅▅▅▆▅▅   280 µs–1.1 ms
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// Draws one line: whether there is load, its throughput and its latency; cut at the end if it does not fit.
+/// Draws one line: whether there is load, its throughput and its latency. The end is cut if the line is too long.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let (state, ink) = match (model.reachability(), model.in_force().load) {
@@ -56,8 +56,8 @@ fn throughput(reading: &Reading) -> String {
     reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
-/// Draws throughput, p50 and p99 over time, each in a line if there is room; the other numbers in two columns, and the
-/// selected knob; the most important parts first.
+/// Draws throughput, p50 and p99 over time, each in its own row if there is room, then other numbers in two columns
+/// and the selected knob. Without room, the least important parts are left out.
 pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
@@ -106,7 +106,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     header::footer(paint, row(area, area.height - 1), model);
 }
 
-/// From this many rows on, two latencies have lines of their own.
+/// With at least this many rows, two percentiles have a row each.
 const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
@@ -147,7 +147,7 @@ fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now:
     lanes.cursor_mark(paint, line);
 }
 
-/// Returns the values at the cursor of a frozen view, unless something more important is shown.
+/// Returns the values at the cursor of a frozen view, unless a message is shown.
 fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
@@ -171,15 +171,15 @@ pub struct Sparkline<'a> {
     pub written: fn(f64) -> String,
 }
 
-/// The range contains the share `MOST` of the values. It also contains the others, unless they are `FAR` times as high:
-/// then their bars are full and bold.
+/// The range contains at least the share `MOST` of the values. It also contains the other values, unless they are
+/// `FAR` times as high. The bars of values above the range are full and bold.
 const MOST: f64 = 0.95;
 const FAR: f64 = 4.0;
-/// The least range as a factor, so that noise does not look large.
+/// The least ratio of the ends of the range: in a smaller range, noise would look large.
 const LEAST: f64 = 1.25;
 
 impl Sparkline<'_> {
-    /// Draws the row: the label left of `plot`, the range right of it, up to the end of `line`.
+    /// Draws the row: the label left of `plot`, and the range right of it.
     pub fn draw(&self, paint: &mut Paint, line: Rect, plot: Rect) {
         paint.text(Rect { width: plot.x.saturating_sub(line.x), ..row(line, 0) }, self.label, Ink::Strong);
         let Some(axis) = self.range() else { return };
@@ -194,7 +194,7 @@ impl Sparkline<'_> {
         paint.right(place, &range, Ink::Faint);
     }
 
-    /// Returns the range, from the lowest value to the highest of most values.
+    /// Returns the range of the row, which contains most values.
     fn range(&self) -> Option<ValueAxis> {
         let mut values: Vec<_> = self.values.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
@@ -208,7 +208,7 @@ impl Sparkline<'_> {
     }
 }
 
-/// Returns `280 µs–1.1 ms` or `60–81 k`: a common unit is written once.
+/// Returns a range as text. A common unit is written once: `60–81 k`, but `280 µs–1.1 ms`.
 fn joined(low: &str, high: &str) -> String {
     let number = match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => number,

@@ -1,4 +1,4 @@
-//! The results, with a row for each segment. Operations have the same columns.
+//! The table of results, with a row for each segment. The table of operations has the same columns.
 //!
 //! ```text
 //!   no what             ops/s     p50     p99
@@ -6,7 +6,8 @@
 //!    1 50×1            74.2 k  508 µs 2.50 ms
 //! ```
 //!
-//! The operations of the current segment, those with the most requests first; if not all fit, the others share one line.
+//! The operations of the current segment, those with the most requests first. If not all fit, one row sums up the
+//! others.
 //!
 //! ```text
 //! ─ operations 3 to 6 of 20 by ops/s; J, K   ops/s     p50     p99
@@ -33,7 +34,7 @@ use crate::{
     tui::{Ink, Paint, row},
 };
 
-/// The figures of a row with their widths, a blank before each, the most important first: `99.9 k`, `8.85 ms`.
+/// The figures of a row, the most important first, each with its width including a blank: `99.9 k`, `8.85 ms`.
 const FIGURES: [(Figure, u16); 5] = [
     (figures::OPS_PER_S, 7),
     (figures::SERVICE_P50, 8),
@@ -43,9 +44,9 @@ const FIGURES: [(Figure, u16); 5] = [
 ];
 /// The width of `200` and a blank after it.
 const NUMBER: u16 = 4;
-/// The least width of a title, `clients 200`: a shorter one is not clear.
+/// The least width of a title such as `clients 200`; a shorter title would not be clear.
 const WHAT: u16 = 11;
-/// The width of a table with one figure a row; a smaller one is useless.
+/// The width of a table with one figure in a row; a narrower table would be useless.
 pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
 /// Draws the segments, newest first.
@@ -67,7 +68,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns as many of `words` as fit whole, and the number of the others: `50×4 +1`.
+/// Returns as many of `words` as fit whole, and how many others there are: `50×4 +1`.
 pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
@@ -108,7 +109,7 @@ impl Key {
     }
 }
 
-/// Returns a table with as many figures as leave room for the title of a row.
+/// Returns a table with as many figures as fit next to the title of a row.
 pub(super) fn table(area: Rect) -> Table<Key> {
     let room = area.width.saturating_sub(NUMBER + WHAT);
     let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
@@ -120,7 +121,8 @@ pub(super) fn table(area: Rect) -> Table<Key> {
 /// The largest number of operations that have a column each in tables of latency; more operations have a table of their
 /// own.
 pub const FEW: usize = 4;
-/// The largest width of a name, three times that of a segment's title. A wider name would be too far from its figures.
+/// The largest width of an operation's name, three times that of a segment's title. If the name were wider, it
+/// would be too far from its figures.
 const WIDEST: u16 = 80;
 
 /// Draws the headings and the operations, as many as fit.
@@ -130,7 +132,8 @@ pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
     operation_rows(paint, area, reading, 0);
 }
 
-/// Draws the operations from number `first` on, if there are that many, under a rule that names the range shown.
+/// Draws a rule that names the range shown, and below it the operations from number `first` on, if there are that
+/// many.
 pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
     if area.height == 0 {
         return;
@@ -180,7 +183,7 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
     }
 }
 
-/// Returns the operations, of `all`, that have a row below the heading; the last row is for the others, if not all fit.
+/// Returns which of `all` operations have a row below the heading. If not all fit, the last row is for the others.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }

@@ -1,4 +1,5 @@
-//! The table of all segments: knobs and results, sorted by any column; with a baseline, the differences from it.
+//! The table of all segments with their knobs and results, sorted by any column. If there is a baseline, also the
+//! differences from it.
 //!
 //! ```text
 //!    no what            load    ops/s     p50     p99   ops/s vs 2      p99 vs 2
@@ -7,7 +8,7 @@
 //! ```
 //! Columns that do not fit are left out, the least important first; the sort column stays.
 //!
-//! The selected segment in full, and its differences from the baseline, with the evidence.
+//! The selected segment in full, with its differences from the baseline and their confidence intervals.
 //!
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
@@ -83,7 +84,7 @@ enum Key {
     /// The knobs that changed.
     What,
     Figure(Figure),
-    /// The difference of a figure from the baseline's, and whether it is more than noise.
+    /// The difference of a figure from that of the baseline, and whether the difference is more than noise.
     Difference(Figure),
 }
 
@@ -106,8 +107,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// Returns the columns for which there is room: the sort column, the two most important figures, the differences from
-/// the baseline, the other figures.
+/// Returns the table with the columns that fit. The first to get room is the sort column, then the two most
+/// important figures, the differences from the baseline, and the other figures.
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
@@ -191,7 +192,8 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     });
 }
 
-/// Returns the difference of `figure` from the baseline's, with the verdict in a word.
+/// Returns the difference of `figure` from that of the baseline, followed by a word such as `faster` or `not
+/// clear`.
 fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now_s: f64) -> (String, Ink) {
     if baseline.start.segment == segment.start.segment {
         let text = if figure == COMPARED[0] { "baseline" } else { "" };
@@ -211,7 +213,7 @@ fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 
-/// Returns the colour of a verdict, which is always written as text, too.
+/// Returns the colour of a verdict. The verdict is also written as text.
 pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
     match verdict {
         Some(Verdict::Better) => Ink::Good,
@@ -252,7 +254,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
             paint.text(row(inside, 2), &text, Ink::Warn);
         }
         (None, None) => {
-            let text = "b pins it as the baseline, with which all others are compared";
+            let text = "b pins this segment as the baseline for all comparisons";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
     }
@@ -262,7 +264,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
 const NAME: u16 = 10;
 const FIGURE: u16 = 9;
 
-/// The figures to compare; the response time only if both segments have one.
+/// The figures to compare, with response times only if both segments have them.
 const DETAILS: [Figure; 6] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,

@@ -1,4 +1,4 @@
-//! The server's own figures in groups: memory, clients, traffic, persistence, replication.
+//! The figures that the server reports, in groups: memory, clients, traffic, persistence, replication.
 
 use ratatui::layout::Rect;
 
@@ -12,7 +12,7 @@ use crate::{
 /// A name, its value, and a look that shows whether it needs attention.
 struct Figure(&'static str, String, Ink);
 
-/// The most important gauges. Gauges that report trouble are shown only if they are not zero.
+/// The most important gauges. Gauges of errors and other trouble are shown only if they are not zero.
 const FEW: [Gauge; 8] = [
     Gauge::Cpu,
     Gauge::OpsPerS,
@@ -40,7 +40,7 @@ const IN_A_LINE: [Gauge; 10] = [
 /// The width of a group's name.
 const NAME: u16 = 9;
 
-/// Draws all groups below one another; if not all figures fit, the most important ones of each.
+/// Draws all groups, one below the other. If not all figures fit, draws the most important figures of each group.
 pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     let groups = groups(status);
     let width = area.width.saturating_sub(NAME);
@@ -75,7 +75,7 @@ pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     rows
 }
 
-/// Draws the server's own figures in one line; if room runs out, the least important are left out.
+/// Draws the server's own figures in one line. If not all figures fit, the least important ones are left out.
 pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     let Some(status) = reading.status() else {
         paint.parts(area, &[(" server ", Ink::Strong), ("has not replied yet", Ink::Faint)]);
@@ -90,7 +90,7 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     paint_line(paint, from_column(area, x), &figures[first]);
 }
 
-/// Returns a gauge with the name that it has outside its group.
+/// Returns a gauge with the name that is clear without the name of its group.
 fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
     match gauge {
         Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
@@ -105,7 +105,8 @@ fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
     paint.parts(place, &parts.collect::<Vec<_>>());
 }
 
-/// Divides figures into lines, with two blanks between figures; a figure wider than a line has a line of its own.
+/// Divides figures into lines, with two blanks between two figures. A figure that is wider than a line has a line
+/// of its own.
 fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut from, mut used) = (0, 0);
@@ -130,7 +131,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
     })
 }
 
-/// Returns a gauge with the name that it has in its group.
+/// Returns a gauge with the name that is used within its group.
 fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (Alarm::Some, value) if value > 0.0 => Ink::Warn,
@@ -140,7 +141,7 @@ fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
-/// Returns the textual figures of a group, before and after its gauges.
+/// Returns the figures of a group that are words: those before its gauges, and those after them.
 fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
     let word = |name, word: Option<&str>| {
         word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))

@@ -1,4 +1,4 @@
-//! The second line: a sentence about the present state, or about what just went wrong.
+//! The status line, the second line of the screen: a sentence about the present state, or about an error.
 
 use ratatui::layout::Rect;
 
@@ -21,8 +21,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Draws the sentence in as many rows of `area` as it needs, or in one row if it only describes the load; returns the
-/// number of rows.
+/// Draws the status sentence in as many rows of `area` as it needs, but in one row if it only describes the load.
+/// Returns the number of rows.
 pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     let width = usize::from(area.width.saturating_sub(2));
     let (text, ink) = sentence(model, width);
@@ -37,8 +37,8 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// Returns the most important sentence: a message about the last key, an outage, the end, a frozen view, an experiment,
-/// and otherwise the load; shorter if `width` requires it.
+/// Returns the status sentence: about the last key, an outage, the end, a frozen view, an experiment, or else the
+/// load. It is shorter if `width` requires it.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -104,7 +104,7 @@ pub(super) fn ink(severity: Severity) -> Ink {
     if severity > Severity::Warning { Ink::Bad } else { Ink::Warn }
 }
 
-/// Returns an experiment's text after its title, or after the title's first word if `width` requires it.
+/// Returns the title of an experiment and `text`. If `width` requires it, only the first word of the title is used.
 fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
     let title = experiment.title();
     let whole = format!("{title}: {text}");
@@ -127,7 +127,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     (load(knobs, width), Ink::Text)
 }
 
-/// Returns a sentence if all connections of the load are lost, while the target is not known to be unreachable.
+/// Returns a sentence if all connections of the load are lost.
 fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
@@ -157,7 +157,7 @@ fn idle(model: &Model) -> String {
     format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
 }
 
-/// Returns the load in the usual terms, shorter if `width` requires it.
+/// Returns the settings of the load as a sentence, shorter if `width` requires it.
 fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
@@ -173,7 +173,7 @@ fn load(knobs: &Knobs, width: usize) -> String {
     if long.chars().count() <= width { long } else { load_in_short(knobs) }
 }
 
-/// Returns the load in fewer words.
+/// Returns the settings of the load in fewer words.
 pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
@@ -251,7 +251,7 @@ mod tests {
         for record in records.into_iter().chain(probes) {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
-        let text = "the server is slow: PING waited 480 ms, our own threads woke within 80.0 µs";
+        let text = "the server is slow: PING waited 480 ms, redyno's threads woke within 80.0 µs";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Bad));
     }
 
@@ -268,8 +268,8 @@ mod tests {
         for record in records.into_iter().chain((1..=5).map(second)) {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
-        let text = "hit rate 0 %: the other reads find no key, which costs the server less; type :prefill to make the keys now";
+        let text = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; type :prefill to write the keys now";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
-        assert_eq!(sentence(&model, 80).0, "hit rate 0 %; type :prefill to make the keys now");
+        assert_eq!(sentence(&model, 80).0, "hit rate 0 %; type :prefill to write the keys now");
     }
 }

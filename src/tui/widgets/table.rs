@@ -1,10 +1,11 @@
-//! The places of a table's columns, and the visible rows of a list, computed in one place for all tables.
+//! Computes for all tables where each column is, and which rows of a list are visible.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! A column is named by a key, so a row is a text for each key. Pure arithmetic, except for writing.
+//! Each column has a key, so a row consists of a text for each key. Except for writing cells, this is pure
+//! arithmetic.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use ratatui::layout::Rect;
 
 use crate::tui::{Ink, Paint, row};
 
-/// The alignment of a text in its column.
+/// Whether a text is left- or right-aligned in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flush {
     Left,
@@ -23,7 +24,8 @@ enum Flush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<K> {
     key: K,
-    /// The width, including the blanks before left-aligned text; `None`: the width that the other columns leave.
+    /// The width, including the blanks before left-aligned text. With `None`, the column has the width that the
+    /// other columns leave.
     width: Option<u16>,
     blanks: u16,
     flush: Flush,
@@ -81,7 +83,7 @@ impl<K: Copy + PartialEq> Table<K> {
         self.places.iter().map(move |(key, cell)| (*key, Cell { area: in_row(*cell), flush: cell.flush }))
     }
 
-    /// Writes row `n`: for each column the text, which may depend on its width, and its look.
+    /// Writes row `n`. For each column, the closure returns the text, which may depend on the width, and its look.
     pub fn write(&self, paint: &mut Paint, n: u16, text: impl Fn(K, usize) -> (String, Ink)) {
         for (key, cell) in self.row(n) {
             let (text, ink) = text(key, cell.area.width.into());
@@ -89,7 +91,7 @@ impl<K: Copy + PartialEq> Table<K> {
         }
     }
 
-    /// Returns the cell of a column in row `n`; an empty one if there is no such column.
+    /// Returns the cell of a column in row `n`; an empty cell if there is no such column.
     pub fn cell(&self, n: u16, key: K) -> Cell {
         let nothing = Cell { area: Rect { width: 0, ..row(self.area, n) }, flush: Flush::Left };
         self.row(n).find(|(known, _)| *known == key).map_or(nothing, |(_, cell)| cell)
@@ -114,7 +116,7 @@ impl Cell {
     }
 }
 
-/// Returns the number of `widths`, the most important first, that fit into `room`.
+/// Returns how many of these columns, the most important first, fit into `room` with their `widths`.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {
@@ -124,13 +126,14 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     widths.into_iter().take_while(fits).count()
 }
 
-/// Returns the visible rows of a list of `len` rows in `height`: row `at` is in the middle, if there are rows on both
-/// sides.
+/// Returns which rows of a list of `len` rows are visible in `height` rows. Row `at` is in the middle, unless it is
+/// near an end.
 pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
     from(at.saturating_sub(usize::from(height) / 2), len, height)
 }
 
-/// Returns the visible rows from row `first` on, at most to the end of the list.
+/// Returns which rows are visible if row `first` should be at the top. Near the end of the list, earlier rows fill
+/// `height`.
 pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
     let height = usize::from(height);
     let first = first.min(len.saturating_sub(height));

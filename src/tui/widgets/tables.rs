@@ -21,8 +21,8 @@ pub fn error_rows(reading: &Reading) -> u16 {
 /// The width of a figure in a ping window, in redis-cli's format.
 const PING_COLUMN: u16 = 7;
 
-/// Draws the windows of `--latency-history`, newest first: minimum, mean and maximum in milliseconds, in redis-cli's
-/// format; if there is room, the samples and when the window ended.
+/// Draws the windows of pings, newest first, like redis-cli --latency-history: minimum, mean and maximum in
+/// milliseconds. If there is room, also the number of samples and the end of the window.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     const NAMES: [&str; 5] = ["min", "avg", "max", "n", "until"];
     let shown = if area.width >= 4 * PING_COLUMN + 6 { NAMES.len() } else { 3 };
@@ -33,8 +33,8 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Draws a window of pings. Losses are on the left. They replace figures if necessary, but not the maximum, which is
-/// the most important.
+/// Draws a window of pings. The number of lost pings is on the left. If there is too little room, it replaces other
+/// figures, but never the maximum, the most important one.
 fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWindow) {
     let texts = ping_texts(window);
     let lost =
@@ -63,7 +63,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
     ]
 }
 
-/// Returns milliseconds with the precision of microseconds, as long as there is room.
+/// Returns a time in milliseconds, with as many decimals as fit, at most three.
 fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     match ms {
@@ -73,7 +73,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// Draws wake and intrinsic: the delays of this machine, which are part of every latency.
+/// Draws the probes wake and intrinsic: the delays of this machine, which are part of every latency.
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let wake = reading.wake().minute();
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
@@ -108,7 +108,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) 
 /// From this width on, there is room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
-/// Draws each kind of error with its number and its first message.
+/// Draws each kind of error with its count and its first message.
 pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     let log = reading.errors();
     let kinds = log.by_count();
@@ -141,7 +141,7 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Draws the latest events, newest first; a long one continues in a second row.
+/// Draws the latest events, newest first. A long event continues in a second row.
 pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut newest = reading.events().rev().peekable();
     let forgotten = reading.timeline().forgotten();
@@ -151,7 +151,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         (area, None)
     };
     if let Some(foot) = foot {
-        paint.text(foot, &format!("{forgotten} earlier ones are no longer listed"), Ink::Faint);
+        paint.text(foot, &format!("{forgotten} earlier events are no longer listed"), Ink::Faint);
     }
     if newest.peek().is_none() {
         paint.text(row(area, 0), "none", Ink::Text);
@@ -181,7 +181,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns `text` divided into what fits into `width` and the rest, at a blank.
+/// Returns `text` in two pieces, divided at a blank: the first fits into `width`.
 fn split(text: &str, width: usize) -> (&str, &str) {
     if text.chars().count() <= width {
         return (text, "");

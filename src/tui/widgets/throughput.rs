@@ -1,5 +1,5 @@
-//! Throughput over time: a line for the mean, in a band from the slowest to the fastest tick. The line consists of
-//! braille dots, two in a column; in ASCII, of one point in a column.
+//! Throughput over time: a line for the mean, in a band from the slowest to the fastest quarter of a second. The
+//! line has two braille dots in each column; in ASCII, it has one point.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,8 +7,9 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! Short dips stay visible, even of a quarter of a second, and noise does not hide a change of the mean. The axis fits
-//! the last segment in view; a value beyond the axis is drawn at the edge, with a mark and its number.
+//! A dip stays visible even if it lasts only a quarter of a second, and noise does not hide a change of the mean.
+//! The axis fits the last segment in view. A value beyond the axis is drawn at the edge, with a mark and its
+//! number.
 //!
 //! A reference value, as a dashed line through a chart, with its name.
 //!
@@ -64,8 +65,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws the rates now, over 60 s and of the segment; for an open loop also the due rate, the send lag, and shed
-/// requests. The most important ones come first.
+/// Draws the rates of now, of the last 60 s and of the segment. For an open loop, also draws the due rate, the send
+/// lag, and the shed requests. The most important figures are at the top.
 fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
@@ -91,10 +92,11 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     }
 }
 
-/// The height of the mean in each column of dots.
+/// The height of the mean in each column of dots, in dots.
 type Means = Vec<Option<u16>>;
 
-/// Returns the mean of each column of dots, and the band from its slowest to its fastest tick.
+/// Draws the mean, and the band from the slowest to the fastest quarter of a second. Returns the heights of the
+/// mean.
 fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
@@ -115,7 +117,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
     means
 }
 
-/// Draws a line through these heights; returns the cells that it crosses.
+/// Draws a line through these heights; returns the cells through which it passes.
 fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> {
     let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
     let mut dot = |x, up, mark| {
@@ -137,7 +139,8 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
     cells
 }
 
-/// Marks values above or below the axis, for each segment: means, or if there are none, single ticks.
+/// Marks values above or below the axis, for each segment. These are means, or if the mean is on the axis, quarters
+/// of a second.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
@@ -157,7 +160,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));
 }
 
-/// Returns the columns in which the mean is at `rate`, within the thickness of its line.
+/// Returns the columns in which the line of the mean passes through `rate`.
 fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means) -> BTreeSet<u16> {
     let dots = Dots::of(paint, plot);
     let at = Height::of(rate, axis, dots).dot(dots);
@@ -166,7 +169,7 @@ fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means
     columns.filter(|(_, means)| dots.are_fine() && means.iter().any(near)).map(|(column, _)| column).collect()
 }
 
-/// Draws the requested rate of each segment behind the line, over the length of the segment.
+/// Draws the requested rate of each open loop behind the line of the mean, over the length of the segment.
 fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: &Means) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
     for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
@@ -191,16 +194,16 @@ pub struct LevelLine<'a> {
     pub name: &'a str,
     /// The columns of the chart to which it applies.
     pub columns: Range<u16>,
-    /// The columns in which the chart is at the value, where a dash would be confusing.
+    /// The columns in which the line of the chart covers the value: no dashes are drawn there.
     pub reached: &'a BTreeSet<u16>,
-    /// The distance of two dashes, in columns.
+    /// The distance between two dashes, in columns.
     pub every: u16,
 }
 
 impl LevelLine<'_> {
-    /// Draws the value as a line through blank cells of `plot`, and writes its name as far right as possible, in its
-    /// row or the next one. A value above the axis has a mark and its name in the first row; a value below the axis has
-    /// none.
+    /// Draws the value as a dashed line through blank cells of `plot`, and its name as far right as possible, in
+    /// the same row or the next. A value above the axis has a mark and its name in the first row. A value below the
+    /// axis is not shown.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, axis: &ValueAxis) {
         if plot.is_empty() || self.columns.is_empty() {
             return;
@@ -227,7 +230,7 @@ impl LevelLine<'_> {
         }
     }
 
-    /// Writes the name into row `y` if it is blank there; returns whether it was.
+    /// Writes the name into row `y` if there is a blank place for it; returns whether it was written.
     fn write(&self, paint: &mut Paint, plot: Rect, y: u16, name: &str) -> bool {
         let width = name.chars().count() as u16;
         // The lines of events and borders continue above and below the name.

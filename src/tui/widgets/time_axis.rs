@@ -1,14 +1,15 @@
-//! The time axis below the lanes: segments, events and marks, and below them times of the session.
+//! The time axis below the charts: segments, events and marks, and below them times of the session.
 //!
-//! Events below the charts: each has a sign at its moment, and its word if there is room.
+//! Each event has a sign at its moment, and if there is room a short label.
 //!
 //! ```text
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆slow 14 ms    ▲fork   ✕load lost  ●back
 //! ```
-//! If two events compete for a place, the more important one gets it: first its sign, then its word, then a shorter word.
+//! Where two events need the same place, the more important one is shown. Signs have precedence over labels; a
+//! label that does not fit is shortened.
 //!
-//! The events in the stretch that the charts show: their columns, their lines through the charts, and the causes of the longest
+//! Also finds the columns of events, draws their lines through the charts, and finds the causes of the longest
 //! requests.
 
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, row},
 };
 
-/// The fewest columns between the beginnings of two labels.
+/// The least distance between the beginnings of two labels, in columns.
 const LABEL_EVERY: f64 = 10.0;
 /// Round times for labels, in seconds.
 const ROUND_S: [f64; 17] = [
@@ -31,7 +32,8 @@ const ROUND_S: [f64; 17] = [
     28_800.0, 86_400.0,
 ];
 
-/// Draws the axis: segments, events and moments if `area` is three rows high; below that, segments and events in one row.
+/// Draws the axis. If `area` is three rows high, these are segments, events and times; in fewer rows, segments and
+/// events share one.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.is_empty() {
         return;
@@ -50,8 +52,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws moments of the session, in the format of the header, the events and the ping windows; each begins in the
-/// column of its second.
+/// Draws times of the session, in the same format as everywhere on the screen. Each text begins in the column of
+/// its second.
 fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
@@ -68,7 +70,7 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws into one row the events that `shown` selects.
+/// Draws the events that `shown` selects, in one row.
 pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
     let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
     let row = laid(plot.width.into(), &placed, paint.glyphs());
@@ -130,11 +132,11 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow
     row
 }
 
-/// The largest length of an event's word; longer words are not readable at a glance.
+/// The largest length of an event's label; a longer one is not readable at a glance.
 const LONGEST: usize = 24;
 
-/// Returns `word` whole, then shorter forms: without the part after a comma, and finally only its first word; for a
-/// segment, its number.
+/// Returns a label and shorter forms of it: without the part after each comma, then only the first word. The
+/// shortest form for a segment ends with its number.
 fn words(kind: Kind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
@@ -143,8 +145,8 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// Returns the place of `word` next to the sign at `column`: after it, or else before it, with a blank between it and
-/// its neighbour.
+/// Returns where to write a label: after the sign at `column`, or else before it, with a blank between the label
+/// and its neighbour.
 fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
@@ -156,12 +158,12 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// At most one column in this many may have the line of an event.
+/// Lines of events are drawn only if at most one column in this many has an event.
 const FEW_LINES: u16 = 5;
 
 impl Lanes<'_> {
-    /// Returns the events in the stretch shown, with their columns. An event, like the cursor, belongs to the column
-    /// that ends with it; a segment belongs to the column that it begins.
+    /// Returns the events in the time shown, with their columns. An event between two columns belongs to the
+    /// earlier one, like the cursor; a segment belongs to the later one.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
@@ -183,7 +185,7 @@ impl Lanes<'_> {
         occurred
     }
 
-    /// Returns the longest request of a column, or without load its longest ping, and the cause.
+    /// Returns the longest request of a column, or without load the longest ping, with its cause.
     pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
         let measure = match self.timed {
             Timed::FromDue => Measure::Response,
@@ -202,15 +204,15 @@ impl Lanes<'_> {
         self.cause(delay).map(|cause| (worst, cause))
     }
 
-    /// Returns the cause of a long time, if it is known.
+    /// Returns the cause of a long latency, if it is known.
     fn cause(&self, delay: Delay) -> Option<Cause> {
         let known_s = self.reading.known_s();
         let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
         Cause::of(delay, events)
     }
 
-    /// Draws the moments of the event lane as lines through blank cells of `plot`. If there are so many events that their lines
-    /// would hide the picture, none is drawn.
+    /// Draws events as vertical lines through blank cells of `plot`. If there are so many events that their lines
+    /// would hide the chart, only segments have lines.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
         let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
@@ -230,7 +232,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// Shades blank cells of `plot` during the seconds in which the load had no connection for a while.
+    /// Shades blank cells of `plot` in the columns during which the load lost all connections.
     pub fn outages(&self, paint: &mut Paint, plot: Rect) {
         let (outages, glyph) = (self.reading.timeline().outages(), paint.glyphs().outage);
         for column in 0..plot.width.min(self.axis.columns) {

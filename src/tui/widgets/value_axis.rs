@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Values beyond the axis of a chart: in each run of such columns, the furthest value has a mark at the edge, and its
-//! number if there is room.
+//! Marks for values beyond the axis of a chart. In each run of neighbouring columns, the furthest value has a mark
+//! at the edge, and its number if there is room.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms
@@ -23,19 +23,19 @@ use crate::{
     tui::{Dots, Ink, Paint, row},
 };
 
-/// The place of a value among the dots of a chart.
+/// Where a value is among the dots of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Height {
     /// The value is below the bottom.
     Below,
-    /// The value is this many dots above the lowest dot.
+    /// The value is on the axis, this many dots above the lowest dot.
     At(u16),
     /// The value is above the top.
     Above,
 }
 
 impl Height {
-    /// Returns the place of `value` on `axis`.
+    /// Returns where `value` is on `axis`.
     pub fn of(value: f64, axis: &ValueAxis, dots: Dots) -> Self {
         let place = axis.share(value) * f64::from(dots.rows());
         match () {
@@ -74,7 +74,8 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// Returns the values that get a row of their own; the first ones have precedence.
+/// Returns the values that get a row of their own, with the row. If two values need the same row, the first gets
+/// it.
 fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
@@ -87,11 +88,12 @@ fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     ticks
 }
 
-/// The round steps of a decade, from all to the roundest one.
+/// The labels of a decade: three alternatives, from the most to the fewest labels.
 const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 
-/// Returns round values on a logarithmic axis: 1, 2 and 5 of each decade; if they do not fit, 1 and 3, or only 1. A
-/// label missing in only one decade would make the axis look uneven. A short axis gets as many labels as fit.
+/// Returns round values for a logarithmic axis: 1, 2 and 5 in each decade; if they do not fit, 1 and 3, or only 1.
+/// All decades have the same labels, so that the axis looks even. If a short axis would have too few labels, it
+/// gets as many as fit.
 fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
     let of_step = |step: &f64| {
@@ -110,10 +112,10 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| placed(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// The least number of labels of a linear axis: one in two rows, within these bounds.
+/// The bounds of the least number of labels on a linear axis, which is otherwise one in two rows.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
-/// Returns round values on a linear axis, at steps of 1, 2 or 5 times a power of ten.
+/// Returns round values for a linear axis, at distances of 1, 2 or 5 times a power of ten.
 fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     let least = f64::from((rows / 2).clamp(LEAST_LABELS.0, LEAST_LABELS.1));
     let power = (axis.high - axis.low).log10().floor() as i32;
@@ -129,16 +131,16 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
 
 /// The look of the marks for values beyond the axis.
 pub struct Clipped<'a> {
-    /// The columns at which a run ends, even if the next column is beyond the axis as well.
+    /// The columns at which a new run begins, even if the column before is also beyond the axis.
     pub borders: BTreeSet<u16>,
     /// The look of marks and values.
     pub ink: Ink,
-    /// The text for a value, from the longest to the shortest; `None` if the mark is enough.
+    /// Returns the texts for a value, from the longest to the shortest. If this is `None`, only the mark is drawn.
     pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
 impl Clipped<'_> {
-    /// Marks values above `plot`. `columns` contains, for each column, its value if that is above.
+    /// Marks values above `plot`. `columns` contains the value of each column that is above the axis.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| value);
         peaks.sort_by_key(|(_, value)| Reverse(*value));
@@ -154,7 +156,7 @@ impl Clipped<'_> {
         self.draw(paint, Rect { y: plot.bottom().saturating_sub(1), height: 1, ..plot }, &peaks, mark);
     }
 
-    /// Draws the marks, then as many values as fit; the furthest one is always drawn.
+    /// Draws the marks, then as many values as fit; the furthest value is always drawn.
     fn draw(&self, paint: &mut Paint, line: Rect, peaks: &[(u16, u64)], mark: char) {
         for (column, _) in peaks {
             let place = Rect { x: line.x + column, width: 1, ..line };
@@ -192,7 +194,7 @@ impl Clipped<'_> {
         }
     }
 
-    /// Returns, for each run of columns with a value, the value that `rank` puts highest.
+    /// Returns the value with the highest `rank` in each run of columns that have a value.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;

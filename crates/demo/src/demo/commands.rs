@@ -1,7 +1,7 @@
-//! The commands: one table, and a file for each family.
+//! The server's commands: one table lists them, and each family of commands has its own file.
 //!
-//! A command gets a [`Call`]: its arguments, the state and the place for its reply. It writes the reply or fails; a
-//! reply written before a failure is removed.
+//! The function of a command receives a [`Call`]: the arguments, the server's state and the reply to write. If the
+//! command fails, an error replaces the reply that it has begun.
 
 mod collections;
 mod connection;
@@ -33,16 +33,17 @@ pub struct Call<'a> {
     pub arguments: Arguments<'a>,
     /// The client.
     pub client: usize,
-    /// The command's place in the table.
+    /// The number of the command in the command table.
     pub id: CommandId,
     /// The server's state.
     pub state: &'a mut State,
-    /// The place for the reply.
+    /// The writer of the command's reply.
     pub reply: Reply<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// Runs the command, and counts it. A reply written before a failure is removed.
+    /// Runs the command and adds it to the statistics. If the command fails, an error replaces the reply that it has
+    /// begun.
     pub fn run(mut self) {
         let (begin_ns, before) = (self.state.now_ns, self.reply.length());
         let command = &COMMANDS[self.id];
@@ -60,7 +61,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns argument `index`, 0 being the command's name.
+    /// Returns argument `index`; argument 0 is the command's name.
     ///
     /// # Errors
     /// When there is none: a syntax error, as for an option without its value.
@@ -76,7 +77,7 @@ impl<'a> Call<'a> {
         number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
     }
 
-    /// Returns argument `index` as a count, `None` when there is no such argument.
+    /// Returns argument `index` as a count; `None` if there is no such argument.
     ///
     /// # Errors
     /// When it is negative or not an integer.
@@ -85,17 +86,18 @@ impl<'a> Call<'a> {
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
     }
 
-    /// Returns argument `index` in lower case, for options. Empty when there is none.
+    /// Returns argument `index` in lower case, to compare it with options; an empty string if there is no such
+    /// argument.
     pub fn word(&self, index: usize) -> Vec<u8> {
         self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
     }
 
-    /// Returns argument `index`, shortened and escaped for an error.
+    /// Returns argument `index` as text for an error message.
     pub fn text(&self, index: usize) -> String {
         String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
     }
 
-    /// Returns the error for a wrong number of arguments, for commands that check it themselves.
+    /// Returns the error for a wrong number of arguments; for commands whose functions check the number.
     pub fn arity_failure(&self) -> Failure {
         Failure::arity(COMMANDS[self.id].name)
     }
@@ -105,7 +107,7 @@ impl<'a> Call<'a> {
         &mut self.state.sessions[&self.client]
     }
 
-    /// Returns the client's database, and the reply.
+    /// Returns the database that the client has selected, and the writer of the reply.
     pub fn database(&mut self) -> (&mut Database, &mut Reply<'a>) {
         let index = self.state.sessions[&self.client].database;
         let now_ms = self.state.unix_ms();
@@ -114,7 +116,7 @@ impl<'a> Call<'a> {
         (database, &mut self.reply)
     }
 
-    /// Returns the value of the key in argument 1, and the reply; counts a hit or a miss.
+    /// Returns the value of the key in argument 1 and the writer of the reply; counts a keyspace hit or miss.
     ///
     /// # Errors
     /// When it has another type.
@@ -124,7 +126,7 @@ impl<'a> Call<'a> {
         Ok((database.read(key)?, reply))
     }
 
-    /// Changes the value of that key and replies, if the key exists; returns whether it does.
+    /// Calls `act` with the value of the key in argument 1, if the key exists; returns whether the key exists.
     ///
     /// # Errors
     /// When it has another type.
@@ -134,8 +136,8 @@ impl<'a> Call<'a> {
         Ok(database.change(key, |value| act(value, reply))?.is_some())
     }
 
-    /// Changes the value of that key like `change`, starting with an empty value if the key does not exist; returns the
-    /// result of `act`.
+    /// Calls `act` with the value of the key in argument 1 and returns the result; a key that does not exist is first
+    /// created with an empty value.
     ///
     /// # Errors
     /// When it has another type.
@@ -155,7 +157,8 @@ pub fn float(text: &[u8]) -> Result<f64, Failure> {
     value.filter(|value| !value.is_nan()).ok_or(Failure::NOT_FLOAT)
 }
 
-/// Returns the range of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
+/// Converts the indexes `start..=stop` of LRANGE or ZRANGE (negative: from the end) to a range of `length` items: the
+/// first index, and the index after the last.
 pub fn index_range(start: i64, stop: i64, length: usize) -> (usize, usize) {
     let count = length as i64;
     let from_end = |index: i64| if index < 0 { (index + count).max(0) } else { index };

@@ -1,11 +1,11 @@
-//! One client's connection: read, answer, write.
+//! The connection of one client: requests are read, answered, and the replies written.
 //!
-//! Replies that wait to be sent; some of them are delayed.
+//! The outbox contains the replies that are not sent yet, including replies that a fault delays:
 //!
 //! ```text
 //! bytes: [ sent │ to be sent now │ delayed until t1 … │ delayed until t2 … ]
 //! ```
-//! A delayed reply also delays the replies after it on the same connection, and nothing else.
+//! A delayed reply also delays all later replies on its connection, but not those of other connections.
 
 use std::{
     collections::VecDeque,
@@ -21,16 +21,16 @@ use super::{
     request::{Arguments, Span, parse},
 };
 
-/// When more bytes are unsent, a client's requests wait until it reads its replies.
+/// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// A client with more unread bytes of a single request is disconnected; 1 GiB, as in Redis.
+/// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
-/// The bytes of one read.
+/// The largest number of bytes of one read.
 const READ_SIZE: usize = 64 << 10;
-/// Bytes that no client accepts as a reply.
+/// The bytes that the fault `garbage` sends: no client accepts them as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
-/// The buffer into which all connections read, one after the other.
+/// The read buffer, which all connections share, one after the other.
 pub struct Room {
     bytes: Box<[u8]>,
     spans: Vec<Span>,
@@ -42,27 +42,27 @@ impl Default for Room {
     }
 }
 
-/// The next state of a connection.
+/// What the event loop does next with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// The connection waits for an event.
     Wait,
-    /// The connection has more to read, but other connections come first.
+    /// The connection may have more bytes to read; the event loop handles other connections first.
     Read,
     /// The connection is closed.
     Close,
 }
 
-/// The state of a connection with a fault.
+/// The phase of a connection: it answers requests until a fault or an error ends that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answering {
     /// Requests are answered.
     Serving,
     /// Requests are read and ignored.
     Silent,
-    /// As silent; the connection is closed when all is sent.
+    /// Requests are read and ignored, and the connection is closed when all replies are sent.
     Leaving,
-    /// The connection is reset when what may be sent has been sent.
+    /// The connection is reset after the replies that are not delayed have been sent.
     Resetting,
 }
 
@@ -71,29 +71,31 @@ enum Answering {
 pub struct Connection {
     client: usize,
     socket: Socket,
-    /// Bytes of requests that are incomplete or have to wait.
+    /// The bytes of requests that are incomplete, or that wait until replies have been sent.
     input: Vec<u8>,
     outbox: Outbox,
     phase: Answering,
-    /// Whether requests wait until replies have been sent.
+    /// Whether requests wait because too many bytes of replies are unsent.
     choked: bool,
-    /// Whether the other side has closed: then a short read does not mean that no more will come.
+    /// Whether the client has closed its side of the connection: then more bytes may be readable even after a short
+    /// read.
     pub hung_up: bool,
 }
 
 impl Connection {
-    /// Returns the connection of this client.
+    /// Returns a connection for this client on `socket`.
     pub fn new(socket: Socket, client: usize) -> Self {
         let (input, outbox) = (Vec::new(), Outbox::default());
         Self { client, socket, input, outbox, phase: Answering::Serving, choked: false, hung_up: false }
     }
 
-    /// Returns when a delayed reply may be sent.
+    /// Returns the time at which the next delayed reply may be sent; `None` if no reply is delayed.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.outbox.held_until_ns()
     }
 
-    /// If `reads` is set, reads once and answers; then writes what may be written, in one write.
+    /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not
+    /// delayed.
     pub fn go_on(&mut self, reads: bool, engine: &mut Engine, room: &mut Room) -> Next {
         let read = if reads { self.read(engine, room) } else { Next::Wait };
         match (self.send(engine), read) {
@@ -132,8 +134,8 @@ impl Connection {
         }
     }
 
-    /// Answers the complete requests in the remaining and the `new` bytes, and keeps the rest. Usually nothing is
-    /// copied.
+    /// Answers the complete requests in the kept bytes and the `new` ones, and keeps an incomplete request. Usually no
+    /// bytes are copied.
     fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) {
         let mut input = std::mem::take(&mut self.input);
         if input.is_empty() {
@@ -147,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Answers all complete requests in `input`; returns how many bytes are done.
+    /// Answers the complete requests in `input`; returns the number of bytes of these requests.
     fn answer(&mut self, input: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) -> usize {
         engine.state.read_clock();
         let (mut used, mut position) = (0, 0);
@@ -177,7 +179,8 @@ impl Connection {
         if self.phase == Answering::Serving { used } else { input.len() }
     }
 
-    /// Applies faults to the reply that begins at `begin`, and checks whether the client is disconnected.
+    /// Applies faults to the reply that begins at byte `begin` of the outbox, and notes whether the client has to be
+    /// disconnected.
     fn apply(&mut self, fault: &Treatment, begin: usize, engine: &Engine) {
         if !fault.delay.is_zero() {
             self.outbox.hold(begin, engine.state.now_ns, fault.delay);
@@ -224,21 +227,21 @@ impl Connection {
     }
 }
 
-/// Sent bytes are dropped from the front once there are this many; larger buffers are freed.
+/// The sent bytes that stay in the buffer before they are removed, and the largest empty buffer that is not freed.
 const KEPT: usize = 64 << 10;
 
 /// The output to one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Replies are appended here; the unsent part may also be shortened.
+    /// The buffer of replies: replies are appended, and unsent bytes at the end may be removed again.
     pub bytes: Vec<u8>,
     sent: usize,
-    /// The positions before which bytes are delayed, each with its time.
+    /// The delays in order: a position in `bytes`, and the time before which no byte from there on is sent.
     holds: VecDeque<(usize, u64)>,
 }
 
 impl Outbox {
-    /// Delays everything from byte `from` on.
+    /// Delays all bytes from position `from` on until `delay` after `now_ns`.
     pub fn hold(&mut self, from: usize, now_ns: u64, delay: Duration) {
         let until_ns = now_ns.saturating_add(delay.as_nanos() as u64);
         // A delay that ends before the previous one changes nothing.
@@ -257,7 +260,8 @@ impl Outbox {
         self.bytes.len() - self.sent
     }
 
-    /// Sends what may be sent, until the socket accepts no more; returns the number of bytes and of writes.
+    /// Sends the bytes that are not delayed, until the socket accepts no more; returns the number of sent bytes and of
+    /// writes.
     ///
     /// # Errors
     /// When the socket fails.
@@ -301,7 +305,7 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// Accepts at most `room` bytes.
+    /// A socket that accepts at most `room` bytes.
     struct Pipe {
         taken: Vec<u8>,
         room: usize,

@@ -1,7 +1,7 @@
-//! From a request to its reply: finds the command, checks whether it may run, runs or queues it.
+//! The engine answers a request: it finds the command, checks whether the command may run, and runs or queues it.
 //!
-//! This module does not know sockets. A command's time is from the end of the previous one (or the event loop's
-//! wake-up) to its own end, so that one reading of the clock for each command is enough.
+//! The engine does not use sockets. The engine reads the clock once for each command: the run time of a command begins
+//! at the end of the previous command, or when the event loop wakes up.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,15 +13,15 @@ use super::{
     state::{Config, Session, State, Stop},
 };
 
-/// The state, its commands, and the script of faults.
+/// The server's state and its script of faults.
 pub struct Engine {
-    /// Everything that commands can see.
+    /// The state that commands read and change.
     pub state: State,
     script: Script,
 }
 
 impl Engine {
-    /// Creates a server without data or clients. `seed` makes its random values reproducible.
+    /// Creates a server without data or clients; the same `seed` gives the same random values.
     pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
         let mut state = State::new(config, COMMANDS.len(), stop, seed);
         state.read_clock();
@@ -33,7 +33,7 @@ impl Engine {
         self.script.next_stall_ns()
     }
 
-    /// Takes a stall that is due; returns its length.
+    /// Returns the length of a stall that is due now, and schedules the next one.
     pub fn take_stall(&mut self) -> Option<Duration> {
         self.script.take_stall(self.state.now_ns)
     }
@@ -45,8 +45,8 @@ impl Engine {
         self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
     }
 
-    /// Executes a client's request, appends its reply to `out`, and returns what the faults do to that reply.
-    /// `position` is that of the request, from 1, among those that arrived in the same read.
+    /// Executes a client's request, appends its reply to `out`, and returns the faults that apply to the reply.
+    /// `position` is the position of the request, from 1, among the requests that arrived in the same read.
     pub fn answer(
         &mut self,
         (client, position): (usize, u64),
@@ -72,7 +72,8 @@ impl Engine {
         treatment
     }
 
-    /// Returns why a command with this many arguments may not run, for a client that is authenticated or not.
+    /// Returns the error if a command may not run: because of its number of arguments, a missing AUTH, or the memory
+    /// limit.
     fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<Failure> {
         let command = &COMMANDS[id];
         if !command.takes(words) {
@@ -120,7 +121,7 @@ impl Engine {
         self.script.judge(occasion)
     }
 
-    /// Replies with an error without running anything. A transaction with a refused request cannot run any more.
+    /// Replies with an error and runs no command. If the client is in a transaction, EXEC will discard the transaction.
     pub fn refuse(&mut self, client: usize, failure: &Failure, out: &mut Vec<u8>) {
         if let Some(transaction) = &mut self.state.sessions[&client].transaction {
             transaction.broken = true;

@@ -1,10 +1,10 @@
-//! The server's thread: one poll loop over listeners, connections and timers.
+//! The server's thread: one poll loop handles listeners, connections and timers.
 //!
 //! ```text
 //! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is asked to stop
 //! ```
-//! Events are edge-triggered: each is handled until the socket has no more data, or the connection queues itself again.
-//! Clients are counted from 1, and numbers are unique.
+//! Events are edge-triggered: the loop reads a socket until it has no more data, or queues the connection for its next
+//! round. Each client has a unique number, counted from 1.
 
 use std::{
     collections::BTreeSet,
@@ -25,22 +25,22 @@ use super::{
 };
 use crate::clock::SECOND_NS;
 
-/// The token of the waker that ends the poll when the server has to stop.
+/// The token of the waker that interrupts the poll when the server has to stop.
 pub const WAKER: Token = Token(0);
-/// The token of the listeners. Those of clients are higher.
+/// The token of the listeners; the tokens of clients are higher.
 const LISTENER: Token = Token(1);
-/// After a poll that takes this long, the server was idle.
+/// The shortest poll, in nanoseconds, that counts as idle time of the server.
 const IDLE_NS: u64 = 20_000;
 
 /// A listening socket.
 pub struct Listener {
-    /// It does not block.
+    /// The non-blocking socket.
     pub socket: Socket,
-    /// The address for clients that have none of their own: the path of a unix socket.
+    /// The address that is shown for clients of a unix socket: its path.
     pub name: String,
 }
 
-/// The loop and everything it serves.
+/// The event loop, with its listeners, its connections and the engine.
 pub struct EventLoop {
     poll: Poll,
     listeners: Vec<Listener>,
@@ -48,16 +48,16 @@ pub struct EventLoop {
     last_client: usize,
     engine: Engine,
     stop: Arc<Stop>,
-    /// The delayed replies, by time and client.
+    /// The timers of delayed replies: the time of sending, and the client.
     timers: BTreeSet<(u64, usize)>,
-    /// Clients that have more to read.
+    /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
     room: Room,
     next_tick_ns: u64,
 }
 
 impl EventLoop {
-    /// Creates a loop with these listeners.
+    /// Creates an event loop for these listeners.
     ///
     /// # Errors
     /// When the listeners cannot be registered.
@@ -80,7 +80,7 @@ impl EventLoop {
         })
     }
 
-    /// Serves until it is asked to stop.
+    /// Serves clients until the server is asked to stop.
     ///
     /// # Errors
     /// When the poll fails.
@@ -114,7 +114,7 @@ impl EventLoop {
         }
     }
 
-    /// Returns how long the poll may wait.
+    /// Returns the longest time that the poll may wait: until the next timer, stall or housekeeping.
     fn poll_timeout(&self) -> Duration {
         if !self.again.is_empty() {
             return Duration::ZERO;
@@ -156,7 +156,7 @@ impl EventLoop {
         self.go_on(client, hung_up || event.is_readable());
     }
 
-    /// Lets a connection make progress, and handles its next state.
+    /// Reads and writes on a client's connection, then keeps, queues or closes it.
     fn go_on(&mut self, client: usize, reads: bool) {
         let Some(connection) = self.connections.get_mut(&client) else { return };
         match connection.go_on(reads, &mut self.engine, &mut self.room) {
@@ -204,7 +204,8 @@ impl EventLoop {
 }
 
 impl Listener {
-    /// Returns the next new connection, and its address; `None` when there is none or it cannot be accepted now.
+    /// Returns the next new connection and the client's address; `None` if no connection waits or it cannot be accepted
+    /// now.
     fn next_client(&self) -> Option<(Socket, String)> {
         let (socket, peer) = loop {
             match self.socket.accept() {

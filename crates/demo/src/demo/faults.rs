@@ -1,4 +1,4 @@
-//! Simulated faults: a script of faults as data, its text format, and the state of a running script.
+//! Simulated faults of the built-in server. A script of faults has one line for each fault:
 //!
 //! ```text
 //! stall 500ms every 5s            the whole server stops, as during a fork or a slow command
@@ -11,9 +11,9 @@
 //! garbage every 30s               bytes that are no reply, instead of the reply
 //! ```
 //!
-//! One fault: its kind, its commands, and its times.
+//! A fault has a kind, the commands to which it applies, and the times at which it applies.
 //!
-//! The text format of a fault, for `redyno demo --fault`.
+//! `redyno demo --fault` accepts faults in this syntax:
 //!
 //! ```text
 //! stall DURATION [WHEN]                    WHEN    every DURATION | after DURATION | once
@@ -35,16 +35,17 @@ use thiserror::Error;
 use super::commands;
 use crate::units::parse_duration;
 
-/// One line of a script.
+/// A fault: one line of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// The kind of fault.
     pub kind: Kind,
-    /// The commands to which it applies; a stall has none.
+    /// The commands to which the fault applies; unused for a stall.
     pub scope: Scope,
-    /// When it applies.
+    /// When the fault applies.
     pub when: When,
-    /// Only for the request at this position, from 1, among those that arrived together in one read.
+    /// If set, the fault applies only to the request at this position, from 1, among the requests that arrived in one
+    /// read.
     pub nth: Option<u64>,
 }
 
@@ -53,11 +54,11 @@ pub struct Fault {
 pub enum Kind {
     /// The whole server stops for this long.
     Stall(Duration),
-    /// The command takes this much longer, and the server with it.
+    /// The command takes this much longer, and all clients wait for it.
     Slow(Duration),
-    /// The reply is delayed by this long after the command has run; other connections are served meanwhile.
+    /// The server runs the command at once and sends the reply this much later; other connections are served meanwhile.
     Delay(Duration),
-    /// The reply is an error with this prefix, and the command does not run.
+    /// The command does not run; the reply is an error with this prefix.
     Error(String),
     /// The reply's bytes are damaged.
     Damage(Damage),
@@ -66,22 +67,22 @@ pub enum Kind {
 /// The kinds of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
-    /// Half of the bytes are written, and then nothing on that connection.
+    /// Half of the reply is sent, and then nothing more on that connection.
     Cut {
-        /// Whether the connection is closed then; else it stays open and silent.
+        /// Whether the connection is then closed; otherwise it stays open without further replies.
         close: bool,
     },
-    /// The connection is reset instead.
+    /// The connection is reset (RST) instead of the reply.
     Reset,
-    /// Other bytes are written, which are not a reply.
+    /// Bytes that are no valid reply are sent instead of the reply.
     Garbage,
 }
 
 /// The commands to which a fault applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Commands that load generators send: every command with keys, PING and ECHO. HELLO, INFO, CONFIG and so on are
-    /// spared, so that the server can still be observed.
+    /// The commands that load generators send: every command with keys, PING and ECHO. Commands such as HELLO, INFO and
+    /// CONFIG have no faults, so that the server can still be observed.
     Load,
     /// Every command.
     Any,
@@ -92,19 +93,19 @@ pub enum Scope {
 /// When a fault applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// Each time.
+    /// For every request.
     Always,
-    /// Once, at the first opportunity after this time has passed.
+    /// Once, for the first request after this time; a stall begins at this time.
     Once(Duration),
-    /// With this probability, 0 to 1.
+    /// For each request with this probability, 0 to 1.
     Share(f64),
-    /// At every n-th request to which it could apply, over all connections.
+    /// For every n-th request to which the fault could apply, counted over all connections.
     EveryNth(u64),
-    /// At the first opportunity after each such period; a stall at its end.
+    /// For the first request after each period of this length; a stall begins when the period ends.
     Every(Duration),
 }
 
-/// Why a text is not a fault.
+/// The error for a text that is not a valid fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("fault '{text}': {reason}")]
 pub struct ParseFaultError {
@@ -163,7 +164,7 @@ fn fault(text: &str) -> Result<Fault, String> {
     checked(Fault { kind, scope: on.unwrap_or(scope), when: when.unwrap_or(default), nth })
 }
 
-/// Refuses contradictory combinations.
+/// Refuses a fault with contradictory settings.
 fn checked(fault: Fault) -> Result<Fault, String> {
     let Kind::Stall(length) = fault.kind else { return Ok(fault) };
     if fault.scope != Scope::Load || fault.nth.is_some() {

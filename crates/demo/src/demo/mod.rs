@@ -6,12 +6,12 @@
 //!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! The server speaks RESP2 and RESP3 and follows Redis 7.0 in its texts. It is cheap enough that a load generator
-//! measured against it shows its own cost. It has no persistence, replication, cluster or scripts, and of transactions
-//! only MULTI and EXEC.
+//! The server speaks RESP2 and RESP3, and its messages are those of Redis 7.0. The server needs so little CPU time that
+//! a measurement against it shows the cost of the load generator. The server has no persistence, replication, cluster
+//! or scripts; its only transaction commands are MULTI and EXEC.
 //!
-//! The server does not depend on load, probes, sessions or screens; of the other rooms it uses the clock, the units and
-//! the type of a password.
+//! The built-in server does not depend on redyno's load, probes, sessions or screens; it shares only the clock, the
+//! units and the type of a password with them.
 
 mod commands;
 mod connection;
@@ -27,5 +27,5 @@ mod store;
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, Server};
 
-/// The version of Redis that the server's commands and texts follow.
+/// The version of Redis whose commands and messages the server imitates.
 const REDIS_VERSION: &str = "7.0.15";

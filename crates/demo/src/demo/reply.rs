@@ -1,16 +1,16 @@
-//! Replies as bytes: each value in the format of the connection's protocol.
+//! Encodes replies: each value as RESP2 or RESP3, whichever the connection uses.
 //!
-//! RESP2 has no null of its own, no map, set, double or verbatim text; each is written as Redis writes it to a RESP2
-//! client (null bulk, flat array, array, bulk, bulk).
+//! RESP2 has no null, map, set, double or verbatim string. As in Redis, a RESP2 client gets a null bulk string for
+//! null, a flat array for a map, an array for a set, and bulk strings for the others.
 //!
-//! Error replies, with the texts of Redis.
+//! The error replies have the messages of Redis.
 
 use std::borrow::Cow;
 
 /// The version of the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// RESP2, used until a HELLO requests another.
+    /// RESP2, used until the client requests RESP3 with HELLO.
     #[default]
     Resp2,
     /// RESP3.
@@ -18,7 +18,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its number in HELLO.
+    /// Returns the number of the version in HELLO, 2 or 3.
     pub fn version(self) -> i64 {
         match self {
             Self::Resp2 => 2,
@@ -27,7 +27,7 @@ impl Protocol {
     }
 }
 
-/// Appends values to the output to a client.
+/// Writes a reply: appends its values to the output for a client.
 #[derive(Debug)]
 pub struct Reply<'a> {
     bytes: &'a mut Vec<u8>,
@@ -36,22 +36,22 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Writes at the end of `bytes`.
+    /// Creates a reply that is appended to `bytes`.
     pub fn new(bytes: &'a mut Vec<u8>, protocol: Protocol) -> Self {
         Self { bytes, protocol }
     }
 
-    /// Returns a reply inside this one, such as one of EXEC's.
+    /// Returns the writer of a reply inside this reply, such as that of a command in EXEC's reply.
     pub fn part(&mut self, protocol: Protocol) -> Reply<'_> {
         Reply { bytes: self.bytes, protocol }
     }
 
-    /// Returns the output that waits for the client, including this reply.
+    /// Returns the bytes of the whole output that waits for the client, including this reply.
     pub fn length(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Removes everything after the first `length` bytes.
+    /// Removes the output after its first `length` bytes.
     pub fn cut_to(&mut self, length: usize) {
         self.bytes.truncate(length);
     }
@@ -66,7 +66,7 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
-    /// Writes an error; line ends in it become spaces, since they would end the reply.
+    /// Writes an error; line ends in the message become spaces, because a line end would end the reply.
     pub fn error(&mut self, message: &str) {
         self.line(b'-', message.replace(['\r', '\n'], " ").as_bytes());
     }
@@ -81,7 +81,7 @@ impl<'a> Reply<'a> {
         self.number(b':', n);
     }
 
-    /// Writes a byte string.
+    /// Writes a bulk string.
     pub fn bulk(&mut self, value: &[u8]) {
         self.bytes.reserve(value.len() + 24);
         self.number(b'$', value.len());
@@ -89,12 +89,12 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Writes a text as a byte string.
+    /// Writes a text as a bulk string.
     pub fn text(&mut self, value: &str) {
         self.bulk(value.as_bytes());
     }
 
-    /// Writes a value if there is one, else null.
+    /// Writes `value` as a bulk string, or null if there is no value.
     pub fn bulk_or_null(&mut self, value: Option<&[u8]>) {
         match value {
             Some(value) => self.bulk(value),
@@ -142,7 +142,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Writes a text for people.
+    /// Writes a verbatim string, a text for users.
     pub fn verbatim(&mut self, text: &str) {
         match self.protocol {
             Protocol::Resp2 => self.text(text),
@@ -166,7 +166,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Why a command failed: the bytes after the `-`. The first word is the error's prefix.
+/// An error reply, without the leading `-`. The first word of the text is the error's prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(pub Cow<'static, str>);
 
@@ -174,20 +174,20 @@ impl Failure {
     /// The key holds a value of another type.
     pub const WRONG_TYPE: Self =
         Self::fixed("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// Options that contradict each other.
+    /// The request has unknown or contradictory options.
     pub const SYNTAX: Self = Self::fixed("ERR syntax error");
     /// An argument is not an integer.
     pub const NOT_INTEGER: Self = Self::fixed("ERR value is not an integer or out of range");
     /// An argument is not a number.
     pub const NOT_FLOAT: Self = Self::fixed("ERR value is not a valid float");
-    /// A negative count.
+    /// A count is negative.
     pub const NOT_POSITIVE: Self = Self::fixed("ERR value is out of range, must be positive");
 
     const fn fixed(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
     }
 
-    /// Returns an error with its own text, including the prefix.
+    /// Returns an error with this text, which includes the prefix.
     pub fn other(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }

@@ -1,8 +1,8 @@
-//! Requests as they arrive: RESP arrays and inline commands.
+//! Parses requests: RESP arrays and inline commands.
 //!
-//! Arguments are not copied: they are ranges of the received bytes. An incomplete request is parsed again when more
-//! bytes have arrived, which is cheap, because arguments are skipped. This module does not know commands or sockets.
-//! Inline commands are words between spaces, without quoting.
+//! Arguments are not copied: each argument is a range of the received bytes. An incomplete request is parsed again when
+//! more bytes have arrived; this is cheap, because the parser skips the bytes of arguments. The parser does not depend
+//! on commands or sockets. An inline command is a line of words between spaces, without quotes.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
@@ -15,37 +15,37 @@ use memchr::memchr;
 
 use super::reply::Failure;
 
-/// The most arguments of one request.
+/// The largest number of arguments of one request.
 const MAX_ARGUMENTS: i64 = 1 << 20;
 /// The longest argument, 512 MiB, as in Redis (`proto-max-bulk-len`).
 const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
 const MAX_LINE: usize = 64 << 10;
 
-/// The range of an argument.
+/// The position of an argument in the bytes of its request.
 pub type Span = Range<usize>;
 
 /// The arguments of one request, the command's name first.
 #[derive(Debug, Clone, Copy)]
 pub struct Arguments<'a> {
-    /// The request.
+    /// The bytes of the request.
     pub bytes: &'a [u8],
-    /// The ranges of its arguments.
+    /// The ranges of the arguments in `bytes`.
     pub spans: &'a [Span],
 }
 
 impl<'a> Arguments<'a> {
-    /// Returns the number of arguments, including the name.
+    /// Returns the number of arguments, including the command's name.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Returns argument `index`, if there are that many.
+    /// Returns argument `index`; `None` if there are fewer arguments.
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
         self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
 
-    /// Returns the arguments from `first` on, in pairs; a single last one is left out.
+    /// Returns the arguments from `first` on in pairs; a last argument without a partner is left out.
     pub fn pairs(&self, first: usize) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut rest = self.from(first);
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
@@ -58,13 +58,13 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Bytes that are not a request, with the text of Redis. The connection cannot continue.
+/// Returns Redis's error for bytes that are not a request; the connection is then closed.
 fn no_request(why: &str) -> Failure {
     Failure::other(format!("ERR Protocol error: {why}"))
 }
 
-/// Parses the request at the beginning of `bytes`. Returns its length, if it is complete; `spans` then has the ranges
-/// of its arguments. An empty line or array has none.
+/// Parses the request at the beginning of `bytes`. Returns the length of the request if it is complete; `spans` then
+/// contains the ranges of the arguments, and is empty for an empty line or array.
 ///
 /// # Errors
 /// When the bytes are not a request.
@@ -103,8 +103,8 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fai
     Ok(Some(at))
 }
 
-/// Parses the number in the line at `at`, after its first byte, and where the next line begins; `None` if its end is
-/// missing.
+/// Parses the line at `at`: returns the number after the line's first byte and the position of the next line, or `None`
+/// if the line is incomplete.
 fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, Failure> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {
@@ -134,7 +134,7 @@ fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Fa
     Ok(Some(length + 1))
 }
 
-/// Parses a decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
+/// Parses a decimal integer with an optional minus sign; a plus sign, spaces and leading zeros are refused.
 pub fn number(digits: &[u8]) -> Option<i64> {
     // Parsed by hand, because it runs once for every argument of every request.
     if let [first @ b'1'..=b'9', rest @ ..] = digits
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Feeds `bytes` in pieces that end at `cuts` and collects the requests.
+    /// Parses `bytes` in pieces that end at `cuts`, and returns the requests.
     fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, Failure> {
         let (mut start, mut spans, mut found) = (0, Vec::new(), Vec::new());
         for &end in cuts.iter().chain([&bytes.len()]) {

@@ -1,4 +1,4 @@
-//! Starting and stopping the built-in server from outside its thread.
+//! Starts and stops the thread of the built-in server.
 
 use std::{
     io::{self, ErrorKind},
@@ -20,21 +20,21 @@ use super::{
 };
 use crate::endpoint::Password;
 
-/// The backlog of connections: as many as a large load opens at once.
+/// The backlog of the listening sockets: large enough for all connections that a large load opens at once.
 const BACKLOG: i32 = 1024;
 
 /// The options of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The address to listen on. Port 0 is any free port.
+    /// The address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
-    /// A unix socket to listen on too. The file must not exist; it is removed at the end.
+    /// The path of a unix socket to listen on too. The file must not exist yet; it is removed at the end.
     pub unix_socket: Option<PathBuf>,
-    /// The password that clients must send; none if `None`.
+    /// The password that clients must send; `None` if clients need no password.
     pub password: Option<Password>,
     /// The faults to simulate.
     pub faults: Vec<Fault>,
-    /// The same seed gives the same random faults and members.
+    /// The seed of random values: the same seed gives the same random faults, and the same results of random commands.
     pub seed: u64,
 }
 
@@ -50,24 +50,24 @@ impl Default for Options {
     }
 }
 
-/// Why a server did not start, or how it failed.
+/// The reasons why a server does not start, or fails later.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Another server listens there.
+    /// Another server listens on this address.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The address, or the unix socket, is unavailable for another reason.
+    /// The server cannot listen on the address or the unix socket, for another reason.
     #[error("cannot listen at {place}")]
     Listen {
-        /// The address.
+        /// The address or the path of the unix socket.
         place: String,
         /// The reason.
         source: io::Error,
     },
-    /// The system refused a poll or a thread.
+    /// The operating system did not create a poll or a thread.
     #[error("the built-in server cannot run")]
     System(#[from] io::Error),
-    /// The server's thread panicked: a bug.
+    /// The server's thread panicked, because of a bug.
     #[error("the built-in server's thread panicked")]
     Panicked,
 }
@@ -77,7 +77,7 @@ pub enum Error {
 pub struct Server;
 
 impl Server {
-    /// Starts a server on a thread of its own. When this returns, it accepts connections.
+    /// Starts a server on a new thread; it accepts connections as soon as this function returns.
     ///
     /// # Errors
     /// When it cannot listen on its address, or the system refuses a poll or a thread.
@@ -123,7 +123,7 @@ fn listen(address: &SockAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The file of a unix socket, removed when this is dropped.
+/// The file of a unix socket; dropping this value removes the file.
 #[derive(Debug)]
 struct SocketFile(PathBuf);
 
@@ -134,7 +134,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// A running server. It stops when this is dropped.
+/// A running server; dropping the handle stops the server.
 #[derive(Debug)]
 pub struct Handle {
     address: SocketAddr,
@@ -150,12 +150,12 @@ impl Handle {
         self.address
     }
 
-    /// Returns whether the server runs, and has not failed.
+    /// Returns whether the server is still running.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Stops it: when this returns, connections are closed and the thread has ended.
+    /// Stops the server: closes its connections, and waits until its thread has ended.
     ///
     /// # Errors
     /// When the server had failed before.

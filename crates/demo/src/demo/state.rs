@@ -1,11 +1,12 @@
-//! The server's state apart from its data and its sockets: clients, parameters, counters and logs; CPU times of its
-//! thread; the request to stop; and the end of commands that a fault makes longer:
+//! The state of the server: its data, clients, parameters, counters and logs, the request to stop, and the schedule of
+//! commands that a fault makes longer:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke the thread
 //! ```
-//! So a load that never lets the server idle gets exactly the commands a second that the time allows. Pure.
+//! If requests always wait, the server therefore runs exactly as many commands per second as the length of a command
+//! allows.
 
 pub mod config;
 mod stats;
@@ -33,21 +34,21 @@ use crate::clock::Clock;
 /// The number of databases.
 pub const DATABASES: usize = 16;
 
-/// How many keys of a database one tick of housekeeping checks for expiry, so that a tick stays short.
+/// The number of keys of a database that each round of housekeeping checks for expiry; the limit keeps rounds short.
 const SWEPT_PER_TICK: usize = 10_000;
 
-/// The latest and the longest event of a kind in the latency monitor.
+/// The latest and the longest event of one kind in the latency monitor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spike {
-    /// Unix time of the latest, in seconds.
+    /// The Unix time of the latest event, in seconds.
     pub at_s: u64,
-    /// The longest of that second in ms.
+    /// The longest event in the second of the latest one, in ms.
     pub ms: u64,
-    /// The longest of all, in ms.
+    /// The longest event of all, in ms.
     pub max_ms: u64,
 }
 
-/// The state that commands see and change.
+/// The state that commands read and change.
 #[derive(Debug)]
 pub struct State {
     /// The data.
@@ -58,15 +59,15 @@ pub struct State {
     pub stats: Stats,
     /// The slow log.
     pub slowlog: Slowlog,
-    /// The latency monitor, by event.
+    /// The events of the latency monitor, by kind.
     pub spikes: BTreeMap<&'static str, Spike>,
     /// The clients by their numbers.
     pub sessions: Map<usize, Session>,
-    /// The generator for random members.
+    /// The random number generator for commands that return random members.
     pub rng: Pcg64Mcg,
-    /// The highest memory use so far.
+    /// The largest size of the data so far, in bytes.
     pub peak_bytes: usize,
-    /// Forty hexadecimal digits, new for each run.
+    /// The `run_id` in INFO: forty hexadecimal digits, new for each run.
     pub run_id: String,
     /// The time of the current command, in ns since the start.
     pub now_ns: u64,
@@ -77,7 +78,8 @@ pub struct State {
 }
 
 impl State {
-    /// Creates an empty server. `commands` is the size of the command table, `seed` makes random values reproducible.
+    /// Creates the state of an empty server. `commands` is the size of the command table; the same `seed` gives the
+    /// same random values.
     pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // The id distinguishes runs, so it does not come from the seed.
@@ -116,14 +118,15 @@ impl State {
         self.unix_us() / 1000
     }
 
-    /// Stops serving all clients for a while. Ends early when the server is asked to stop.
+    /// Serves no client for this time; ends early if the server is asked to stop.
     pub fn sleep(&self, length: Duration) {
         if !length.is_zero() {
             self.stop.sleep(length);
         }
     }
 
-    /// Spends `length` on a command while every client waits; less if earlier commands took too long.
+    /// Makes a command longer by `length` while all clients wait; the wait is shorter if earlier commands took too
+    /// long.
     pub fn spend(&mut self, length: Duration) {
         if length.is_zero() {
             return;
@@ -133,12 +136,12 @@ impl State {
         self.sleep(Duration::from_nanos(end_ns.saturating_sub(now_ns)));
     }
 
-    /// Notes that the server was idle until now.
+    /// Records that the server was idle until now.
     pub fn idled(&mut self) {
         self.spending.end();
     }
 
-    /// Returns the bytes of all databases.
+    /// Returns the size of all databases in bytes.
     pub fn used_bytes(&self) -> usize {
         self.databases.iter().map(Database::bytes).sum()
     }
@@ -159,7 +162,7 @@ impl State {
         self.stats.sample(self.now_ns);
     }
 
-    /// Adds a standstill to the latency monitor, if it was long enough.
+    /// Adds an event to the latency monitor, if it was at least as long as `latency-monitor-threshold`.
     pub fn note_latency(&mut self, event: &'static str, length: Duration) {
         let ms = length.as_millis() as u64;
         let threshold_ms = self.config.latency_threshold_ms;
@@ -196,37 +199,37 @@ impl State {
 /// One client.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
-    /// The client's address, `127.0.0.1:50000` or the path of the socket.
+    /// The address of the client, such as `127.0.0.1:50000`, or the path of the unix socket.
     pub address: String,
-    /// The name that it gave itself.
+    /// The name that the client has set with CLIENT SETNAME or HELLO; empty if none.
     pub name: String,
-    /// The database that it selected.
+    /// The number of the database that the client has selected.
     pub database: usize,
     /// The client's protocol.
     pub protocol: Protocol,
-    /// Whether it may run commands.
+    /// Whether the client is authenticated, or no password is needed.
     pub authenticated: bool,
-    /// The client's requests since MULTI.
+    /// The requests that the client has queued since MULTI.
     pub transaction: Option<Transaction>,
-    /// Whether it is disconnected when the output so far has been sent.
+    /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
 }
 
-/// Requests between MULTI and EXEC.
+/// The requests between MULTI and EXEC.
 #[derive(Debug, Clone, Default)]
 pub struct Transaction {
-    /// In the order of their arrival.
+    /// The queued requests, in the order of their arrival.
     pub queued: Vec<Queued>,
-    /// A request was refused: EXEC discards all of them.
+    /// Whether a request was refused: EXEC then discards all requests.
     pub broken: bool,
 }
 
-/// A request that waits for EXEC, with its bytes.
+/// A queued request, which runs at EXEC.
 #[derive(Debug, Clone)]
 pub struct Queued {
-    /// The command's place in the table.
+    /// The number of the command in the command table.
     pub id: usize,
-    /// How much longer a fault makes it.
+    /// The time by which a fault makes the command longer.
     pub slow: Duration,
     bytes: Vec<u8>,
     spans: Vec<Span>,
@@ -241,25 +244,25 @@ impl Transaction {
 }
 
 impl Queued {
-    /// Returns the arguments, the command's name first.
+    /// Returns the arguments; argument 0 is the command's name.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments { bytes: &self.bytes, spans: &self.spans }
     }
 }
 
-/// How much delay of the system the server catches up with. A sleeping thread is woken some tenths of a millisecond
-/// late, or more on a busy machine; a longer delay is a stall as on any server.
+/// The longest delay, in nanoseconds, that later commands make up for. The operating system wakes a sleeping thread
+/// some tenths of a millisecond late, or more on a busy machine; the server does not make up for longer delays.
 const MADE_UP_NS: u64 = 5_000_000;
 
-/// Up to when time has been spent.
+/// The schedule of commands that a fault makes longer.
 #[derive(Debug, Default)]
 pub(super) struct Spending {
-    /// When the last command had to end; `None` if no request waited behind it.
+    /// The scheduled end of the last command; `None` if the server was idle since.
     spent_ns: Option<u64>,
 }
 
 impl Spending {
-    /// Returns when a command ends that arrives at `now_ns` and takes `length`.
+    /// Returns the scheduled end of a command that is about to run at `now_ns` and takes `length`.
     pub(super) fn spend(&mut self, now_ns: u64, length: Duration) -> u64 {
         let begin_ns = self.spent_ns.map_or(now_ns, |ns| ns.max(now_ns.saturating_sub(MADE_UP_NS)));
         let end_ns = begin_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX));
@@ -267,13 +270,13 @@ impl Spending {
         end_ns
     }
 
-    /// Notes that no more requests are waiting.
+    /// Records that no requests are waiting.
     pub(super) fn end(&mut self) {
         self.spent_ns = None;
     }
 }
 
-/// The state shared by the two threads.
+/// The request to stop, which the server's thread shares with its owner.
 #[derive(Debug, Default)]
 pub struct Stop {
     is_requested: Mutex<bool>,
@@ -292,13 +295,13 @@ impl Stop {
         *self.lock()
     }
 
-    /// Sleeps on the server's thread, or less if it is asked to stop.
+    /// Blocks the server's thread for this time, or until the server is asked to stop.
     pub fn sleep(&self, length: Duration) {
         // If woken early, it sleeps for the rest.
         drop(self.requested.wait_timeout_while(self.lock(), length, |is_requested| !*is_requested));
     }
 
-    /// Locks the flag, which is always valid: a panic elsewhere does not spoil it.
+    /// Locks the flag, even after a panic in another thread: its value is always valid.
     fn lock(&self) -> MutexGuard<'_, bool> {
         self.is_requested.lock().unwrap_or_else(PoisonError::into_inner)
     }

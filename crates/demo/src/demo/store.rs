@@ -1,8 +1,8 @@
-//! The data: databases of keys and typed values, with expiry and a count of bytes.
+//! The data of the server: databases of keys and typed values, with expiry and an estimate of their memory.
 //!
-//! Pure: no sockets, no own clock (the time is a parameter), no protocol.
+//! The store uses no sockets, no protocol and no clock: the present time is a parameter.
 //!
-//! The types of value. Each knows about how many bytes it has without visiting its members.
+//! Each type of value estimates its size without a visit to all its members.
 
 mod database;
 
@@ -15,15 +15,15 @@ use std::{
 
 use indexmap::IndexSet;
 
-/// A map with numbered entries, from 0 without gaps.
+/// A hash map whose entries also have an index, from 0 without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
 
-/// The memory of one member in addition to its own bytes; an approximation for pointers and its share of the table.
+/// The estimated memory of one member in addition to its own bytes, for pointers and its share of the hash table.
 const MEMBER: usize = 32;
 
 /// A list of byte strings.
 pub type List = VecDeque<Box<[u8]>>;
-/// Fields and their values.
+/// The fields of a hash, and their values.
 pub type Hash = Map<Box<[u8]>, Box<[u8]>>;
 /// A set that can return any of its members in constant time.
 pub type Set = IndexSet<Box<[u8]>, foldhash::fast::RandomState>;
@@ -31,22 +31,23 @@ pub type Set = IndexSet<Box<[u8]>, foldhash::fast::RandomState>;
 /// The value of a key.
 #[derive(Debug)]
 pub enum Value {
-    /// Bytes.
+    /// A string.
     String(Vec<u8>),
     /// A list.
     List(Box<List>),
-    /// Fields and their values.
+    /// The fields of a hash, and their values.
     Hash(Box<Hash>),
-    /// Members.
+    /// A set.
     Set(Box<Set>),
-    /// Members by score.
+    /// A sorted set.
     SortedSet(Box<SortedSet>),
     /// An append-only log.
     Stream(Box<Stream>),
 }
 
 impl Value {
-    /// Returns the value's bytes; for a collection, as if all members had the size of the first.
+    /// Returns the estimated size of the value in bytes; for a collection, as if all members were as large as the first
+    /// one.
     pub fn size(&self) -> usize {
         let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {
@@ -66,7 +67,7 @@ impl Value {
         }
     }
 
-    /// Returns whether the value is an empty collection, which Redis removes. Strings and streams may be empty.
+    /// Returns whether the value is an empty collection, which Redis removes. Empty strings and streams are kept.
     pub fn is_emptied(&self) -> bool {
         match self {
             Self::String(_) | Self::Stream(_) => false,
@@ -77,11 +78,11 @@ impl Value {
 
 /// A type of value.
 pub trait Kind: Default {
-    /// Returns the value as this type, if it has this type.
+    /// Returns the value as this type; `None` if it has another type.
     fn of(value: &Value) -> Option<&Self>;
-    /// Returns the value as this type, mutable.
+    /// Returns the value as this type, to be changed; `None` if it has another type.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
-    /// Wraps this in a value.
+    /// Converts this type to a value.
     fn wrap(self) -> Value;
 }
 
@@ -112,22 +113,22 @@ kinds! {
     Stream Stream;
 }
 
-/// Members sorted by their scores, which are never NaN.
+/// A sorted set: members in the order of their scores, which are never NaN.
 #[derive(Debug, Default)]
 pub struct SortedSet {
     scores: Map<Arc<[u8]>, f64>,
-    /// The scores as ranks; members of equal score are sorted by their bytes.
+    /// The members in the order of their scores; members with the same score are sorted by their bytes.
     order: BTreeMap<(i64, Arc<[u8]>), f64>,
 }
 
-/// Returns a whole number in the same order as `score`, as in `f64::total_cmp`; minus zero equals zero.
+/// Converts a score to an integer, so that integers have the order of their scores; minus zero equals zero.
 fn rank(score: f64) -> i64 {
     let bits = (score + 0.0).to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
 impl SortedSet {
-    /// Sets the score of `member` (not NaN); returns whether it is new.
+    /// Sets the score of `member`, which must not be NaN; returns whether the member is new.
     pub fn set(&mut self, member: &[u8], score: f64) -> bool {
         let member: Arc<[u8]> = member.into();
         let old = self.scores.insert(Arc::clone(&member), score);
@@ -145,7 +146,7 @@ impl SortedSet {
         Some((member, score))
     }
 
-    /// Members and scores in ascending order.
+    /// Returns the members and their scores, by ascending score.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], f64)> {
         self.order.iter().map(|((_, member), score)| (&**member, *score))
     }
@@ -154,14 +155,14 @@ impl SortedSet {
 /// An append-only log of entries.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// The fields and values of each entry, joined.
+    /// The fields and values of each entry, concatenated.
     entries: Vec<Box<[u8]>>,
-    /// The id of the last entry: milliseconds of Unix time, and a number within that.
+    /// The id of the last entry: Unix time in milliseconds, and a number within this millisecond.
     last: (u64, u64),
 }
 
 impl Stream {
-    /// Appends an entry at `now_ms`; returns its id, which is greater than all others.
+    /// Appends an entry at `now_ms`; returns its id, which is greater than the ids of all earlier entries.
     pub fn append<'a>(&mut self, now_ms: u64, fields: impl Iterator<Item = &'a [u8]>) -> (u64, u64) {
         self.entries.push(fields.collect::<Vec<_>>().concat().into());
         let (ms, sequence) = self.last;

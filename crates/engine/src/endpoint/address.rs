@@ -1,4 +1,4 @@
-//! The address of a server, as written and as resolved, and its credentials.
+//! The address of a server, before and after name resolution, and the credentials for the server.
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
@@ -58,7 +58,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// An address to which a socket connects: a resolved address of a target.
+/// An address to which a socket connects: a target's address after name resolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A resolved TCP address.
@@ -67,7 +67,7 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
-/// Our credentials on a server.
+/// The user and password with which redyno authenticates on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The ACL user; `None` is the default user.
@@ -76,7 +76,7 @@ pub struct Credentials {
     pub password: Password,
 }
 
-/// A password. It cannot be printed by accident.
+/// A password. `Debug` output hides its text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -86,7 +86,7 @@ impl Password {
         Self(text.into())
     }
 
-    /// Returns the password's text, only for the connection itself.
+    /// Returns the password's text, which is only for authentication on a connection.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -9,15 +9,15 @@ const FIRST: Duration = Duration::from_millis(10);
 /// The longest pause: 1 s.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Pauses that double from 10 ms to 1 s, each randomly shortened by up to half, so that many connections which lost the
-/// same server do not return at the same time.
+/// Pauses between attempts to connect. The pauses double from 10 ms to 1 s. Each pause is shortened at random by up to
+/// half: many connections that lost the same server then reconnect at different times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,
 }
 
 impl BackOff {
-    /// Creates the state before the first failure.
+    /// Creates a back-off that has seen no failure yet.
     pub const fn new() -> Self {
         Self { failures: 0 }
     }
@@ -30,13 +30,13 @@ impl BackOff {
         random.random_range(pause / 2..=pause)
     }
 
-    /// Returns whether there was a failure since the beginning.
+    /// Returns whether an attempt has failed since the last success.
     #[inline]
     pub fn is_failing(&self) -> bool {
         self.failures > 0
     }
 
-    /// Resets the pauses, because the connection works. Returns whether there had been a failure.
+    /// Resets the pauses, because the connection works. Returns whether an attempt had failed before.
     pub fn reset(&mut self) -> bool {
         std::mem::take(&mut self.failures) > 0
     }

@@ -10,14 +10,15 @@ use rustix::event::PollFlags;
 use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::Words;
 
-/// Connects to the target, without TLS.
+/// Connects to the target. The TLS handshake, if there is one, is a separate step.
 pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Result<Transport, ReachError> {
     let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     connect_to_any(&found, tls, deadline).map_err(|error| failed(address, words, error))
 }
 
-/// Tries one endpoint after the other, each with a fair part of the remaining time.
+/// Tries one endpoint after the other. The remaining time is divided equally among the endpoints that were not
+/// tried yet.
 pub(super) fn connect_to_any(
     found: &[Endpoint],
     tls: Option<&Tls>,
@@ -34,7 +35,7 @@ pub(super) fn connect_to_any(
     Err(last)
 }
 
-/// Resolves the target to endpoints.
+/// Resolves the target's address to the endpoints to which a socket can connect.
 pub(super) fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
     let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");

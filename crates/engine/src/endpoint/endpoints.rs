@@ -1,10 +1,10 @@
-//! A target, and the endpoints of its name: looked up before the first connection, and again after a loss, since a name
-//! may have moved by then.
+//! A target, and the addresses of its host name. The host name is looked up before the first connection, and again
+//! after a connection is lost, since its addresses may have changed.
 //!
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
 //! ```
-//! Connections never wait for a slow lookup: they use the old endpoints.
+//! A new connection waits for a lookup for at most a second, and then uses the old addresses.
 
 use std::{
     io,
@@ -25,19 +25,19 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 pub struct Target {
     /// The address on which the server listens.
     pub address: Address,
-    /// Our credentials there.
+    /// The credentials on the server.
     pub credentials: Option<Credentials>,
     /// The database for SELECT.
     pub db: u32,
     /// The protocol.
     pub dialect: Dialect,
-    /// TLS on every connection to it.
+    /// The TLS configuration of every connection to the server; `None` is no TLS.
     pub tls: Option<Tls>,
-    /// The resolver for its host name.
+    /// The resolver for the server's host name.
     pub resolver: Resolver,
 }
 
-/// The endpoints of a target. All times are by the caller's clock.
+/// The addresses of a target, which are looked up again after a loss. All times are those of the caller's clock, in ns.
 #[derive(Debug)]
 pub struct Endpoints {
     target: Target,
@@ -49,7 +49,7 @@ struct Lookup {
     found: Arc<[Endpoint]>,
     /// Whether a connection was lost since the last lookup began.
     is_stale: bool,
-    /// When that was.
+    /// When the last lookup began.
     begun_ns: u64,
     search: Option<Resolution>,
 }
@@ -66,7 +66,7 @@ impl Endpoints {
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
 
-    /// Notes that a connection was lost, or could not be opened: the endpoints may be outdated.
+    /// Records that a connection was lost or could not be opened: the addresses may be outdated.
     pub fn doubt(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
@@ -74,7 +74,7 @@ impl Endpoints {
         });
     }
 
-    /// Returns the endpoints, at least one; `None` while they are being looked up, for at most a second.
+    /// Returns the addresses, at least one. Returns `None` during a lookup, but for at most its first second.
     pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
         self.with(|state| {
             state.look_up(&self.target, now_ns);
@@ -89,7 +89,7 @@ impl Endpoints {
 }
 
 impl Lookup {
-    /// Begins a lookup, if one is needed and the last one is old enough.
+    /// Begins a lookup if a connection was lost since the last lookup began, and if that is at least 250 ms ago.
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
             // Without a thread, the old endpoints are used until the next loss.
@@ -98,7 +98,8 @@ impl Lookup {
         }
     }
 
-    /// Takes the result. Returns whether there is nothing to wait for.
+    /// Stores the result of a lookup. Returns whether the addresses can be used now: no lookup is in progress, or it
+    /// takes too long.
     fn is_known(&mut self, now_ns: u64) -> bool {
         match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
             None => return true,
@@ -124,7 +125,7 @@ mod tests {
 
     const NOW: u64 = 10 * GAP_NS;
 
-    /// Endpoints of a name with lookups that the test answers, after the first: at port 1.
+    /// Creates endpoints with a resolver that the test answers. The answer to the first lookup is port 1.
     fn by_hand() -> (Endpoints, Sender<io::Result<u16>>) {
         let (answer, answers): (_, Receiver<io::Result<u16>>) = channel();
         answer.send(Ok(1)).unwrap();
@@ -145,7 +146,7 @@ mod tests {
         })
     }
 
-    /// Returns the port at `now_ns`, after the present lookup has been answered.
+    /// Waits for the lookup in progress, and returns the port at `now_ns`.
     fn settled(endpoints: &Endpoints, now_ns: u64) -> u16 {
         loop {
             match port(endpoints.current(now_ns)) {

@@ -1,5 +1,5 @@
-//! The first commands on a new connection: authentication, protocol, database, client name. This module knows bytes and
-//! replies, and no sockets.
+//! The first commands on a new connection: authentication, protocol, database, client name. This module creates bytes
+//! and interprets replies; it uses no sockets.
 //!
 //! ```text
 //! load, ping      all steps at once ─► a reply each ─► done
@@ -17,11 +17,11 @@ use crate::{
 /// The first commands of a connection, and the meaning of their replies.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// In the order of their replies, each with the end of its bytes.
+    /// The commands in the order in which they are sent, each with the position in `bytes` at which it ends.
     steps: Vec<(Step, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,
-    /// Whether each step waits for the reply to the previous one.
+    /// Whether each command is sent only after the reply to the previous command.
     is_stepwise: bool,
     password: Option<String>,
 }
@@ -34,20 +34,21 @@ pub struct TurnedDown {
     pub step: Step,
     /// The dialect.
     pub dialect: Dialect,
-    /// The server's error, without the password, which some servers repeat.
+    /// The server's error message without the password, which some servers repeat.
     pub reply: String,
     /// The error's meaning.
     pub refusal: Refusal,
 }
 
 impl Greeting {
-    /// Creates the greeting for a connection to `target` with `name` in `CLIENT LIST`: all steps are written at once.
+    /// Creates the greeting of a connection to `target`, which has `name` in `CLIENT LIST`. All commands are sent at
+    /// once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting of redis-benchmark: only what was requested, so perhaps nothing at all. All steps are
-    /// written at once: AUTH, `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
+    /// Creates the greeting that redis-benchmark sends: only the commands that its options require, so perhaps none.
+    /// All commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
         let mut said = introduction(target, None);
@@ -58,13 +59,13 @@ impl Greeting {
         Self::of(target, said, false)
     }
 
-    /// Returns whether there is nothing to send.
+    /// Returns whether the greeting contains no command.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Creates the greeting for the first contact with `target`: one step after the other, and no password before a
-    /// PING was answered.
+    /// Creates the greeting for the first contact with `target`. Each command is sent only after the reply to the
+    /// previous command, and the password only after a reply to PING.
     pub(super) fn stepwise(target: &Target) -> Self {
         let ping = || (Step::Ping, target.dialect.ping().to_vec());
         let steps = [ping()].into_iter().chain(introduction(target, None)).chain([ping()]);
@@ -81,24 +82,23 @@ impl Greeting {
         Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
-    /// Returns the dialect of the steps.
+    /// Returns the dialect in which the commands are encoded.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Begins on a new connection: returns the first bytes to write.
+    /// Begins the greeting on a new connection. Returns the progress of the greeting, and the first bytes to send.
     pub fn begin(&self) -> (Greeter, &[u8]) {
         (Greeter { answered: 0 }, if self.is_stepwise { self.step(0) } else { &self.bytes })
     }
 
-    /// Returns the bytes of step number `i`.
+    /// Returns the bytes of command number `i`, from 0.
     fn step(&self, i: usize) -> &[u8] {
         let from = i.checked_sub(1).map_or(0, |before| self.steps[before].1);
         &self.bytes[from..self.steps[i].1]
     }
 
-    /// Returns the meaning of an error as reply number `i`: the end, or `None` if the connection works without the
-    /// command.
+    /// Interprets an error that is reply number `i`. Fails if the connection cannot be used without the command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
@@ -114,14 +114,15 @@ impl Greeting {
         Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
     }
 
-    /// Returns whether a good reply number `i` means that no password may be sent.
+    /// Returns whether the password must not be sent, because reply number `i` is no error and the server therefore
+    /// needs no password.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
         is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
     }
 }
 
-/// Returns the commands that authenticate on `target`.
+/// Returns the first commands for `target`: authentication, protocol, database, client name.
 fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
     let credentials = target.credentials.as_ref();
     let user = credentials.and_then(|who| who.user.as_deref());
@@ -132,7 +133,7 @@ fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
 /// The progress of a connection's greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeter {
-    /// The number of replies so far. Every connection has one of these.
+    /// The number of replies so far. The type is small because every connection has a `Greeter`.
     answered: u8,
 }
 
@@ -141,19 +142,19 @@ pub struct Greeter {
 pub enum GreetingStep<'g> {
     /// More replies are expected.
     Listen,
-    /// These bytes must be written.
+    /// These bytes must be sent next.
     Say(&'g [u8]),
     /// The greeting is done: later replies do not belong to it.
     Done,
 }
 
 impl Greeter {
-    /// Returns the command with the next reply in `greeting`, which is not done yet.
+    /// Returns the command to which the next reply belongs. `greeting` must not be done yet.
     pub fn awaits(&self, greeting: &Greeting) -> Step {
         greeting.steps[usize::from(self.answered)].0
     }
 
-    /// Takes the next reply to `greeting`, which is not done yet.
+    /// Processes the next reply to `greeting`, which must not be done yet. Returns the next step.
     ///
     /// # Errors
     /// When it refuses a command that the connection needs.
@@ -178,14 +179,14 @@ impl Greeter {
 }
 
 impl TurnedDown {
-    /// Creates the error from a message that was not a reply: the server's message about the connection itself.
+    /// Creates the error from a message that the server sent without a request, about the connection itself.
     pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
         let (step, reply) = (Step::Connection, untrusted::bytes(line));
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
-    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. Other
-    /// servers' errors are counted under the code that Redis has for them.
+    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. memcached's
+    /// errors are counted under the code that Redis sends in the same case, such as `NOAUTH`.
     pub fn kind(&self) -> &str {
         match self.refusal {
             Refusal::TooManyClients => "maxclients",
@@ -196,7 +197,7 @@ impl TurnedDown {
     }
 }
 
-/// Returns an error reply as text, without the password: a server without AUTH repeats its arguments.
+/// Returns an error reply as text, without the password: a server that has no command AUTH repeats the arguments.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return untrusted::bytes(line);
@@ -226,7 +227,7 @@ mod tests {
         Target { credentials: Some(credentials), dialect: Dialect::Resp3, db: 3, ..Target::default() }
     }
 
-    /// Returns the result of a greeting with this error as reply number `i`, after good replies.
+    /// Returns the result of a greeting in which reply number `i` is `error` and all replies before it are good.
     fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
         let (mut greeter, _) = greeting.begin();
         for _ in 0..i {

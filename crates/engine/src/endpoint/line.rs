@@ -1,4 +1,4 @@
-//! The transport of a short conversation with a deadline; and how a server is identified when TLS fails.
+//! A connection for a few requests with a deadline, and the diagnosis of a server with which TLS fails.
 
 use std::{
     io::{self, Read, Write},
@@ -13,18 +13,18 @@ use super::{
     stranger,
 };
 
-/// The part of the time that is reserved after a TLS handshake, to identify a server that does not answer it: a third.
+/// One part in this many (a third) of the time is reserved to identify a server that does not answer the TLS handshake.
 const KEPT_BACK: u32 = 3;
-/// How long a server that closed silently may take to begin a TLS handshake.
+/// How long to wait for a TLS handshake with a server that closed a plain connection without a reply: 1 s.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
 /// The number of first bytes that identify an unknown server.
 const FIRST_BYTES: usize = 64;
 
-/// The transport of a conversation.
+/// A connection for a few requests with a deadline.
 pub(super) struct Stream(pub(super) Transport);
 
 impl Stream {
-    /// Begins TLS if it is required.
+    /// Completes the TLS handshake, if TLS is required.
     ///
     /// # Errors
     /// The diagnosis, including that of a server without TLS.
@@ -36,7 +36,8 @@ impl Stream {
         }
     }
 
-    /// Continues the handshake; returns whether it is done by `until`, or not needed.
+    /// Continues the TLS handshake. Returns whether the handshake is done by `until`; without TLS, returns true at
+    /// once.
     pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
             if !self.wait(PollFlags::IN, until) {
@@ -46,7 +47,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Returns the first bytes of the other side, before the handshake.
+    /// Returns the first bytes that the server sent in a TLS handshake; none without TLS.
     fn first_bytes(&self) -> &[u8] {
         match &self.0 {
             Transport::Plain(_) => &[],
@@ -74,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// Reads once; 0 is the end of the stream, `None` when no data came by `until`.
+    /// Reads once. Returns the number of bytes, 0 at the end of the stream, or `None` if no data arrived by `until`.
     pub(super) fn hear(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {
             match self.0.read(buffer) {
@@ -87,7 +88,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Waits for readiness; returns whether there was time left to wait.
+    /// Waits until the socket is ready, or until `until`. Returns false if that time was over already.
     fn wait(&self, interest: PollFlags, until: Instant) -> bool {
         let left = left(until);
         if !left.is_zero() {
@@ -98,12 +99,12 @@ impl Stream {
     }
 }
 
-/// Returns whether the error means that there is no data at present.
+/// Returns whether the error means only that the socket is not ready now.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Returns the meaning of a failed handshake; `first` are the first bytes of the other side.
+/// Returns the diagnosis of a failed TLS handshake; `first` are the first bytes that the server sent.
 fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     let address = target.address.clone();
     match TlsFailure::of(&error) {
@@ -117,8 +118,8 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     }
 }
 
-/// Returns the meaning of an unanswered handshake. A server without TLS takes it for an incomplete line and waits, so a
-/// second connection sends a PING in plain text, and nothing else.
+/// Returns the diagnosis of a TLS handshake without an answer. A server without TLS reads the handshake as an
+/// incomplete line and waits for the rest, so a second connection sends only a PING, in plain text.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
@@ -135,8 +136,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Returns whether a server that closed silently answers a TLS handshake: OpenSSL disconnects silently on plain text.
-/// Nothing follows the handshake.
+/// Returns whether a server that closed a plain connection without a reply answers a TLS handshake: OpenSSL closes a
+/// connection on which plain text arrives. No request is sent after the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
@@ -150,7 +151,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     ask().unwrap_or(false)
 }
 
-/// Returns whether the other side has disconnected, in any way.
+/// Returns whether the error means that the server has disconnected.
 pub(super) fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),

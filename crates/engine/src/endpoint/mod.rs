@@ -1,5 +1,5 @@
-//! The connection to a server: address, credentials and TLS; the first contact with its diagnosis; the greeting; and
-//! the pauses between attempts.
+//! Connections to a server: its address, credentials and TLS, the diagnosis if it cannot be reached, the first
+//! commands, and the pauses between attempts to connect.
 
 mod address;
 mod back_off;

@@ -1,5 +1,5 @@
-//! First contact: whether the server is there, is of the right kind and accepts us, with a diagnosis if not. It blocks
-//! for a while.
+//! The first contact: checks that the server answers, speaks the expected protocol and accepts the credentials, and
+//! diagnoses the cause if not. The functions of this module block.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
@@ -22,7 +22,8 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Refusal, Step};
 
-/// The most bytes of a reply: HELLO's has some hundred, with many modules some thousand.
+/// The longest accepted reply. A reply to HELLO has some hundred bytes, or some thousand if the server has many
+/// modules.
 const MOST_BYTES: usize = 64 * 1024;
 /// How long to wait for the rest of an unknown server's first line.
 const REST_OF_LINE: Duration = Duration::from_millis(200);
@@ -50,7 +51,7 @@ struct Conversation<'a> {
     line: Stream,
     target: &'a Target,
     deadline: Instant,
-    /// The data since the last command.
+    /// The bytes received since the last command was sent.
     received: Vec<u8>,
 }
 
@@ -89,7 +90,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Reads to the end of one reply.
+    /// Reads one reply to its end, and processes it.
     fn answer<'g>(
         &mut self,
         greeter: &mut Greeter,
@@ -118,7 +119,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Appends the data that arrives before `until`; 0 is the end of the stream.
+    /// Reads once, and appends the data to `received`. Returns the number of bytes, 0 at the end of the stream.
     fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
         let mut buffer = [0; 4096];
         match self.line.hear(&mut buffer, until) {
@@ -132,8 +133,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Returns the meaning of a socket's error. In TLS 1.3, a client learns only after the handshake that its
-    /// certificate is not accepted.
+    /// Returns the diagnosis of a socket's error, which may be a TLS error: in TLS 1.3, a server refuses a client
+    /// certificate only after the handshake.
     fn broken(&self, cause: io::Error) -> ReachError {
         let address = self.target.address.clone();
         match TlsFailure::of(&cause) {
@@ -160,7 +161,7 @@ impl Conversation<'_> {
         ReachError::Closed(self.target.address.clone())
     }
 
-    /// Identifies another server, after a short wait for the rest of its data.
+    /// Identifies an unexpected server by its first line, and waits a short time for the rest of the line.
     fn stranger(&mut self) -> ReachError {
         let until = self.deadline.min(Instant::now() + REST_OF_LINE);
         while !self.received.contains(&b'\n') && self.received.len() < 64 {
@@ -172,7 +173,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Returns the meaning of a refused step of the first contact.
+/// Returns the diagnosis if the server refused a command of the first contact.
 fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
     // A server without AUTH (it may have been renamed) repeats its arguments.

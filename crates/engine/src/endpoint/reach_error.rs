@@ -1,4 +1,4 @@
-//! Why a server cannot be reached: each cause with advice, in one line.
+//! The causes why a server cannot be reached. Each message is one line with the cause and advice.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -10,7 +10,8 @@ use crate::{
     untrusted::{self, code},
 };
 
-/// The other side: its address and protocol. Its text is the address.
+/// The server that an error is about: its address, and the protocol that it should speak. A `Party` is displayed as its
+/// address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// The address.
@@ -20,7 +21,7 @@ pub struct Party {
 }
 
 impl Party {
-    /// Returns the other side of connections to `target`.
+    /// Returns the address and protocol of `target`.
     pub fn of(target: &Target) -> Self {
         Self { address: target.address.clone(), dialect: target.dialect }
     }
@@ -39,7 +40,7 @@ impl fmt::Display for Party {
 /// Why [`reach`](super::reach()) failed. No message contains a password.
 #[derive(Debug, Error)]
 pub enum ReachError {
-    /// The name has no address, or the resolver failed.
+    /// The host name has no address, or the resolver failed.
     #[error(
         "the host '{}' was not found ({cause}); check its spelling and the network",
         untrusted::text(host)
@@ -53,10 +54,10 @@ pub enum ReachError {
     /// Nothing listens there.
     #[error("nothing listens on {0} (connection refused); is the server running, and is this its address?")]
     Refused(Address),
-    /// No reply to the connection attempt.
+    /// The host did not reply to the attempt to connect.
     #[error("connecting to {0} timed out; is the host up, and does a firewall let this port through?")]
     ConnectTimeout(Address),
-    /// The file does not exist.
+    /// The unix socket does not exist.
     #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = untrusted::path(.path))]
     NoSuchSocket {
         /// The file.
@@ -64,7 +65,7 @@ pub enum ReachError {
         /// The server's own terms.
         words: &'static Words,
     },
-    /// The user may not open the file.
+    /// The user has no permission to open the unix socket.
     #[error(
         "the socket {path} may not be opened by this user; see the server's '{}'",
         .words.socket_rights,
@@ -76,7 +77,7 @@ pub enum ReachError {
         /// The server's own terms.
         words: &'static Words,
     },
-    /// Another failure of the system.
+    /// The operating system reported another error.
     #[error("{address} cannot be reached: {cause}")]
     Io {
         /// The target.
@@ -89,7 +90,7 @@ pub enum ReachError {
         "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS (--tls)"
     )]
     Silent(Address),
-    /// The server accepted the connection and did not begin the handshake.
+    /// The server accepted the connection and did not answer the TLS handshake.
     #[error(
         "{0} accepted the connection and did not answer the TLS handshake; it hangs, or does not speak TLS (leave out \
          --tls, or write {scheme}://)", scheme = .0.dialect.scheme(false)
@@ -97,7 +98,7 @@ pub enum ReachError {
     SilentToTls(Party),
     /// The server began a reply and did not complete it.
     #[error(
-        "{party} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
+        "{party} began a reply and did not complete it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
     )]
     HalfAnswer {
         /// The target.
@@ -107,20 +108,20 @@ pub enum ReachError {
     },
     /// The server accepted the connection and closed it.
     #[error(
-        "{0} closed the connection without a word; does it expect TLS (--tls), or is it shutting down or out of \
+        "{0} closed the connection without a reply; does it expect TLS (--tls), or is it shutting down or out of \
          connections?"
     )]
     Closed(Address),
-    /// The server closed the connection during the handshake.
+    /// The server closed the connection during the TLS handshake.
     #[error(
         "{0} closed the connection during the TLS handshake; does it speak TLS, or is it shutting down or out of \
          connections?"
     )]
     ClosedToTls(Address),
-    /// The server sent a TLS alert, or answered a TLS handshake.
+    /// The server requires TLS: it sent a TLS alert, or answered a TLS handshake.
     #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
     SpeaksTls(Party),
-    /// The server answered a TLS handshake, or else a PING, in plain text.
+    /// The server does not speak TLS: it answered a TLS handshake or a PING in plain text.
     #[error(
         "{0} speaks {server} without TLS; leave out --tls (or write {scheme}://), or name its TLS port",
         server = .0.words().server,
@@ -143,14 +144,14 @@ pub enum ReachError {
         /// The server's status line.
         line: String,
     },
-    /// The server answered like a memcached.
+    /// The server answered like a memcached, but Redis or Valkey was expected.
     #[error("{0} is a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Memcached))]
     Memcached(Party),
-    /// The server answered like a Redis.
+    /// The server answered like a Redis or Valkey, but memcached was expected.
     #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
     Redis(Party),
     /// The server answered in another known protocol.
-    #[error("{party} speaks {protocol}, not {}: it said \"{said}\"; check the port", .party.words().server)]
+    #[error("{party} speaks {protocol}, not {}: it sent \"{said}\"; check the port", .party.words().server)]
     OtherProtocol {
         /// The target.
         party: Party,
@@ -164,24 +165,24 @@ pub enum ReachError {
     Stranger {
         /// The target.
         party: Party,
-        /// The server's first bytes, printable.
+        /// The server's first bytes, as printable text.
         bytes: String,
     },
-    /// `NOAUTH`.
+    /// The server requires a password: `NOAUTH`.
     #[error("{0} wants a password: give it with {how}", how = .0.words().credentials)]
     PasswordNeeded(Party),
-    /// `WRONGPASS`.
+    /// The server refused the password: `WRONGPASS`.
     #[error("{party} refused the password of {user}; check {}", .party.words().who_we_are)]
     WrongPassword {
         /// The target.
         party: Party,
-        /// `user 'ann'` or `the default user`.
+        /// The user as text: `user 'ann'` or `the default user`.
         user: String,
     },
-    /// AUTH on a server without a password.
+    /// A password was given, but the server has none.
     #[error("{0} has no password set, but one was given; leave out {options}", options = .0.words().password)]
     PasswordNotAsked(Party),
-    /// `NOPERM`.
+    /// The user has no permission for a command: `NOPERM`.
     #[error("{address} does not permit this user the command {command}: {message}; extend its ACL rules")]
     NotPermitted {
         /// The target.
@@ -191,15 +192,15 @@ pub enum ReachError {
         /// The server's message.
         message: String,
     },
-    /// `LOADING`.
+    /// The server is loading its data: `LOADING`.
     #[error("{0} is still loading its data; wait until it is done")]
     Loading(Address),
-    /// `ERR max number of clients reached`.
+    /// The server has reached its client limit: `ERR max number of clients reached`.
     #[error("{0} has reached its limit of clients; close some, or raise its '{option}'", option = .0.words().most_clients)]
     TooManyClients(Party),
-    /// `DENIED`.
+    /// The server is in protected mode: `DENIED`.
     #[error(
-        "{0} is in protected mode and takes local clients only; set a password there, or run redyno on its host"
+        "{0} is in protected mode and accepts local clients only; set a password there, or run redyno on its host"
     )]
     ProtectedMode(Address),
     /// SELECT was refused.
@@ -215,7 +216,7 @@ pub enum ReachError {
     /// HELLO 3 was refused.
     #[error("{0} does not speak RESP3 (it came with Redis 6); leave out -3")]
     NoResp3(Address),
-    /// The server lacks meta commands.
+    /// The memcached is too old: it has no meta commands.
     #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
     TooOld(Address),
     /// The server is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
@@ -226,7 +227,7 @@ pub enum ReachError {
         /// The server's message.
         message: String,
     },
-    /// A reply without an end.
+    /// The server sent a reply that is longer than accepted.
     #[error("{0} answers a single command without end; is it a {server}?", server = .0.words().server)]
     Endless(Party),
     /// Another error reply.
@@ -242,7 +243,7 @@ pub enum ReachError {
 }
 
 impl ReachError {
-    /// Returns the same error without the server's own text.
+    /// Returns the error without the text that the server sent; an error code is kept.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         use ReachError::*;
@@ -260,7 +261,7 @@ impl ReachError {
         self
     }
 
-    /// Returns whether something answers there, but not as a server that can be measured now.
+    /// Returns whether a server answers at the address but cannot be measured now.
     pub fn is_answer(&self) -> bool {
         !matches!(
             self,
@@ -276,8 +277,8 @@ impl ReachError {
         )
     }
 
-    /// Returns whether another attempt may succeed with the same command line: the server may start, recover or finish
-    /// loading. Other errors are permanent.
+    /// Returns whether a later attempt with the same command line may succeed, because the server may start, recover or
+    /// finish loading. Other errors are permanent.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::HostNotFound { .. }

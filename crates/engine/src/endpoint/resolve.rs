@@ -1,5 +1,4 @@
-//! Resolves addresses to endpoints without blocking for longer than a given time: a name server that hangs must not
-//! stop the measurement.
+//! Looks up host names with a time limit: a name server that hangs must not stop the measurement.
 
 use std::{
     collections::VecDeque,
@@ -22,13 +21,14 @@ pub struct Resolver(Option<Arc<LookUp>>);
 type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 impl Resolver {
-    /// Creates a resolver other than the system's; it may block.
+    /// Creates a resolver that calls `look_up` instead of the system's resolver; `look_up` may block.
     pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(look_up)))
     }
 
-    /// Begins to resolve `address`. IP addresses and unix sockets are known at once; a name is looked up by a thread
-    /// `resolve`, which is abandoned if its answer is no longer needed: the system's resolver cannot be interrupted.
+    /// Begins to resolve `address`. IP addresses and unix sockets need no lookup. A host name is looked up by a thread
+    /// named `resolve`. If its answer is no longer needed, the thread is abandoned, because the system's resolver
+    /// cannot be interrupted.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -80,12 +80,13 @@ impl Eq for Resolver {}
 pub enum Resolution {
     /// Finished.
     Done(VecDeque<Endpoint>),
-    /// In progress in another thread.
+    /// The lookup is in progress in another thread.
     Pending(Receiver<io::Result<VecDeque<Endpoint>>>),
 }
 
 impl Resolution {
-    /// Returns the endpoints, at least one, if they are known within `limit`; returned once.
+    /// Returns the endpoints, at least one, or `None` if the lookup takes longer than `limit`. The endpoints are
+    /// returned only once.
     ///
     /// # Errors
     /// When the name resolves to nothing.

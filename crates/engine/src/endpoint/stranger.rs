@@ -6,15 +6,15 @@ use crate::{protocol::Dialect, untrusted};
 /// An unexpected server.
 #[derive(Debug, PartialEq, Eq)]
 enum Stranger {
-    /// An HTTP server; its status line.
+    /// An HTTP server, with its status line.
     Http(String),
     /// A memcached: it answers unknown lines with `ERROR`.
     Memcached,
-    /// A Redis or Valkey: it answers such a line with an error of RESP.
+    /// A Redis or Valkey: it answers unknown lines with a RESP error.
     Redis,
     /// A server that requires TLS: it sent an alert.
     Tls,
-    /// A protocol with a server that speaks first or has its own format; its name and the data.
+    /// A server of another known protocol: the name of the protocol, and the server's data as text.
     Other(&'static str, String),
     /// Unknown bytes.
     Unknown,
@@ -62,7 +62,7 @@ fn recognize(bytes: &[u8]) -> Stranger {
     }
 }
 
-/// Returns the first 48 bytes as text.
+/// Returns the first 48 bytes as printable text.
 pub(super) fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 48;
     let shown = untrusted::bytes(&bytes[..bytes.len().min(SHOWN)]);

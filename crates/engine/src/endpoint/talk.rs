@@ -1,4 +1,4 @@
-//! Requests to a server on a connection of their own; each batch waits for its replies.
+//! A connection for requests that are not part of the load. Each batch of requests waits for its replies.
 
 use std::{
     io,
@@ -15,19 +15,20 @@ use super::{
 };
 use crate::protocol::{ProtocolError, Reply, Skipper};
 
-/// The longest reply of a server before we are authenticated.
+/// The longest accepted reply on a connection without authentication.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
-/// A connection for such requests.
+/// A connection for requests that are not part of the load.
 pub struct Talk {
     line: Stream,
     target: Target,
     skipper: Skipper,
-    /// Where unread data begins in `received`, and how far it was parsed.
+    /// The position in `received` at which the reply in progress begins, and the position up to which it was
+    /// parsed.
     begins: usize,
     read: usize,
     received: Vec<u8>,
-    /// The longest reply that is kept.
+    /// The longest accepted reply, in bytes.
     longest: usize,
 }
 
@@ -40,7 +41,7 @@ pub enum NoTalk {
     Tls(io::Error),
 }
 
-/// Connects to `target`, and authenticates as it says.
+/// Connects to `target`, and authenticates with the target's credentials.
 ///
 /// Blocks for at most `timeout`.
 ///
@@ -51,14 +52,14 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 }
 
 impl Talk {
-    /// Limits the connection: it refuses replies of more than this many bytes, or that a decoder [cannot
-    /// handle](Skipper::bounded).
+    /// Limits the replies: one of more than `longest` bytes, or one that a decoder [cannot
+    /// handle](Skipper::bounded), is an error.
     #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Connects to `target` until `deadline`, and sends nothing.
+    /// Connects to `target` by `deadline`, with TLS if required, and sends no command.
     ///
     /// # Errors
     /// When it cannot be reached, or does not speak TLS as requested.
@@ -78,7 +79,8 @@ impl Talk {
         Self { line, target: target.clone(), skipper, begins: 0, read: 0, received: Vec::new(), longest }
     }
 
-    /// Sends `questions`, and passes the bytes and kind of each of this many `replies` to `take`.
+    /// Sends `questions`, waits for this number of `replies`, and calls `take` with the bytes and the kind of
+    /// each reply.
     ///
     /// # Errors
     /// When the connection breaks, when something other than replies arrives, or when they are incomplete after
@@ -129,13 +131,13 @@ impl Talk {
         Ok(())
     }
 
-    /// Drops data that was processed.
+    /// Removes the replies that were processed from `received`.
     fn forget(&mut self) {
         self.read -= self.begins;
         self.received.drain(..std::mem::take(&mut self.begins));
     }
 
-    /// Returns whether more data came than was requested.
+    /// Returns whether the server sent more data than the expected replies.
     pub fn has_more(&self) -> bool {
         self.begins < self.received.len()
     }

@@ -31,7 +31,7 @@ pub enum Transport {
 
 impl Transport {
     /// Begins to connect. The socket becomes writable when the attempt has ended; [`is_connected`](Self::is_connected)
-    /// has the result.
+    /// then returns the result.
     ///
     /// # Errors
     /// When the system refuses at once; `WouldBlock` for a unix socket with a full backlog.
@@ -79,7 +79,8 @@ impl Transport {
         }
     }
 
-    /// Continues the handshake once the socket is connected, if there is one. Returns whether data may follow.
+    /// Continues the TLS handshake on a connected socket. Returns whether data can be sent; without TLS, returns true
+    /// at once.
     ///
     /// # Errors
     /// As [`TlsStream::shake_hands`].
@@ -90,18 +91,19 @@ impl Transport {
         }
     }
 
-    /// Returns whether a read returns data though the socket is not readable.
+    /// Returns whether a read may return data although the socket is not readable.
     pub fn has_more(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_more())
     }
 
-    /// Returns whether accepted bytes wait for the socket, besides those that were not accepted.
+    /// Returns whether bytes that `write` accepted still wait to be written to the socket.
     #[inline]
     pub fn wants_write(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.wants_write())
     }
 
-    /// Waits until the socket is ready for one of `interests`; returns what it is ready for, nothing after the timeout.
+    /// Waits until the socket is ready for one of `interests`. Returns what the socket is ready for; empty after the
+    /// timeout.
     pub fn wait(&self, interests: PollFlags, timeout: Duration) -> PollFlags {
         let mut polled = [PollFd::new(self, interests)];
         wait_for(&mut polled, timeout);
@@ -109,13 +111,14 @@ impl Transport {
     }
 }
 
-/// Waits for `timeout` if there is nothing else to wait for.
+/// Sleeps for `timeout`; a signal may end the sleep early.
 pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Polls, and sets for each of `polled` what it is ready for. The timeout has a resolution of nanoseconds on systems
-/// with `ppoll` (Linux and the BSDs); on macOS it is rounded up to whole milliseconds.
+/// Waits until one of `polled` is ready, at most for `timeout`, and records for each of them what it is ready for. The
+/// timeout has a resolution of nanoseconds on systems with `ppoll` (Linux and the BSDs). On macOS, the timeout is
+/// rounded up to whole milliseconds.
 pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),

@@ -7,8 +7,8 @@
 //! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
 //!                                                     memcached+unix:///path
 //! ```
-//! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. Passwords with an
-//! unescaped `/` or `@` are parsed wrongly, so errors repeat no part of the text except the scheme.
+//! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. A password with an
+//! unescaped `/` or `@` is parsed wrongly, so error messages contain no part of the URI except the scheme.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::{Address, Credentials, DEFAULT_HOST, Password, Target};
 use crate::protocol::Dialect;
 
-/// Why a text is not a URI of a target.
+/// Why a text is not a valid URI of a server.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UriError {
     /// No `scheme://`.
@@ -26,8 +26,10 @@ pub enum UriError {
     /// An unknown scheme.
     #[error("a URI of a target begins with {known}, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
     Scheme(String),
-    /// Brackets without an IPv6 address, or something between them and the port.
-    #[error("the host in the URI is not well-formed; an IPv6 address stands in brackets, redis://[::1]:6379")]
+    /// The brackets contain no IPv6 address, or other text than a port follows them.
+    #[error(
+        "the host in the URI is not well-formed; write an IPv6 address in brackets, as in redis://[::1]:6379"
+    )]
     Host,
     /// An invalid port.
     #[error("the port in the URI must be a number from 1 to 65535")]
@@ -35,24 +37,24 @@ pub enum UriError {
     /// An invalid database.
     #[error("the database in the URI must be a whole number, as in redis://host:6379/2")]
     Db,
-    /// A database, for a server without databases.
-    #[error("memcached has no databases; leave the number out")]
+    /// The URI names a database, but the server has no databases.
+    #[error("memcached has no databases; leave out the number at the end of the URI")]
     NoDb,
-    /// A unix socket without a path.
+    /// The URI of a unix socket has no path.
     #[error("the URI names no socket; write its absolute path, as in unix:///run/redis.sock")]
     NoPath,
-    /// A query other than `db=N` of a unix socket.
-    #[error("the URI has a query or fragment that is not understood; only ?db=N of a unix socket is")]
+    /// The URI has a query other than `db=N` of a unix socket.
+    #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
-    /// A percent sign without two hexadecimal digits, or bytes that are not UTF-8.
+    /// A percent sign is not followed by two hexadecimal digits, or the decoded bytes are not UTF-8.
     #[error("the URI has a broken percent-encoding; a literal % is written %25")]
     Encoding,
 }
 
-/// The content of a URI.
+/// What a URI contains.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ParsedUri {
-    /// The target, still without TLS, because a URI has no certificates.
+    /// The target. Its TLS configuration is not set, because a URI has no certificates.
     pub target: Target,
     /// Whether to use TLS.
     pub tls: bool,
@@ -85,7 +87,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     }
 }
 
-/// Returns all schemes over TCP, for a message.
+/// Returns all URI schemes over TCP, for an error message.
 fn schemes() -> String {
     Dialect::schemes().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(", ")
 }
@@ -161,7 +163,7 @@ fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError>
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
-/// Parses digits only: `parse` alone would accept a `+`.
+/// Parses a number that consists only of digits: `parse` alone would also accept a `+`.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -1,4 +1,4 @@
-//! The reports and results of experiments. Pure.
+//! The reports and results of experiments.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::after;
 use crate::units;
 
-/// The result of a search: a setting of a knob.
+/// The result of a search: the setting of a knob that keeps a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The knob.
     pub knob: String,
     /// The knob's setting.
     pub value: u64,
-    /// The highest value that keeps the limit.
+    /// The highest value of the knob that keeps the limit.
     pub lower: u64,
-    /// The lowest value that does not; `None` if there is none.
+    /// The lowest value of the knob that does not keep the limit; `None` if there is no such value.
     pub upper: Option<u64>,
     /// The limit, `p99<1ms`.
     pub limit: String,
@@ -31,28 +31,29 @@ impl fmt::Display for Found {
     }
 }
 
-/// The measurement of a sweep at a value of its knob.
+/// What a sweep measured at one value of its knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptStep {
     /// The knob.
     pub knob: String,
-    /// The knob's value: a plain number, in bytes for sizes.
+    /// The knob's value as a plain number; sizes are in bytes.
     pub value: u64,
-    /// Both as text, `value size 4.00 KiB`.
+    /// The knob and its value as text, `value size 4.00 KiB`.
     pub setting: String,
-    /// How long it was measured, in seconds.
+    /// How long the value was measured, in seconds.
     pub length_s: f64,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p50 of the response time under a rate, else of the service time; `None` with too few requests.
+    /// The p50 of the response time if the load has a rate, else of the service time; `None` with too few
+    /// requests.
     pub p50_us: Option<f64>,
-    /// The same percentile at p99.
+    /// The p99 of the time that `p50_us` is about.
     pub p99_us: Option<f64>,
-    /// The same percentile at p99.9.
+    /// The p99.9 of the time that `p50_us` is about.
     pub p999_us: Option<f64>,
-    /// Whether its figures had become steady before its time was over.
+    /// Whether the figures became steady before the time of the step was over.
     pub is_steady: bool,
-    /// Why redyno itself was the limit, if it was.
+    /// Why redyno itself limited the throughput; `None` if it did not.
     pub client_limit: Option<String>,
 }
 
@@ -68,18 +69,20 @@ impl fmt::Display for SweptStep {
     }
 }
 
-/// The step of a sweep with the most throughput, of those that hold its limit if it has one.
+/// The step of a sweep with the most throughput. If the sweep has a limit, only steps that keep the limit are
+/// compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Best {
     /// The knob.
     pub knob: String,
-    /// The knob's value: a plain number, in bytes for sizes.
+    /// The knob's value as a plain number; sizes are in bytes.
     pub value: u64,
-    /// Both as text, `value size 4.00 KiB`.
+    /// The knob and its value as text, `value size 4.00 KiB`.
     pub setting: String,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p99 of the response time under a rate, else of the service time; `None` with too few requests.
+    /// The p99 of the response time if the load has a rate, else of the service time; `None` with too few
+    /// requests.
     pub p99_us: Option<f64>,
     /// The limit, such as `p99<1ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,17 +91,17 @@ pub struct Best {
     pub steps: u32,
     /// How many steps were planned.
     pub of: u32,
-    /// The knee by a model; `None` if the steps do not show it.
+    /// The knee by the universal scalability law; `None` if the steps do not show a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<KneeAt>,
 }
 
-/// The knee of a curve, after the universal scalability law.
+/// The knee of a sweep by the universal scalability law: beyond it, throughput falls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KneeAt {
-    /// The value of the knob.
+    /// The value of the knob at the knee.
     pub value: f64,
-    /// The throughput there.
+    /// The throughput at the knee, per second.
     pub ops_per_s: f64,
 }
 

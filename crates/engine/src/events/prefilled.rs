@@ -9,19 +9,19 @@ use crate::units::{self, counted, grouped};
 /// How a prefill ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prefilled {
-    /// The number of its requests.
+    /// The number of requests.
     pub requests: u64,
     /// The requests answered without an error.
     pub answered: u64,
-    /// How long it took.
+    /// How long the prefill took, in seconds.
     pub length_s: f64,
-    /// Errors by kind; requests lost with a connection were sent again.
+    /// The number of errors of each kind. Requests that were lost with a connection were sent again.
     pub errors: BTreeMap<String, u64>,
     /// The number of keys that were checked on the server.
     pub looked_for: u64,
-    /// How many of them exist.
+    /// How many of the checked keys exist.
     pub there: u64,
-    /// Why none were checked.
+    /// Why no keys were checked.
     pub unseen: Option<String>,
 }
 

@@ -7,17 +7,17 @@ pub struct About {
     pub name: &'static str,
     /// The gauge's panel.
     pub group: Group,
-    /// The gauge's name in that panel; empty if it is shown as a part of another one.
+    /// The gauge's name in its panel; empty if the panel shows the gauge only as a part of another gauge.
     pub label: &'static str,
     /// The gauge's unit.
     pub unit: Unit,
-    /// How its value follows from its source.
+    /// How the gauge's value is computed from its source.
     pub kind: Kind,
     /// The gauge's source.
     pub source: GaugeSource,
     /// The gauge's chart begins at 0 and reaches at least this value.
     pub top: f64,
-    /// When it needs attention.
+    /// When the gauge needs attention.
     pub alarm: Alarm,
     /// The gauge's description, in a sentence.
     pub help: &'static str,
@@ -49,9 +49,9 @@ pub enum Unit {
     Rate,
     /// Bytes.
     Bytes,
-    /// Bytes; 0 is no limit.
+    /// A limit in bytes; 0 means that there is no limit.
     Limit,
-    /// A share of one, shown in percent.
+    /// A ratio, shown in percent.
     Ratio,
     /// A factor.
     Times,
@@ -61,33 +61,33 @@ pub enum Unit {
     Ago,
     /// Microseconds.
     Micros,
-    /// 0 or 1, with these words.
+    /// 0 or 1, shown as the first or the second of these words.
     Flag(&'static str, &'static str),
 }
 
-/// How the value of a gauge follows from its source.
+/// How the value of a gauge is computed from its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Unchanged.
     Level,
     /// The increase since the previous sample; shown per second.
     Added,
-    /// The increase in seconds, per second that passed.
+    /// The increase of a time in seconds, divided by the seconds since the previous sample.
     Share,
 }
 
 /// The source of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeSource {
-    /// A number in INFO; a negative one means none.
+    /// A field of INFO with a number; a negative number means that there is no value.
     Info(&'static str),
-    /// The same; for memcached, a number in `stats`.
+    /// A field of INFO with a number, or for memcached a number in `stats`.
     InfoOrStat(&'static str, &'static str),
     /// A number in memcached's `stats`.
     Stat(&'static str),
-    /// Whether a field of INFO is this word.
+    /// Whether a field of INFO (the first text) has a certain value (the second text).
     InfoWord(&'static str, &'static str),
-    /// Read in its own way.
+    /// Code that is specific to this gauge computes its value.
     Own,
 }
 
@@ -96,14 +96,14 @@ pub enum GaugeSource {
 pub enum Alarm {
     /// Never by itself.
     Never,
-    /// When it is not zero.
+    /// When the value is not zero.
     Some,
-    /// When it is zero: a flag that should be set.
+    /// When the value is zero: the gauge is a flag that should be set.
     Zero,
 }
 
 impl Group {
-    /// All, from top to bottom.
+    /// All panels, from top to bottom.
     pub const ALL: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];
 

@@ -1,7 +1,9 @@
-//! Gauges: sampled figures of a server and its host. One table describes them; lanes, panels, files and exports use it.
+//! Gauges: figures of a server and its host that are sampled regularly. One table describes all gauges; the screen,
+//! recordings and exports use this table.
 //!
-//! A new gauge is a row of the [table](GAUGES). If its source is a field of INFO or of memcached's `stats`, that is
-//! all; if it is [`Own`](GaugeSource::Own), the server's readers of both need a line for it.
+//! A new gauge is a new row of the [table](GAUGES). If the gauge's source is a field of INFO or of memcached's `stats`,
+//! nothing else is needed. If the source is [`Own`](GaugeSource::Own), the code that reads INFO and `stats` needs a
+//! line for the gauge.
 
 mod about;
 mod sample;

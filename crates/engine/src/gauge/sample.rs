@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// A sample of all gauges: a number or nothing for each.
+/// The values of all gauges at one moment; a gauge may have no value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauges([Option<f64>; GAUGES.len()]);
 
@@ -39,12 +39,12 @@ impl Gauges {
         self.0[gauge as usize] = value.filter(|value| value.is_finite());
     }
 
-    /// Returns the value of a count, as a whole number.
+    /// Returns the value of a gauge that is a count, as a whole number.
     pub fn whole(&self, gauge: Gauge) -> Option<u64> {
         self[gauge].map(|value| value as u64)
     }
 
-    /// Returns the value of a flag.
+    /// Returns the value of a gauge that is a flag.
     pub fn flag(&self, gauge: Gauge) -> Option<bool> {
         self[gauge].map(|value| value != 0.0)
     }
@@ -54,7 +54,7 @@ impl Gauges {
         GAUGES.iter().zip(&self.0).filter_map(|(gauge, value)| Some((*gauge, (*value)?)))
     }
 
-    /// Keeps the higher value of both for each gauge.
+    /// Raises each gauge to its value in `other`, if that is higher.
     pub fn raise(&mut self, other: &Self) {
         for (mine, other) in self.0.iter_mut().zip(&other.0) {
             *mine = match (*mine, *other) {
@@ -64,7 +64,7 @@ impl Gauges {
         }
     }
 
-    /// Values derived from others.
+    /// Sets the values that are computed from those of other gauges.
     pub fn derive(&mut self) {
         if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
             self.set(Gauge::HitRate, Some(hits / (hits + misses)));
@@ -75,7 +75,7 @@ impl Gauges {
 impl Serialize for Gauges {
     /// Writes `{"cpu":0.97,"clients":52,…}`, without gauges that have no value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// From here on, floating-point numbers no longer represent every whole number.
+        /// From this number on, floating-point numbers do not represent every whole number.
         const LARGEST: f64 = 9_007_199_254_740_992.0;
         let mut map = serializer.serialize_map(None)?;
         for (gauge, value) in self.iter() {

@@ -43,31 +43,31 @@ gauges! {
     Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
         "Share of the time in which the main thread was at work (Valkey 9.1).";
     CpuUser "cpu_user" Work "user" Ratio, Share Stat("rusage_user"), 1.0 Never
-        "Share of one core that its threads used for themselves (memcached).";
+        "Share of one core that memcached's threads used in user mode.";
     CpuSystem "cpu_system" Work "system" Ratio, Share Stat("rusage_system"), 1.0 Never
-        "Share of one core that the system used for them (memcached).";
+        "Share of one core that memcached's threads used in system mode.";
     Threads "threads" Work "threads" Count, Level Stat("threads"), 0.0 Never
-        "Threads that serve its clients (memcached).";
+        "Threads of memcached that serve clients.";
     OpsPerS "ops_per_s" Work "ops" Rate, Level Info("instantaneous_ops_per_sec"), 0.0 Never
         "Commands per second as the server counts them.";
     Commands "commands" Work "" Count, Level Info("total_commands_processed"), 0.0 Never
-        "Commands since its start.";
+        "Commands since the server was started.";
     BytesIn "traffic_input" Work "in" Bytes, Added InfoOrStat("total_net_input_bytes", "bytes_read"), 0.0 Never
-        "Bytes read from its clients since the previous poll.";
+        "Bytes that the server read from clients since the previous poll.";
     BytesOut "traffic_output" Work "out" Bytes, Added InfoOrStat("total_net_output_bytes", "bytes_written"), 0.0 Never
-        "Bytes written to its clients since the previous poll.";
+        "Bytes that the server wrote to clients since the previous poll.";
     Uptime "uptime_s" Work "up" Seconds, Level InfoOrStat("uptime_in_seconds", "uptime"), 0.0 Never
-        "Seconds since its start.";
+        "Seconds since the server was started.";
     UsedMemory "used_memory" Memory "used" Bytes, Level InfoOrStat("used_memory", "bytes"), 0.0 Never
-        "Bytes that its allocator gave out.";
+        "Bytes that the server's allocator gave out.";
     MaxMemory "maxmemory" Memory "limit" Limit, Level InfoOrStat("maxmemory", "limit_maxbytes"), 0.0 Never
-        "Its limit of memory in bytes; 0 is none.";
+        "The server's limit of memory in bytes; 0 is no limit.";
     ResidentMemory "used_memory_rss" Memory "rss" Bytes, Level Info("used_memory_rss"), 0.0 Never
-        "Bytes resident, as the operating system counts.";
+        "Resident bytes of the server, as the operating system counts them.";
     PeakMemory "memory_peak" Memory "peak" Bytes, Level Info("used_memory_peak"), 0.0 Never
-        "The most bytes that its allocator ever gave out.";
+        "The most bytes that the server's allocator ever gave out.";
     Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
-        "Resident bytes by given out bytes.";
+        "Resident bytes divided by the bytes that the allocator gave out.";
     Clients "clients" Clients "connected" Count, Level InfoOrStat("connected_clients", "curr_connections"), 0.0 Never
         "Connections, redyno's own included.";
     BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
@@ -75,27 +75,27 @@ gauges! {
     RejectedClients "connections_rejected" Clients "rejected" Count, Added InfoOrStat("rejected_connections", "rejected_connections"), 0.0 Some
         "Connections rejected at maxclients since the previous poll.";
     MaxClients "connections_max" Clients "limit" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
-        "The most connections that it takes.";
+        "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
         "Times since the previous poll that a connection with more requests gave way to others (memcached's -R).";
     ListenDisabled "listen_disabled" Clients "stops to accept" Count, Added Stat("listen_disabled_num"), 0.0 Some
-        "Times since the previous poll that it stopped to accept connections at their limit (memcached).";
+        "Times since the previous poll that memcached stopped accepting connections at their limit.";
     ListenDisabledTime "listen_disabled_us" Clients "not accepting" Micros, Added Stat("time_in_listen_disabled_us"), 0.0 Some
-        "Microseconds since the previous poll for which it accepted no connection (memcached).";
+        "Microseconds since the previous poll in which memcached accepted no connection.";
     InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
         Level Info("client_recent_max_input_buffer"), 0.0 Never
-        "The largest input buffer among its clients lately, in bytes.";
+        "The largest recent input buffer of a client, in bytes.";
     OutputBuffer "connections_output_buffer" Clients "out buffer" Bytes,
         Level Info("client_recent_max_output_buffer"), 0.0 Never
-        "The largest output buffer among its clients lately, in bytes.";
+        "The largest recent output buffer of a client, in bytes.";
     Keys "keys" Keys "held" Count, Level Own, 0.0 Never
         "Keys in all databases.";
     Hits "hits" Keys "" Count, Added InfoOrStat("keyspace_hits", "get_hits"), 0.0 Never
-        "Lookups that found their key, since the previous poll.";
+        "Lookups that found their key since the previous poll.";
     Misses "misses" Keys "" Count, Added InfoOrStat("keyspace_misses", "get_misses"), 0.0 Never
-        "Lookups that did not, since the previous poll.";
+        "Lookups that did not find their key since the previous poll.";
     HitRate "hit_rate" Keys "hits" Ratio, Level Own, 1.0 Never
-        "Hits among hits and misses since the previous poll.";
+        "Share of hits among all lookups since the previous poll.";
     EvictedKeys "evicted_keys" Keys "evicted" Count, Added InfoOrStat("evicted_keys", "evictions"), 0.0 Some
         "Keys evicted since the previous poll.";
     EvictedUnfetched "evicted_unfetched" Keys "never read" Count, Added Stat("evicted_unfetched"), 0.0 Never
@@ -117,19 +117,19 @@ gauges! {
     Unsaved "persistence_unsaved_changes" Saving "unsaved" Count, Level Info("rdb_changes_since_last_save"), 0.0 Never
         "Writes since the last snapshot.";
     LastFork "persistence_last_fork_us" Saving "last fork" Micros, Level Info("latest_fork_usec"), 0.0 Never
-        "Microseconds for which the last fork held the server.";
+        "Microseconds for which the last fork blocked the server.";
     LinkUp "replication_link_up" Replicas "link" UP_DOWN, Level InfoWord("master_link_status", "up"), 1.0 Zero
-        "Of a replica: whether the link to its master is up.";
+        "Whether the link of this replica to its master is up.";
     HeardMaster "replication_heard_s" Replicas "heard" Ago, Level Info("master_last_io_seconds_ago"), 0.0 Never
-        "Of a replica: seconds since its master was last heard.";
+        "Seconds since this replica last received data from its master.";
     Replicas "replication_replicas" Replicas "replicas" Count, Level Info("connected_slaves"), 0.0 Never
-        "Replicas connected to it.";
+        "Replicas connected to the server.";
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
         "Bytes by which the furthest replica is behind.";
 }
 
 impl Group {
-    /// Returns the panel's gauges that are shown by themselves.
+    /// Returns the gauges that the panel shows, without those that are only a part of another gauge.
     pub fn gauges(self) -> impl Iterator<Item = Gauge> {
         let is_shown = move |about: &About| about.group == self && !about.label.is_empty();
         GAUGES.into_iter().filter(move |gauge| is_shown(gauge.about()))
@@ -142,7 +142,7 @@ impl Gauge {
         &ABOUT[self as usize]
     }
 
-    /// Returns the gauge's name on screen, outside of its panel.
+    /// Returns the gauge's name for places on screen other than its panel.
     pub fn alone(self) -> &'static str {
         match self {
             Self::UsedMemory | Self::Clients | Self::Keys => self.about().group.name(),

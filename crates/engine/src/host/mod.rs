@@ -1,8 +1,8 @@
-//! This machine as seen by redyno itself: the cost of its own threads, how long they wait for a core, and its
-//! memory.
+//! What redyno's own process uses of this machine: the CPU time of its threads, how long they wait for a core, its
+//! connections and its memory.
 //!
-//! This module queries the operating system and judges nothing; `diagnose` interprets the figures. The only unsafe
-//! code of this file is `mallopt`, which has no safe wrapper.
+//! This module only queries the operating system; the module `diagnose` interprets the figures. The only unsafe code of
+//! this file is `mallopt`, which has no safe wrapper.
 
 mod own_sockets;
 mod own_thread;
@@ -10,11 +10,12 @@ mod own_thread;
 pub use own_sockets::ports_to;
 pub use own_thread::{Lap, OwnThread};
 
-/// Makes the allocator get blocks of 32 KiB and more from the system, and return them when they are dropped.
+/// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
+/// it is freed.
 ///
-/// A session creates and drops distributions of tens of kilobytes at every tick, and keeps small parts of them.
-/// glibc would place these parts in the gaps of dropped large blocks: after eight hours a third of the memory was
-/// gaps. Other C libraries keep large blocks separate by default.
+/// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps small parts of
+/// them. By default, glibc places these small parts where large blocks were freed, which fragments the memory: after
+/// eight hours, a third of it was unused. Other C libraries place large blocks separately by default.
 pub fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

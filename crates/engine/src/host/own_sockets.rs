@@ -1,9 +1,9 @@
-//! The process's own connections, for servers that do not identify clients: memcached has no client names.
+//! Finds the connections of this process, for servers without client names such as memcached.
 
 use std::{collections::HashSet, net::IpAddr};
 
-/// Returns the local ports of this process's TCP connections to this port, at this address if it is known; empty if
-/// the system does not report them.
+/// Returns the local ports of this process's TCP connections to `port`, and to `host` if that is known. The set is
+/// empty if the system does not report connections.
 pub fn ports_to(host: Option<IpAddr>, port: u16) -> HashSet<u16> {
     of_system::ports(host, port).unwrap_or_default()
 }
@@ -15,7 +15,7 @@ mod of_system {
     /// The state of an open connection.
     const ESTABLISHED: &str = "01";
 
-    /// Returns the ports of this process's sockets with this remote port, and this remote address if it is known.
+    /// Returns the local ports of this process's sockets that are connected to `port`, and to `host` if that is known.
     pub(super) fn ports(host: Option<IpAddr>, port: u16) -> Option<HashSet<u16>> {
         let own: HashSet<String> =
             fs::read_dir("/proc/self/fd").ok()?.filter_map(|file| inode(&file.ok()?.path())).collect();
@@ -38,7 +38,8 @@ mod of_system {
         Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
     }
 
-    /// Returns whether `0100007F:1F90` is this address and port; IPv6 addresses are compared by port only.
+    /// Returns whether `peer`, such as `0100007F:1F90`, is this address and port. Of an IPv6 address, only the port is
+    /// compared.
     fn is_at(peer: &str, host: Option<IpAddr>, port: u16) -> bool {
         let Some((address, found)) = peer.split_once(':') else { return false };
         let is_address = |host| match host {
@@ -69,7 +70,7 @@ mod of_system {
 
 #[cfg(not(target_os = "linux"))]
 mod of_system {
-    /// The system is not asked here.
+    /// The connections are not known on systems other than Linux.
     pub(super) fn ports(_: Option<std::net::IpAddr>, _: u16) -> Option<std::collections::HashSet<u16>> {
         None
     }

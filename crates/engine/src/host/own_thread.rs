@@ -1,13 +1,13 @@
-//! The cost of the calling thread since its last query.
+//! The CPU time of the calling thread since its last query, and how long it waited for a core.
 //!
 //! ```text
 //!  running ███   ██████     ██   CPU time: the thread's own clock
 //!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
 //!  asleep                 ...
 //! ```
-//! A query takes two system calls, a microsecond together: the thread's clock, and a read of a `/proc` file that
-//! stays open. A thread that queries itself at the end of its tick gets figures of exactly that tick, even if the
-//! rest of the program is late; another thread would be late exactly on a machine without a spare core.
+//! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc` file that
+//! stays open. A thread that measures itself at the end of its tick gets the figures of exactly that tick. A separate
+//! measuring thread would be late whenever no core is free.
 
 use std::time::Instant;
 
@@ -15,19 +15,20 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::SECOND_NS;
 
-/// The thread's cost between two queries.
+/// What a thread used between two queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
-    /// The length in ns, from before the first query to after the second: the thread's CPU time never exceeds it.
+    /// The time between the two queries in ns, including the queries themselves, so that the CPU time never exceeds
+    /// this time.
     pub length_ns: u64,
-    /// Time on a core, user and system, in ns.
+    /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
-    /// Time in which the thread could have run and waited for a core, in ns; `None` if the system does not report
-    /// it: only Linux does, if it was built with scheduler statistics.
+    /// How long the thread was ready to run but waited for a core, in ns. `None` if the system does not report it: only
+    /// Linux with scheduler statistics does.
     pub run_delay_ns: Option<u64>,
 }
 
-/// The calling thread. The value must stay on the thread that created it.
+/// The calling thread, which measures itself. The value must stay on the thread that created it.
 #[derive(Debug)]
 pub struct OwnThread {
     queue: Queue,
@@ -37,19 +38,20 @@ pub struct OwnThread {
 }
 
 impl OwnThread {
-    /// Starts to watch the calling thread: its first lap begins now.
+    /// Starts to measure the calling thread: its first lap begins now.
     pub fn current() -> Self {
         let (queue, since) = (Queue::of_this_thread(), Instant::now());
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Returns the time since the thread began in which it could have run and waited for a core, in ns; `None` if
-    /// the system does not report it. Must be called on the same thread; it does not begin a lap.
+    /// Returns how long the thread was ready to run but waited for a core, in ns since the thread began; `None` if the
+    /// system does not report it. Must be called on the measured thread; the lap continues.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }
 
-    /// Ends the lap and returns its cost; the next lap begins. Must be called on the same thread.
+    /// Ends the lap, returns what the thread used in it, and begins the next lap. Must be called on the measured
+    /// thread.
     pub fn lap(&mut self) -> Lap {
         let now = Instant::now();
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());
@@ -92,13 +94,14 @@ impl Queue {
     }
 }
 
-/// Parses the second number of a `schedstat`: time on a core, time in the run queue (both ns), turns on a core.
+/// Parses the second of the three numbers in a `schedstat` file: time on a core (ns), time in the run queue (ns),
+/// number of times on a core.
 #[cfg(target_os = "linux")]
 fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Other systems have no such counter.
+/// Systems other than Linux have no counter of the time in the run queue.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 struct Queue;

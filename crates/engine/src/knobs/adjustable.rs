@@ -1,4 +1,4 @@
-//! Settings by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
+//! Settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`.
 
 use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
 use crate::{
@@ -6,35 +6,36 @@ use crate::{
     workload::{Chosen, presets},
 };
 
-/// The word for connections that are kept.
+/// The value of `reconnect` with which clients keep their connections.
 const NEVER: &str = "never";
 
-/// Something that is set by a word and a value.
+/// A setting that a user changes by typing its name and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adjustable {
-    /// A knob of the panel.
+    /// A knob of the screen's knob panel.
     Knob(Knob),
-    /// The weight of an operation, by its name.
+    /// The weight of an operation, which the value names.
     Weight,
     /// What happens to requests that cannot be sent in time.
     Backlog,
-    /// After how many requests a client opens a new connection.
+    /// The number of requests after which a client opens a new connection.
     Reconnect,
-    /// The workload, by a preset of `--workload`; files are read elsewhere.
+    /// The workload, as the name of a preset of `--workload`, not of a file.
     Workload,
 }
 
 impl Adjustable {
-    /// The settings besides the panel's knobs that have their own field.
+    /// The settings that are fields of [`Knobs`] but not on the knob panel.
     pub const ALONE: [Self; 2] = [Self::Backlog, Self::Reconnect];
 
-    /// Returns all settings: the knobs in the order of the panel, then the others.
+    /// Returns all settings: first the knobs in the order of the panel, then the other settings.
     pub fn all() -> impl Iterator<Item = Self> {
         let knobs = Knob::ALL.into_iter().map(Self::Knob);
         knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
-    /// Returns the setting at the beginning of a query, by its word or a prefix of it, and the value after it.
+    /// Returns the setting that a query begins with, by its full name or the first letters of it, and the value that
+    /// follows.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: &Self| query.strip_prefix(setting.word()).filter(|rest| rest.starts_with(' '));
@@ -57,8 +58,8 @@ impl Adjustable {
         }
     }
 
-    /// Returns whether the setting has an effect in `knobs`: in a closed loop, nothing is due, so nothing waits or is
-    /// shed.
+    /// Returns whether the setting has an effect with these knobs: `backlog` has none in a closed loop, where requests
+    /// have no due times.
     pub fn applies(self, knobs: &Knobs) -> bool {
         self != Self::Backlog || knobs.rate.is_some()
     }
@@ -73,7 +74,7 @@ impl Adjustable {
         }
     }
 
-    /// Returns the values that have names.
+    /// Returns the setting's values that are words, such as `max` or `poisson`.
     pub fn choices(self) -> Vec<&'static str> {
         match self {
             Self::Knob(Knob::Rate) => vec!["max"],
@@ -86,7 +87,7 @@ impl Adjustable {
         }
     }
 
-    /// Returns the other values that can be typed.
+    /// Describes in a few words which values can be typed.
     pub fn range(self) -> &'static str {
         match self {
             Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys) => "a count: 250, 20k, 1.5M",
@@ -95,18 +96,18 @@ impl Adjustable {
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
             Self::Knob(Knob::Arrivals) => "constant or poisson",
             Self::Knob(Knob::Distribution) => {
-                "one of its names, with its parameters: zipfian 1.1, hotspot 0.2 0.8"
+                "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }
             Self::Knob(Knob::Exponent) => "a number above 0, up to 10",
             Self::Knob(Knob::Weight(_)) => "a number; 0 switches it off",
             Self::Weight => "an operation and a number: GET 5; 0 switches it off",
             Self::Backlog => "queue or shed",
-            Self::Reconnect => "a number of requests of a client, or never",
-            Self::Workload => "one of its names",
+            Self::Reconnect => "a number of replies after which clients reconnect, or never",
+            Self::Workload => "the name of a preset",
         }
     }
 
-    /// Returns `knobs` with the typed value.
+    /// Returns `knobs` with this setting changed to the typed value.
     ///
     /// # Errors
     /// When it is invalid.
@@ -127,7 +128,7 @@ impl Adjustable {
     }
 }
 
-/// Returns `knobs` with the weight in `GET 5`.
+/// Parses a text such as `GET 5`, and returns `knobs` with this weight for the operation.
 fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
@@ -144,7 +145,8 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
 }
 
 impl Knobs {
-    /// Returns the knobs with the chosen workload, and the load that it suggests.
+    /// Returns the knobs with the chosen workload, and with the clients, pipeline, rate, value size and number of keys
+    /// that the workload suggests.
     ///
     /// # Errors
     /// Names the first knob that is out of range.

@@ -9,10 +9,10 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// At equal intervals.
+    /// Requests are due at equal intervals.
     #[default]
     Constant,
-    /// At random intervals with an exponential distribution, as from many independent users.
+    /// Requests are due at random intervals with an exponential distribution, as from many independent users.
     Poisson,
 }
 
@@ -20,18 +20,18 @@ pub enum Arrivals {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backlog {
-    /// They are sent as soon as a connection is free; their response time includes the delay.
+    /// Delayed requests are sent as soon as a connection is free; their response time includes the delay.
     #[default]
     Queue,
-    /// Those that are more than [`SHED_AFTER_NS`] late are dropped, and counted as shed.
+    /// Requests that are more than [`SHED_AFTER_NS`] late are dropped and counted as shed.
     Shed,
 }
 
-/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. Longer than our own wake-ups take, shorter than a
-/// stall.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms, which is longer than a worker takes to wake up, and
+/// shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// A word that is neither choice.
+/// The given word is neither of the two allowed words.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("'{given}' must be {one} or {other}")]
 pub struct ParseChoiceError {
@@ -43,7 +43,7 @@ pub struct ParseChoiceError {
 macro_rules! choice {
     ($choice:ident: $one:ident $one_name:literal, $other:ident $other_name:literal) => {
         impl $choice {
-            /// Returns the choice's name on the command line and on screen.
+            /// Returns the word for this value on the command line and on the screen.
             pub fn name(self) -> &'static str {
                 match self {
                     Self::$one => $one_name,

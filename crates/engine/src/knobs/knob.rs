@@ -1,4 +1,4 @@
-//! A knob: its name, the format of its value, its steps and what can be typed.
+//! A knob: its name, how its value is shown, how a step changes it, and which values can be typed.
 
 use thiserror::Error;
 
@@ -14,18 +14,18 @@ use crate::{
     workload::{MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
 };
 
-/// A setting that a person can change.
+/// A setting that a user can change while the load runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knob {
-    /// Connections.
+    /// The number of connections.
     Clients,
-    /// Requests in flight on each.
+    /// Requests in flight on each connection.
     Pipeline,
-    /// Requests per second that are due; above the highest, the loop is closed.
+    /// Requests per second that are due. The step above the highest rate is `max`, a closed loop.
     Rate,
-    /// The distribution of the times at which they are due.
+    /// The distribution of the times at which requests are due.
     Arrivals,
-    /// Share of GET among GET and SET.
+    /// The share of GETs among all GETs and SETs.
     Reads,
     /// Bytes of a value.
     ValueSize,
@@ -33,9 +33,9 @@ pub enum Knob {
     Keys,
     /// How keys are drawn.
     Distribution,
-    /// The exponent of that distribution, if it has one.
+    /// The exponent of the distribution of keys, if the distribution has one.
     Exponent,
-    /// The weight of an operation, by its place in the workload.
+    /// The weight of the operation with this index in the workload.
     Weight(u16),
 }
 
@@ -45,57 +45,57 @@ pub enum TurnError {
     /// The knob is at its limit.
     #[error("{0} is at its {1}, {2}")]
     AtTheEnd(String, &'static str, String),
-    /// The workload has neither GET nor SET.
+    /// The workload lacks GET or SET, or neither has a weight.
     #[error("this workload lacks GET or SET, so it has no share of reads; change its weights")]
     NoReads,
-    /// All values have sizes set by the workload.
+    /// The workload itself sets the sizes of all its values.
     #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
     OwnSizes,
-    /// All sets of keys have numbers set by the workload.
+    /// The workload itself sets the number of keys in each of its sets of keys.
     #[error("this workload sets the number of its keys itself, so there is no number to change")]
     OwnKeys,
-    /// Sets of keys have different distributions.
+    /// The workload's sets of keys have different distributions.
     #[error("this workload has several distributions of keys; type one for all of them, such as zipfian 1.1")]
     Several,
-    /// No set of keys has an exponent, or they have different ones.
+    /// No set of keys has a distribution with an exponent, or the exponents differ.
     #[error(
         "the keys of this workload have no exponent in common; choose a distribution that has one first, such as zipfian 0.99"
     )]
     NoExponent,
-    /// No operation would be left.
-    #[error("{0} is the only operation with a weight; first give a weight to another one")]
+    /// The change would leave no operation with a weight.
+    #[error("{0} is the only operation with a weight; first give a weight to another operation")]
     LastOperation(String),
     /// An unknown operation.
     #[error("'{0}' is not an operation and its weight; write for example {1} 5")]
     NoOperation(String, String),
-    /// The text is not a number.
+    /// The typed exponent is not a number.
     #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
     Exponent(String),
-    /// Without a rate there are no due times.
+    /// The loop is closed: without a rate, requests have no due times.
     #[error("the loop is closed: first set a rate, then requests have due times")]
     Closed,
-    /// The text is not one of the choices.
+    /// The typed word is not a value of the setting.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
-    /// The text is not a distribution, or names no workload.
+    /// The typed distribution or workload is unknown or invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The text is not a quantity.
+    /// The typed text is not a quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// The number is outside the range.
+    /// The new settings are out of range or contradict each other.
     #[error(transparent)]
     Range(#[from] KnobError),
-    /// The number is too large for the setting.
+    /// The typed number does not fit into 32 bits.
     #[error("{0} cannot be as high as {1}")]
     TooLarge(&'static str, u64),
-    /// A share above the whole.
+    /// The share of reads is above 100 %.
     #[error("reads must be between 0 and 100 percent, not {0}")]
     Share(u64),
 }
 
 impl Knob {
-    /// All knobs that do not belong to a single operation.
+    /// All knobs except the weights of operations.
     pub const ALL: [Self; 9] = [
         Self::Clients,
         Self::Pipeline,
@@ -108,8 +108,9 @@ impl Knob {
         Self::Exponent,
     ];
 
-    /// Returns the available knobs with these settings, in the order of the panel: the share of reads for GET and SET;
-    /// the weight of each operation for others, or more.
+    /// Returns the knobs that are available with these settings, in the order of the panel. A workload of only GET and
+    /// SET has a knob for the share of reads; any other workload with several operations has a knob for the weight of
+    /// each.
     pub fn of(knobs: &Knobs) -> Vec<Self> {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {
@@ -124,13 +125,13 @@ impl Knob {
         Self::ALL.into_iter().filter(is_there).chain(weights).collect()
     }
 
-    /// Returns the operation of a weight.
+    /// Returns the operation whose weight this knob is; `None` for other knobs.
     fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
     }
 
-    /// Returns the knob's name among others: its own, or that of the operation whose weight it is.
+    /// Returns the knob's name in a list of knobs. The knob of a weight has the name of the operation.
     pub fn called(self, knobs: &Knobs) -> &str {
         self.operation(knobs).map_or(self.name(), |operation| &operation.name)
     }
@@ -151,7 +152,7 @@ impl Knob {
         }
     }
 
-    /// Returns whether the knob's values are always whole numbers, so that a curve can be drawn over it.
+    /// Returns whether the knob can be swept: its values are always whole numbers.
     pub fn is_whole_number(self) -> bool {
         !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
@@ -186,8 +187,8 @@ impl Knob {
         }
     }
 
-    /// Returns `knobs` with this one changed by a step. `ops_per_s` is the present throughput: a rate that was "max"
-    /// becomes slightly lower, where the first step makes a difference.
+    /// Returns `knobs` with this knob changed by one step. The first step down from the rate `max` sets the next rate
+    /// below `ops_per_s`, the present throughput.
     ///
     /// # Errors
     /// When it is at its limit, when there is nothing to change, or when it contradicts others.
@@ -239,8 +240,8 @@ impl Knob {
         Ok(turned.checked()?)
     }
 
-    /// Returns `knobs` with the typed value: a count or size with an optional suffix, a percentage, `max` for a rate, a
-    /// distribution with its parameters.
+    /// Returns `knobs` with this knob set to the typed value: a count or size with an optional suffix, a percentage,
+    /// `max` for a rate, or a distribution with its parameters.
     ///
     /// # Errors
     /// When the text is invalid or out of range; the message says which.
@@ -287,7 +288,7 @@ impl Knob {
         Ok(typed.checked()?)
     }
 
-    /// Returns `knobs` with this weight for the operation at `place`.
+    /// Returns `knobs` with this weight for the operation with index `place`.
     fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, TurnError> {
         if weight == 0 && knobs.workload.asks_alone(place) {
             return Err(TurnError::LastOperation(self.called(knobs).to_owned()));

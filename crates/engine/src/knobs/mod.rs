@@ -1,10 +1,10 @@
-//! The knobs that a person can change: names, steps, limits, texts, and presets.
+//! The knobs, which are the settings that a user can change while the load runs: names, steps, limits and presets.
 //!
 //! ```text
 //!  clients, pipeline, rate, ... ──► Knobs, one value of each ──checked──► the engine's setting
 //!   ▲ changed by a step, or typed
 //! ```
-//! This room does not know how the engine uses them.
+//! This module does not depend on the load engine.
 
 mod adjustable;
 mod arrivals;

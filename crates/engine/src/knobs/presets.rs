@@ -1,9 +1,9 @@
-//! Presets: named settings of all knobs, as they are common in practice.
+//! Presets: named combinations of values for all knobs, as they are common in practice.
 
 use super::{Arrivals, Knobs};
 use crate::workload::Workload;
 
-/// A named setting of all knobs, except the switch of the load.
+/// A named combination of values for all knobs. A preset does not switch the load on or off.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// The preset's name.
@@ -13,14 +13,14 @@ pub struct Preset {
     knobs: fn() -> Knobs,
 }
 
-/// Returns the base of all presets: a cache with ten reads for each write.
+/// Returns the settings that presets change: a cache with ten reads for each write.
 fn cache() -> Knobs {
     Knobs { workload: Workload::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::default() }
 }
 
 macro_rules! presets {
     ($($name:literal $like:literal { $($knob:ident: $value:expr),* })*) => {
-        /// All presets, from the usual to the extreme.
+        /// All presets, from usual loads to extreme ones.
         pub const PRESETS: &[Preset] =
             &[$(Preset { name: $name, like: $like, knobs: || Knobs { $($knob: $value,)* ..cache() } },)*];
     };
@@ -50,12 +50,12 @@ presets! {
 }
 
 impl Preset {
-    /// Returns `knobs` with everything of this preset, except the switch of the load.
+    /// Returns the preset's settings, with the load on or off as in `knobs`.
     pub fn of(&self, knobs: &Knobs) -> Knobs {
         Knobs { load: knobs.load, ..(self.knobs)() }
     }
 
-    /// Returns the preset's settings in a line.
+    /// Returns the preset's settings on one line.
     pub fn settings(&self) -> String {
         Knobs { load: true, ..(self.knobs)() }.to_string()
     }

@@ -2,9 +2,9 @@
 
 use crate::workload::Distribution;
 
-/// The highest rate reached by steps; above it is "max". Higher rates can be typed.
+/// The highest rate that steps can set; the next step up sets `max`. Higher rates can only be typed.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
-/// The step of the share of reads, in percent.
+/// By how many percentage points a step changes the share of reads.
 const READS_STEP: u32 = 5;
 
 /// The direction of a step.
@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-/// Returns the next of 1, 2, 5, 10, 20, 50, … after `n`.
+/// Returns the number that follows `n` in this direction in the series 1, 2, 5, 10, 20, 50, …
 pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
     let mut decade = 1_u64;
     while decade <= n / 10 {
@@ -45,7 +45,7 @@ pub(super) fn stepped(n: u32, direction: Direction, highest: u32) -> u32 {
     u32::try_from(step_125(n.into(), direction)).unwrap_or(highest).min(highest)
 }
 
-/// Returns the next power of two after `n`.
+/// Returns the power of two that follows `n` in this direction.
 pub(super) fn doubled(n: u32, direction: Direction, highest: u32) -> u32 {
     let power = n.checked_ilog2().map_or(1, |log| 1 << log);
     match direction {
@@ -67,7 +67,7 @@ pub(super) fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Op
     u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
 }
 
-/// Returns the next multiple of the step after `percent`.
+/// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction, 0 to 100.
 pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     let steps = percent / f64::from(READS_STEP);
     let next = match direction {
@@ -77,7 +77,7 @@ pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
     (next.max(0.0) as u32 * READS_STEP).min(100)
 }
 
-/// Returns the next of the weights 0, 1, 2, 5, 10, … after `n`.
+/// Returns the weight that follows `n` in this direction in the series 0, 1, 2, 5, 10, …
 pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     match (n, direction) {
         (0, Direction::Up) => 1,
@@ -86,7 +86,7 @@ pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
     }
 }
 
-/// Returns the next tenth after `exponent`, at least a tenth.
+/// Returns the multiple of 0.1 that follows `exponent` in this direction, at least 0.1.
 pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64) -> f64 {
     let tenths = exponent * 10.0;
     let next = match direction {
@@ -97,12 +97,13 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
     (next / 10.0).clamp(exponent.min(0.1), highest)
 }
 
-/// The distributions reached by steps, the usual one first. The others can be typed.
+/// The distributions that steps can set, the usual one first. All other distributions can only be typed.
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
-/// Returns the next distribution by steps, with the same exponent; unchanged at the end. From one that can only be
-/// typed it goes to the first.
+/// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. The last
+/// distribution in this direction stays the same. A distribution that can only be typed is followed by the first of the
+/// list.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });

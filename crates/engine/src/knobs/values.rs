@@ -1,4 +1,4 @@
-//! The knobs: the settings that a person can change while the load runs.
+//! The values of the knobs, which are the settings that a user can change while the load runs.
 
 use std::{fmt, sync::Arc};
 
@@ -11,14 +11,14 @@ use crate::{
     workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
 };
 
-/// The most connections of one process.
+/// The largest number of client connections.
 pub const MAX_CLIENTS: u32 = 10_000;
 /// The deepest pipeline.
 pub const MAX_PIPELINE: u32 = 10_000;
-/// The most keys: those with twelve digits, less one.
+/// The largest number of keys, so that the number of a key has at most twelve digits.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
-/// The settings of the load at one moment. Consecutive segments of a session differ in them.
+/// The settings of the load at one moment. A change of these settings begins a new segment of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knobs {
     /// Whether requests are sent.
@@ -28,19 +28,19 @@ pub struct Knobs {
     /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
     /// Open loop: requests per second over all clients, due on a schedule that does not wait for replies. `None` is a
-    /// closed loop: a client sends again when its replies are there.
+    /// closed loop: a client sends again when it has received all replies.
     pub rate: Option<u32>,
     /// The distribution of the times at which requests are due, in an open loop.
     pub arrivals: Arrivals,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
-    /// The number of replies after which a client opens a new connection; it finishes its pipeline first. `None` keeps
-    /// connections.
+    /// The number of replies after which a client opens a new connection; it first waits for all replies to its
+    /// pipeline. With `None`, clients keep their connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
-    /// The operations and their weights. Clones of the knobs share it.
+    /// The operations and their weights. Clones of the knobs share the workload.
     pub workload: Arc<Workload>,
-    /// Size of a value in bytes, if the workload has none of its own, 1 to [`MAX_VALUE_SIZE`].
+    /// Size of a value in bytes, 1 to [`MAX_VALUE_SIZE`], unless the workload itself sets the sizes.
     pub value_size: u32,
     /// Number of keys from which the workload chooses, 1 to [`MAX_KEYSPACE`].
     pub keyspace: u64,
@@ -65,7 +65,7 @@ impl Default for Knobs {
     }
 }
 
-/// The most bytes of values in one batch: 256 MiB.
+/// The largest size of all values in one batch of requests: 256 MiB.
 pub const MAX_BATCH: u64 = 256 << 20;
 
 /// Invalid settings.
@@ -76,7 +76,7 @@ pub enum KnobError {
     Range {
         /// The knob.
         name: &'static str,
-        /// The end of its range.
+        /// The highest allowed value.
         highest: u64,
         /// The given value.
         given: u64,
@@ -89,9 +89,9 @@ pub enum KnobError {
         units::bytes(MAX_BATCH)
     )]
     Batch {
-        /// Operations in a batch.
+        /// The number of operations in a batch.
         pipeline: u32,
-        /// The most bytes of values of each.
+        /// The largest size of the values of one operation, in bytes.
         values: u64,
     },
     /// The workload cannot be run.
@@ -130,7 +130,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns the rate and the differences from a plain open loop: `max`, `5000/s`, `5000/s poisson shed`.
+    /// Returns the rate, with arrivals and backlog if they are not the default: `max`, `5000/s`, `5000/s poisson shed`.
     pub fn pace(&self) -> String {
         let Some(rate) = self.rate else {
             return "max".to_owned();
@@ -147,7 +147,7 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns the number of keys, and how they are drawn if not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
+    /// Returns the number of keys, and their distribution if it is not uniform: `10 k keys`, `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
@@ -155,8 +155,8 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; if
-    /// connections are not kept, also `reconnect 100`.
+    /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, and `reconnect 100` if
+    /// clients do not keep their connections. Without load it writes `load off`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");

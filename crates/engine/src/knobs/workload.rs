@@ -1,23 +1,25 @@
-//! The part of a workload that a person can change: weights of operations, the share of reads, and how keys are drawn.
+//! The part of a workload that a user can change while the load runs: weights of operations, the share of reads, and
+//! the distribution of keys.
 
 use std::sync::Arc;
 
 use crate::workload::{Distribution, Operation, Workload};
 
 impl Workload {
-    /// Returns whether the workload has only GET and SET, so that one share replaces two weights.
+    /// Returns whether GET and SET are the only operations; the share of reads then replaces their weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();
         names == ["GET", "SET"]
     }
 
-    /// Returns whether the operation at `place` is the only one with a weight.
+    /// Returns whether the operation with index `place` is the only one with a weight.
     pub fn asks_alone(&self, place: usize) -> bool {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
 
-    /// Returns the workload with this weight for the operation at `place`; unchanged if there is none.
+    /// Returns the workload with this weight for the operation with index `place`; unchanged if there is no such
+    /// operation.
     #[must_use]
     pub fn with_weight(&self, place: usize, weight: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -25,18 +27,19 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Returns whether `other` has the same operations, with any weights.
+    /// Returns whether both workloads have the same operations; the weights may differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
         let bare = |operation: &Operation| Operation { weight: 0, ..operation.clone() };
         self.operations.iter().map(bare).eq(other.operations.iter().map(bare))
     }
 
-    /// Returns the places of GET and SET; `None` if the workload lacks one of them.
+    /// Returns the indexes of GET and SET; `None` if the workload lacks one of them.
     fn read_and_write(&self) -> Option<(usize, usize)> {
         self.place("GET").zip(self.place("SET"))
     }
 
-    /// Returns the share of GET among GET and SET, 0 to 1; `None` if the workload does not have both.
+    /// Returns the share of GETs among all GETs and SETs, 0 to 1; `None` if the workload lacks GET or SET, or neither
+    /// has a weight.
     pub fn read_share(&self) -> Option<f64> {
         let weight = |place: usize| f64::from(self.operations[place].weight);
         let (get, set) = self.read_and_write().map(|(get, set)| (weight(get), weight(set)))?;
@@ -44,7 +47,7 @@ impl Workload {
     }
 
     /// Returns the workload in which `percent` (0 to 100) of all GETs and SETs are GETs. Other operations keep their
-    /// share. A workload without both is unchanged.
+    /// share. A workload that lacks GET or SET is unchanged.
     #[must_use]
     pub fn with_read_percent(&self, percent: u32) -> Arc<Self> {
         let mut turned = self.clone();
@@ -59,20 +62,22 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their common divisor, so that a workload changed back and forth stays equal.
+    /// Divides all weights by their greatest common divisor: if the share of reads is changed and changed back, the
+    /// weights are the same as before.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);
     }
 
-    /// Returns how the workload's keys are drawn, if all sets of keys have the same distribution.
+    /// Returns the distribution of the workload's keys; `None` if there are no keys, or if sets of keys have different
+    /// distributions.
     pub fn distribution(&self) -> Option<Distribution> {
         let mut all = self.keys.values().map(|keys| keys.distribution);
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
 
-    /// Returns the exponent of all sets of keys that have one, if it is the same.
+    /// Returns the exponent of the keys' distributions; `None` if no distribution has one, or if the exponents differ.
     pub fn exponent(&self) -> Option<f64> {
         let mut all = self.keys.values().filter_map(|keys| keys.distribution.exponent());
         let first = all.next()?;
@@ -89,8 +94,8 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns whether the workload has keys, and all sets of keys have a number of their own, so that no knob changes
-    /// it.
+    /// Returns whether the workload itself sets the number of keys in each of its sets of keys, so that no knob changes
+    /// these numbers; false if it has no keys.
     pub fn has_own_keys(&self) -> bool {
         !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())
     }
@@ -116,7 +121,7 @@ impl Distribution {
         }
     }
 
-    /// Returns the distribution with this exponent, if it has one.
+    /// Returns the distribution with this exponent; unchanged if it has no exponent.
     #[must_use]
     pub fn with_exponent(self, exponent: f64) -> Self {
         match self {

@@ -1,19 +1,21 @@
-//! Wakes a worker's poll loop with a finer resolution than the millisecond of the poll's own timeout.
+//! A timer that wakes a worker's poll loop, with a finer resolution than the millisecond of poll's own timeout.
 //!
-//! On Linux this is a timerfd in the poll set; other systems use the poll's timeout, and a paced send can be up to a
+//! On Linux, the poll loop watches a timerfd. Other systems use the timeout of poll, and can send a request up to a
 //! millisecond late.
 //!
 //! ```text
 //!  now ────── slack ──────┐
 //!   └────●─────●─────●────┴●─────●──►   due: the timer is set for the end of the slack and stays there
 //! ```
-//! A timer goes off late, and on a virtual machine setting it and waking up takes 18 µs of CPU, as much as three
-//! requests. So if several requests are due within the recent lateness, the timer is set once for all of them, and it
-//! is not moved while it goes off within that time; most requests are sent earlier, when replies wake the worker.
-//! Measured at 50,000 requests a second with constant arrivals: the timer is set 0.25 instead of 0.44 times a request,
-//! the CPU time falls from 20.1 to 19.2 µs a request, half of the requests are sent within 16 instead of 30 µs, nine
-//! tenths within 41 instead of 43 µs. At 100,000 a second: 0.08 instead of 0.15 times, half within 16 instead of 52 µs.
-//! The rest is the cost of waking a server that is idle between two requests, which even arrivals cause.
+//! A timer goes off a little late. On a virtual machine, setting the timer and waking up takes 18 µs of CPU time,
+//! as much as three requests take. So the timer is set once for all requests that are due within its recent
+//! lateness (the slack), and it is not set again while it goes off within the slack. Most requests are sent
+//! earlier, when replies wake the worker. At 50,000 requests a second with constant arrivals, the timer is then set
+//! 0.25 instead of 0.44 times per request. The CPU time falls from 20.1 to 19.2 µs per request. Half of the
+//! requests are sent within 16 instead of 30 µs after their due time, 90 % within 41 instead of 43 µs. At 100,000
+//! requests a second, the timer is set 0.08 instead of 0.15 times per request, and half of the requests are sent
+//! within 16 instead of 52 µs. What remains is the cost of waking the server, which is idle between two requests if
+//! requests arrive evenly.
 
 use std::{io, ops::RangeInclusive, time::Duration};
 
@@ -29,7 +31,7 @@ pub(super) struct Alarm {
 
 #[cfg(target_os = "linux")]
 impl Alarm {
-    /// Creates a timer that is not set; `registry` watches it under `token`.
+    /// Creates a timer that is not set yet. The poll loop of `registry` reports the timer's expiry under `token`.
     pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
 
@@ -42,12 +44,13 @@ impl Alarm {
         Ok(Self { timer, set_for_ns: None, lateness: Lateness::default() })
     }
 
-    /// Returns by how much the timer goes off late anyway.
+    /// Returns how late the timer went off recently, in ns.
     pub(super) fn slack_ns(&self) -> u64 {
         self.lateness.ns
     }
 
-    /// Sets the timer to go off within `window`, which lies after `now_ns`. Nothing is left for the poll's timeout.
+    /// Sets the timer to go off within `window`, which begins after `now_ns`. Returns `None`, since poll needs no
+    /// timeout.
     pub(super) fn set(&mut self, window: &RangeInclusive<u64>, now_ns: u64) -> io::Result<Option<Duration>> {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
@@ -61,7 +64,7 @@ impl Alarm {
         Ok(None)
     }
 
-    /// Notes that the timer went off: the worker slept since `asleep_ns` and woke at `now_ns`.
+    /// Measures how late the timer went off. The worker slept from `asleep_ns` to `now_ns`.
     pub(super) fn went_off(&mut self, asleep_ns: u64, now_ns: u64) {
         // The time in which the worker was busy is not the timer's lateness.
         if let Some(at_ns) = self.set_for_ns.filter(|at_ns| (asleep_ns..=now_ns).contains(at_ns)) {
@@ -70,7 +73,7 @@ impl Alarm {
     }
 }
 
-/// Without timerfd there is no timer to hold.
+/// The timer on systems without timerfd: the timeout of poll replaces it.
 #[cfg(not(target_os = "linux"))]
 pub(super) struct Alarm;
 
@@ -81,12 +84,12 @@ impl Alarm {
         Ok(Self)
     }
 
-    /// Returns 0: the lateness is not known.
+    /// Returns 0: the lateness of the timeout is not measured.
     pub(super) fn slack_ns(&self) -> u64 {
         0
     }
 
-    /// Leaves the whole window to the poll's timeout.
+    /// Returns the timeout of poll: the time from `now_ns` to the end of `window`.
     pub(super) fn set(&mut self, window: &RangeInclusive<u64>, now_ns: u64) -> io::Result<Option<Duration>> {
         Ok(Some(Duration::from_nanos(window.end() - now_ns)))
     }
@@ -95,13 +98,13 @@ impl Alarm {
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
-/// Returns the time to which a timer set for `set_for_ns` is to be moved; `None` if it goes off within `window`.
+/// Returns the time for which the timer is to be set; `None` if it is already set for a time within `window`.
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn moved(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {
     (!set_for_ns.is_some_and(|at_ns| window.contains(&at_ns))).then_some(*window.end())
 }
 
-/// How late a timer goes off: the 90th percentile of recent alarms.
+/// An estimate of how late the timer goes off: the 90th percentile of its recent lateness.
 #[cfg(any(target_os = "linux", test))]
 #[derive(Debug, Default)]
 struct Lateness {
@@ -110,11 +113,11 @@ struct Lateness {
 
 #[cfg(any(target_os = "linux", test))]
 impl Lateness {
-    /// The largest lateness that counts as the timer's own: Linux may delay any sleeping thread by as much. A
-    /// longer delay means that another process had the core.
+    /// The upper limit of the estimate: Linux may wake any sleeping thread 50 µs late. A longer delay means that
+    /// another process had the core.
     const MOST_NS: u64 = 50_000;
-    /// How far the estimate rises after an alarm that was later, and falls after any other. It settles where nine
-    /// alarms are earlier for each one that is later.
+    /// How much the estimate rises after an alarm that was later than estimated, and how much it falls after any
+    /// other alarm. With a ratio of 9 to 1, the estimate settles at the 90th percentile.
     const UP_NS: u64 = 900;
     const DOWN_NS: u64 = 100;
 

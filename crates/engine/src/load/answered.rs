@@ -1,31 +1,31 @@
-//! A connection's batch: the operations requested, and how many replies have arrived, for operations with one or
+//! The state of a connection's batch: its operations, and how many replies have arrived. An operation may have
 //! several replies.
 
 use super::replies::{Found, Replies};
 use crate::workload::OpId;
 
-/// A batch that is being put together.
+/// A batch whose requests are being encoded.
 pub(super) struct Batch<'a> {
     /// The operations of the batch.
     pub(super) operations: &'a mut Vec<OpId>,
-    /// When each operation was due, in open loop.
+    /// When each operation was due; empty in a closed loop.
     pub(super) dues: &'a mut Vec<u64>,
 }
 
 /// How much of a batch is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// Operations that have all their replies.
+    /// How many operations have received all their replies.
     pub(super) whole: u32,
-    /// Replies received for the next operation, if it has several.
+    /// How many replies the first incomplete operation has received, if it has several.
     pub(super) replies: u16,
-    /// Whether one of those replies was an error.
+    /// Whether the first incomplete operation has received an error.
     pub(super) has_failed: bool,
 }
 
 impl Answered {
-    /// Counts a reply that is an error, found nothing that counts, or is examined on its own. Returns whether it is
-    /// the last reply of an operation without an error.
+    /// Counts a reply that is an error or is examined on its own. Returns whether the reply completes an operation
+    /// without an error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<Found>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);

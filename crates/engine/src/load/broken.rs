@@ -1,4 +1,4 @@
-//! Why a connection of the load is over.
+//! The reasons for which a connection of the load ends.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::{
     protocol::{Dialect, ProtocolError, Reply},
 };
 
-/// Why a connection is over.
+/// Why a connection of the load ended.
 #[derive(Debug, Error)]
 pub(super) enum Broken {
     #[error("{}", words(.0))]
@@ -27,7 +27,7 @@ pub(super) enum Broken {
     Timeout(u128),
     #[error("the session ended before the reply came")]
     Unanswered,
-    /// The worker died, for this reason.
+    /// The worker that owned the connection died, for this reason.
     #[error("its worker died: {0}")]
     Died(String),
 }
@@ -40,13 +40,14 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// A connection that this side closed keeps its port for a minute.
+/// The explanation of the error that no local port is free: a connection that redyno closed keeps its port for a
+/// minute.
 const NO_PORT: &str = "no local port is free, for closed connections keep theirs for a minute (TIME_WAIT); reconnect after \
     more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse to 1";
 
 impl Broken {
-    /// Explains a reply that no request had asked for: an error says why the server is about to close the
-    /// connection.
+    /// Returns why a connection ends if a reply arrives that belongs to no request. If the reply is an error, its
+    /// text says why the server is about to close the connection.
     #[cold]
     pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
         match reply {
@@ -55,7 +56,7 @@ impl Broken {
         }
     }
 
-    /// Returns the kind of error that requests in flight count as.
+    /// Returns the kind of error that is counted for each request in flight.
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             Self::Socket(error) => error.into(),

@@ -1,34 +1,32 @@
-//! What a worker measures about itself during a stretch: these counts show whether the load generator is the
-//! bottleneck.
+//! A worker's own cost during an interval, which shows whether the load generator is the bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
 
-/// One worker's own cost over one stretch of time.
+/// One worker's CPU time and delays during one interval.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// How long the worker's thread was watched, in ns; CPU time is a share of it. At the end of the load it is
-    /// longer than the stretch, which excludes the wait for the last replies.
+    /// For how long the CPU time of the worker's thread was measured, in ns. At the end of the load, the measured
+    /// time is longer than the interval, which excludes the wait for the last replies.
     pub watched_ns: u64,
-    /// Time on a core, in ns.
+    /// The CPU time of the worker's thread, in ns.
     pub cpu_ns: u64,
     /// Time in which the thread waited for a core, in ns; `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
-    /// Time in which clients were free to write but the next dataset record was not read yet, in ns; `None` if
+    /// Time in which clients could send but the next record of the dataset was not read yet, in ns; `None` if
     /// records were always available.
     pub record_wait_ns: Option<u64>,
-    /// For each connection that a wake-up found readable: the time from the poll's return until its replies were
-    /// processed, including the wait for connections handled before it.
+    /// For each readable connection, the time from the return of poll until the worker had processed its replies,
+    /// and those of the connections before it.
     pub read_wait: Recorder,
-    /// For each batch that had a due time: how late the worker wrote it, counted from when it was due and a client
-    /// was free.
+    /// How late the worker wrote batches in an open loop, counted from when a batch was due and a client was free.
     pub late: Recorder,
-    /// For each good reply that waited for a core of the load generator for at least half of its latency: that
-    /// latency, from the due time, or in closed loop from the write.
+    /// The latencies of good replies that waited for a core of the load generator for at least half of their
+    /// latency. A latency begins at the due time, or in a closed loop at the write.
     pub held: Recorder,
 }
 
 impl ClientCounts {
-    /// Clears all counts, and keeps the memory.
+    /// Clears all counts, but does not free their memory.
     pub(super) fn clear(&mut self) {
         self.watched_ns = 0;
         self.cpu_ns = 0;
@@ -39,14 +37,14 @@ impl ClientCounts {
         self.held.reset();
     }
 
-    /// Counts a connection that was read `ns` after the poll reported it.
+    /// Counts a connection that was read `ns` nanoseconds after poll reported it.
     #[inline]
     pub fn read_after(&mut self, ns: u64) {
         self.read_wait.record(ns);
     }
 
-    /// Counts all connections that a wake-up found readable; the last was read `took_ns` after the poll returned.
-    /// The others are assumed to be spread evenly over that time, which saves clock readings.
+    /// Counts all connections that one poll reported as readable; the last was read `took_ns` after poll returned.
+    /// The times of the others are assumed to be evenly spread, which saves clock readings.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {
@@ -60,12 +58,12 @@ impl ClientCounts {
         self.late.record(ns);
     }
 
-    /// Adds time in which clients were free but no record was available.
+    /// Adds time in which clients could send but no dataset record was available.
     pub(super) fn waited_for_record(&mut self, ns: u64) {
         *self.record_wait_ns.get_or_insert_default() += ns;
     }
 
-    /// Adds the CPU time and core wait of the worker's thread.
+    /// Adds the CPU time of the worker's thread, and how long the thread waited for a core.
     pub fn add_lap(&mut self, lap: Lap) {
         self.watched_ns += lap.length_ns;
         self.cpu_ns += lap.cpu_ns;

@@ -1,4 +1,4 @@
-//! The clients of one worker: the connections that are wanted, and their states.
+//! The clients of one worker: how many are wanted, and the states of their connections.
 //!
 //! ```text
 //!         ┌──────────── knob asks for fewer ───────────┐
@@ -24,32 +24,32 @@ use super::connection::{Connection, ConnectionPhase};
 use crate::workload::Draws;
 pub(super) use client::{Client, ClientConnection};
 
-/// Connections that all workers together may be opening at a time. The server's accept queue then never holds more,
-/// so a queue of 128 (a common system limit) does not overflow; a connection dropped from a full queue is retried
-/// only a second later.
+/// How many connections all workers together may be opening at the same time. With this limit, an accept queue for
+/// 128 connections does not overflow, which is a common size. A connection that a full queue drops is retried only
+/// a second later.
 const MAX_OPENING: usize = 128;
 
-/// Spare room for clients, kept for the next change of the knob.
+/// When the number of clients falls, the memory for this many more clients is kept.
 const SPARE: usize = 256;
 
 /// All clients of a worker.
 pub(super) struct Clients {
     all: Vec<Client>,
-    /// How many clients are wanted: those with a lower index.
+    /// How many clients are wanted: the clients with an index below this number.
     wanted: usize,
     /// How many connections there are.
     open: usize,
-    /// How many connections have not finished their greeting, and the limit for these.
+    /// How many connections have not finished their greeting, and the highest allowed number of such connections.
     opening: usize,
     max_opening: usize,
     /// How many wanted clients lost their connection and have no new one yet.
     lost: usize,
-    /// How many clients are between two connections on purpose.
+    /// How many clients closed their connection on purpose and have no new one yet.
     between: usize,
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
-    /// Clients that have more data in the socket than one turn of reading took.
+    /// Clients whose socket still contains data after their turn of reading.
     unread: VecDeque<usize>,
     jitter: Pcg64Mcg,
 }
@@ -73,7 +73,7 @@ impl Clients {
         }
     }
 
-    /// Returns client `i`, if it was ever created.
+    /// Returns client `i`, if there is one.
     #[inline]
     pub(super) fn get_mut(&mut self, i: usize) -> Option<&mut Client> {
         self.all.get_mut(i)
@@ -102,14 +102,16 @@ impl Clients {
         waits.max().unwrap_or(0)
     }
 
-    /// Returns how many clients have finished their greeting, or are between two connections on purpose.
+    /// Returns how many clients are connected: they have finished their greeting, or are replacing their connection
+    /// on purpose.
     #[inline]
     pub(super) fn connected(&self) -> usize {
         self.open - self.opening + self.between
     }
 
-    /// Makes the first `n` clients wanted and no others; `draws_of` returns the random source of a new client.
-    /// Surplus connections with nothing in flight are closed at once, the others when their batch is answered.
+    /// Sets the number of wanted clients to `n`; `draws_of` returns the source of random numbers of a new client.
+    /// Clients with an index of `n` or more close their connections: at once if they are idle, otherwise when their
+    /// batch is answered.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -128,7 +130,7 @@ impl Clients {
         }
     }
 
-    /// Frees the memory of surplus clients when they are gone.
+    /// Frees the memory of clients that are no longer wanted and have no connection.
     fn shrink(&mut self) {
         let is_gone = |client: &Client| matches!(client.link, ClientConnection::Down);
         while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
@@ -153,7 +155,7 @@ impl Clients {
         self.wanted > 0
     }
 
-    /// Returns whether client `i` is surplus.
+    /// Returns whether client `i` is no longer wanted.
     #[inline]
     pub(super) fn is_surplus(&self, i: usize) -> bool {
         i >= self.wanted
@@ -185,14 +187,16 @@ impl Clients {
         self.all[i].link = ClientConnection::Open(connection);
     }
 
-    /// Notes that client `i` has finished its greeting. Returns whether it had lost its previous connection.
+    /// Notes that client `i` has finished its greeting. Returns whether the client had lost its previous
+    /// connection.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.opening -= 1;
         self.arrive(i);
         self.forget_loss(i)
     }
 
-    /// Closes the connection of client `i` on purpose and schedules a new one; this is not a loss.
+    /// Closes the connection of client `i` on purpose and schedules a new one; this is not counted as a lost
+    /// connection.
     pub(super) fn renew(&mut self, i: usize) {
         self.take_connection(i);
         let client = &mut self.all[i];
@@ -201,7 +205,7 @@ impl Clients {
         self.to_open.push_back(i);
     }
 
-    /// Notes that client `i` is no longer between two connections.
+    /// Notes that client `i` is no longer replacing its connection on purpose.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
@@ -232,7 +236,7 @@ impl Clients {
     }
 
     /// Notes that client `i` lost its connection, or failed to get one. A wanted client tries again later. Returns
-    /// whether it had a connection, or was opening its first.
+    /// whether this is a new loss: the client had a connection, or was opening its first.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         self.take_connection(i);
         self.arrive(i);
@@ -254,12 +258,12 @@ impl Clients {
         self.lost
     }
 
-    /// Returns whether no wanted client has a connection, because all were lost.
+    /// Returns whether all wanted clients have lost their connections.
     pub(super) fn are_all_lost(&self) -> bool {
         self.wanted > 0 && self.lost >= self.wanted
     }
 
-    /// Returns when the next back-off ends.
+    /// Returns when the next client's back-off ends.
     pub(super) fn next_retry_ns(&self) -> Option<u64> {
         self.retries.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
@@ -274,7 +278,7 @@ impl Clients {
         }
     }
 
-    /// Notes that client `i` received all replies to a batch of `batch` requests: its connection works.
+    /// Notes that client `i` received all replies to a batch of `batch` requests. This ends its back-off.
     #[inline]
     pub(super) fn answered(&mut self, i: usize, batch: u32) {
         let client = &mut self.all[i];
@@ -305,7 +309,7 @@ pub(super) fn is_opening(connection: &Connection) -> bool {
 mod tests {
     use super::*;
 
-    /// Makes every client wait for its back-off.
+    /// Lets every attempt to connect fail, so that all `n` clients are in back-off.
     fn lose_all(clients: &mut Clients, n: usize) {
         while let Some(i) = clients.next_to_open() {
             clients.lost(i, 0);

@@ -3,8 +3,8 @@
 //! ```text
 //! Connecting ──► Greeting ──► Idle ◄──► Busy
 //! ```
-//! A connection writes batches, follows the replies, and records the times. The worker decides when it may write,
-//! and what happens when it breaks.
+//! A connection writes batches of requests, reads their replies, and measures latencies. The worker decides when
+//! the connection may write, and what happens when the connection fails.
 
 mod replies;
 mod writing;
@@ -24,12 +24,12 @@ use crate::{
     workload::{Insertions, OpId},
 };
 
-/// Error replies that are each the first of their kind in this interval.
+/// Error replies, each the first of its kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;
 
-/// The worker's data that reading needs.
+/// The data of the worker that a connection needs to read replies.
 pub(super) struct Reading<'a> {
-    /// When the bytes arrived: for the first read, when the poll that reported them returned.
+    /// When the bytes arrived; for the first read, when poll returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
@@ -65,22 +65,22 @@ pub(super) struct Connection {
     skipper: Skipper,
     /// The operations of the batch in flight, and how many of them are answered.
     operations: Vec<OpId>,
-    /// When each operation was due; empty in closed loop.
+    /// When each operation was due; empty in a closed loop.
     dues: Vec<u64>,
     answered: Answered,
-    /// The steps of the batch, if a step waits for the replies to the one before; `operations` then holds those of
-    /// the last written step.
+    /// The steps of the batch, if there are several; `operations` then contains the operations of the last written
+    /// step.
     sequence: Option<Box<Sequence>>,
-    /// New keys of the batch that wait for the reply to their insert.
+    /// Keys that the batch inserts and whose inserts are not answered yet.
     inserted: Insertions,
     generation: u32,
-    /// When the batch was written, or the connection attempt began.
+    /// When the batch was written, or when the attempt to connect began.
     since_ns: u64,
-    /// When the last reply to a request arrived; while the connection opens, when the current stage began.
+    /// When the last reply to a request arrived or, while the connection opens, when the current stage began.
     heard_ns: u64,
-    /// When the first byte of the replies to the batch arrived, if latencies end there; 0 before.
+    /// When the first byte of the replies to the batch arrived, if latencies end at the first byte; 0 until then.
     first_ns: u64,
-    /// Whether reading ended before the socket was empty.
+    /// Whether the last turn of reading ended before the socket was empty.
     has_more: bool,
     /// Whether the server has closed the connection.
     is_closing: bool,
@@ -91,7 +91,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection over a transport that begins to connect.
+    /// Creates a connection over a transport that has begun to connect.
     pub(super) fn open(
         transport: Transport,
         dialect: Dialect,
@@ -126,8 +126,9 @@ impl Connection {
         })
     }
 
-    /// Returns the deadline for the next whole reply, if the connection waits for one: `timeout_ns` after the write
-    /// or the previous reply. The greeting has to finish within the same time.
+    /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply.
+    /// Connecting and the greeting together have the same timeout. Returns `None` if the connection waits for
+    /// nothing.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -137,7 +138,7 @@ impl Connection {
         Some(since_ns.saturating_add(timeout_ns))
     }
 
-    /// Returns how long the batch in flight has waited since it was written.
+    /// Returns how long the batch in flight has waited for replies since it was written.
     pub(super) fn wait_ns(&self, now_ns: u64) -> Option<u64> {
         (self.phase == ConnectionPhase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
     }
@@ -148,17 +149,17 @@ impl Connection {
         self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch())
     }
 
-    /// Returns whether the socket may hold unread data that no event will report.
+    /// Returns whether the socket may contain unread data that poll will not report.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Notes that the server has closed the connection; data sent before is still to be read.
+    /// Notes that the server has closed the connection; data that the server sent before can still be read.
     pub(super) fn closes(&mut self) {
         self.is_closing = true;
     }
 
-    /// Counts the unanswered operations of the batch in flight as lost, at `now_ns`.
+    /// Counts the unanswered operations of the batch in flight as errors of `kind`, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
         // A batch that was not written has nothing in flight.
         if !matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between) {
@@ -216,7 +217,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Continues to connect, and the handshake if TLS is on. Returns whether bytes may be sent now.
+    /// Continues to connect, or continues the TLS handshake. Returns whether the connection can send now.
     fn finish_connect(&mut self, read: &mut Reading) -> Result<bool, Broken> {
         let openings = &mut read.segments.counts().openings;
         if !self.is_connected {
@@ -233,7 +234,7 @@ impl Connection {
         Ok(is_open)
     }
 
-    /// Ends a stage of the opening and begins the next. Returns how long the stage took.
+    /// Ends one stage of opening the connection and begins the next. Returns how long the stage took.
     fn stage_over(&mut self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }

@@ -1,24 +1,24 @@
-//! Which requests waited for a core of the load generator: compares a worker's time in the run queue with their
-//! latencies.
+//! Finds the requests that waited for a core of the load generator: compares their latencies with the time that a
+//! worker spent in the run queue.
 //!
 //! ```text
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides such waits: a tenth of the time may be all of the time of the slowest hundredth.
-//! The system's counter is read at a wake-up, at most once in half a millisecond, so a longer wait is always seen
-//! by the wake-up that it delayed. Pure: the caller passes the readings in.
+//! An average over a second hides such waits: 10 % of the second may be the whole latency of the slowest 1 % of the
+//! requests. A worker reads the system's counter when it wakes up, at most once per 0.5 ms, so it notices every
+//! longer wait. Pure: the caller reads the counter.
 
 use std::collections::VecDeque;
 
-/// The counter is read no more often than this: a reading costs a microsecond.
+/// The shortest time between two readings of the system's counter, since a reading costs a microsecond.
 const READ_EVERY_NS: u64 = 500_000;
-/// A shorter wait is ignored.
+/// A wait of less than 0.1 ms is ignored.
 const WORTH_NS: u64 = 100_000;
-/// How many readings are kept; a request that began before the oldest may have waited longer than is known.
+/// How many readings are kept. If a request began before the oldest reading, a part of its wait may be unknown.
 const KEPT: usize = 512;
 
-/// A reading of the counter.
+/// A reading of the system's counter.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at_ns: u64,
@@ -31,7 +31,7 @@ struct Reading {
 pub(super) struct CoreWaits {
     readings: VecDeque<Reading>,
     next_ns: u64,
-    /// The last wake-up that a significant wait had delayed.
+    /// When the worker last woke up after a wait of at least [`WORTH_NS`].
     delayed_ns: u64,
 }
 
@@ -40,13 +40,13 @@ impl CoreWaits {
         Self { readings: VecDeque::with_capacity(KEPT), next_ns: 0, delayed_ns: 0 }
     }
 
-    /// Returns whether a wake-up at `now_ns` is to read the counter.
+    /// Returns whether a worker that wakes up at `now_ns` is to read the counter.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns
     }
 
-    /// Adds a reading: up to `at_ns` the worker has waited for `waited_ns` in total.
+    /// Adds a reading: until `at_ns`, the worker waited for a core for `waited_ns` in total.
     pub(super) fn read(&mut self, at_ns: u64, waited_ns: u64) {
         self.next_ns = at_ns + READ_EVERY_NS;
         if self.readings.back().is_some_and(|last| waited_ns.saturating_sub(last.waited_ns) >= WORTH_NS) {

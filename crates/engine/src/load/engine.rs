@@ -1,4 +1,4 @@
-//! The handle to a running engine: knobs go in, rings of intervals come out.
+//! The handle to a running load engine: it passes the knobs to the workers, and their counts to the collector.
 
 use std::{
     sync::{
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{clock::Clock, knobs::Knobs, workload::Values};
 
-/// A setting younger than this is published: building one takes a microsecond or two.
+/// A setting that took longer than this to build is built again; the usual time is one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.
@@ -32,9 +32,9 @@ pub struct Turned {
     pub segment: u32,
     /// When the segment began.
     pub since_ns: u64,
-    /// Whether it belongs to the warm-up.
+    /// Whether the new segment belongs to the warm-up.
     pub is_warmup: bool,
-    /// The keys that the segment makes first, if any.
+    /// The prefill with which the new segment begins, if there is one.
     pub prefill: Option<Prefilling>,
 }
 
@@ -46,7 +46,7 @@ pub struct Output {
     pub events: Receiver<LoadEvent>,
 }
 
-/// A running engine. Dropping it stops the load.
+/// A running load engine. Dropping this handle stops the load.
 pub struct Load {
     clock: Clock,
     plan: Arc<Plan>,
@@ -57,8 +57,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1; it is a warm-up of the given length, if one is
-    /// given.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given.
     ///
     /// # Errors
     /// When the target's host does not resolve, or a worker cannot be set up.
@@ -118,13 +117,14 @@ impl Load {
         Ok((load, Output { rings, events }))
     }
 
-    /// Changes the knobs and wakes every worker. The change also ends a warm-up that is over, and a prefill that
-    /// [is done](Self::is_filled) or that is no longer needed; a workload with missing keys begins with a prefill.
+    /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill
+    /// that [is done](Self::is_filled) or no longer needed. If keys of the workload are missing, the new segment
+    /// begins with a prefill.
     pub fn set(&self, knobs: &Knobs) -> Turned {
         self.turn(&self.settings.load(), knobs)
     }
 
-    /// Changes the knobs and makes the keys anew: at once, or when the load goes on.
+    /// Changes the knobs and writes the keys of the workload again: at once, or when the load is switched on.
     pub fn fill(&self, knobs: &Knobs) -> Turned {
         let now = Setting::clone(&self.settings.load());
         self.turn(&now.forgetting(&knobs.workload), knobs)
@@ -172,15 +172,16 @@ impl Load {
         Turned { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Returns whether the time is over, or the quota is spent and every request sent is answered or lost.
+    /// Returns whether the load is over: its time has passed, or its quota is spent and every request is answered
+    /// or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.filling().is_none());
         self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
-    /// Ends the load now, unless it has ended: each worker stops sending, waits for the replies in flight for at
-    /// most a second, and hands up its counts; then its ring ends.
+    /// Ends the load now, unless it has ended. Each worker stops sending, waits at most a second for outstanding
+    /// replies, sends its last counts through its ring, and closes the ring.
     pub fn stop(&self) {
         let now = self.settings.load_full();
         self.publish(|now_ns| {
@@ -198,9 +199,9 @@ impl Load {
         }
     }
 
-    /// Publishes the setting that `make` builds for the current time. A worker sees it a moment later, and requests
-    /// sent meanwhile were due after the old setting's end; if this thread was delayed in between, it builds
-    /// another.
+    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later;
+    /// meanwhile they still send by the old setting. If this thread was delayed before it could publish the
+    /// setting, it builds another one.
     fn publish(&self, make: impl Fn(u64) -> Setting) {
         let made = || {
             let now_ns = self.clock.now_ns();

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, by kind, and how often each kind occurred.
+//! The kinds of errors that requests end in, and how often each kind occurred.
 
 use std::{collections::BTreeMap, fmt, io};
 
@@ -7,30 +7,30 @@ use crate::{
     protocol::{MAX_KINDS, OTHER, error_code},
 };
 
-/// A kind of error. Errors are neither operations nor latencies.
+/// A kind of error. A request that ends in an error is not counted in `ops` and has no latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The server answered with an error that begins with this word: `OOM`, `LOADING`, `MOVED`.
     Server(Box<str>),
-    /// No reply within the time allowed.
+    /// No reply arrived within the timeout.
     Timeout,
     /// A connection was refused.
     Refused,
-    /// A connection was closed or reset by the other side.
+    /// The server closed or reset the connection.
     Reset,
-    /// This machine has no port left for another connection.
+    /// This machine has no free local port for another connection.
     NoPort,
-    /// The server's host or socket could not be reached for another reason.
+    /// The server's host or socket could not be reached, for a reason that is not one of the other kinds.
     Unreachable,
-    /// TLS failed: a certificate, the handshake, a broken record.
+    /// TLS failed: a certificate, the handshake or a record was invalid.
     Tls,
-    /// Bytes arrived that are not a valid reply, or that no request asked for.
+    /// The received bytes are not a valid reply, or are a reply without a request.
     Protocol,
-    /// The bytes drawn as a key are not a valid key, so the request was not sent.
+    /// The key that was drawn for the request is not valid, so the request was not sent.
     Key,
     /// The session, or a thread of the load, ended before the reply arrived.
     Unanswered,
-    /// A server error of a kind beyond the [`MAX_KINDS`] that are counted separately.
+    /// An error of the server whose kind is not counted separately, since [`MAX_KINDS`] other kinds are.
     Other,
 }
 
@@ -69,7 +69,7 @@ impl From<&io::Error> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the kind of a server's error line: its code.
+    /// Returns the kind of error of an error line from the server: the error code at the beginning of the line.
     pub fn of_line(line: &[u8]) -> Self {
         Self::Server(error_code(line).into())
     }
@@ -80,7 +80,7 @@ impl ErrorKind {
 pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
 
 impl ErrorCounts {
-    /// Counts `n` errors of `kind`. Returns whether the kind is new here.
+    /// Counts `n` errors of `kind`. Returns whether the list had no error of this kind before.
     pub fn count(&mut self, kind: &ErrorKind, n: u64) -> bool {
         if n == 0 {
             return false;
@@ -99,8 +99,8 @@ impl ErrorCounts {
         }
     }
 
-    /// Counts one error reply of the server; a known kind causes no allocation. Returns whether the kind is new
-    /// here.
+    /// Counts one error reply of the server; a known kind causes no allocation. Returns whether the list had no
+    /// error of this kind before.
     pub fn count_line(&mut self, line: &[u8]) -> bool {
         let code = error_code(line);
         for (kind, count) in &mut self.0 {

@@ -4,16 +4,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::knobs::MAX_CLIENTS;
 
-/// Files other than the load's. With one worker and one client, a headless session that records had 20 open in
-/// total, a screen on the built-in server 30; files that are open only briefly (first contact, name lookup, system
-/// figures, a picture) come on top.
+/// The number of open files that do not belong to the load. With one worker and one client, a headless session with
+/// a recording had 20 open files in total, a session on the screen with the built-in server 30. First contact, name
+/// lookup, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
-/// Files of each worker: its poll, waker and timer, and the system's statistics of its thread.
+/// The number of open files of each worker: poll, waker, timer, and the system's statistics of its thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files to the load's maximum need, up to the hard limit. Returns how many clients
-/// then fit with that many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of ends of each connection
-/// in this process: 2 if the server is built in.
+/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients need, but not above the hard limit. Returns
+/// how many clients the limit then allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` says how
+/// many ends of each connection are in this process: 1, or 2 with the built-in server.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     let wanted = u64::from(MAX_CLIENTS) * ends_here + beside;
@@ -30,7 +30,7 @@ pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     fitting(has, beside, ends_here)
 }
 
-/// Returns the number of workers at which half of the open-file limit remains for clients; at least one.
+/// Returns the largest number of workers that leaves half of the open-file limit to clients; at least one.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);

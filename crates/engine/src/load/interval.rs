@@ -1,4 +1,4 @@
-//! A worker's counts between two ticks, for one segment.
+//! A worker's counts for one segment between two ticks, which are 250 ms apart.
 
 use std::sync::Arc;
 
@@ -9,44 +9,46 @@ use crate::{
     workload::{Operations, Outgoing},
 };
 
-/// One worker's counts of one segment over one stretch of time. The buffer travels to the collector and comes back
-/// empty.
+/// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
+/// clears and returns it.
 #[derive(Debug)]
 pub struct IntervalBuffer {
-    /// The segment: the generation of the knobs that its requests were written under.
+    /// The number of the segment in which the counted requests were written.
     pub generation: u32,
-    /// When the stretch began, in ns.
+    /// When the interval began, in ns.
     pub start_ns: u64,
-    /// When the stretch ended, in ns.
+    /// When the interval ended, in ns.
     pub end_ns: u64,
-    /// Whether the counts are from after the end of the segment, or of the load.
+    /// Whether the interval began after the end of its segment, or of the load.
     pub drain: bool,
-    /// Operations of the segment that waited for a reply when the buffer was handed up.
+    /// How many operations of the segment waited for a reply when the worker sent the buffer to the collector.
     pub in_flight: u64,
-    /// The tick in which the buffer was handed up: its end in multiples of [`TICK_NS`](crate::clock::TICK_NS).
+    /// The number of the tick in which the worker sent the buffer: the tick's end divided by
+    /// [`TICK_NS`](crate::clock::TICK_NS).
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
     pub closes_tick: bool,
-    /// Clients with a connection at the end of the stretch, or between two connections on purpose.
+    /// Clients that were connected at the end of the interval, or were replacing their connection on purpose.
     pub connected: u32,
     /// Bytes read.
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// Messages that the server sent unasked: RESP3 pushes, such as the invalidations of CLIENT TRACKING.
+    /// Messages that the server sent without a request: RESP3 pushes, such as the invalidations of CLIENT TRACKING.
     pub pushes: u64,
-    /// Requests that were due by the schedule; in closed loop the requests that were sent.
+    /// Requests that were due by the schedule; in a closed loop the requests that were sent.
     pub due: u64,
     /// Requests that were due and dropped on purpose: they would have been too late, or the pace changed.
     pub shed: u64,
     /// Requests that were due and not sent when the load ended.
     pub unsent: u64,
-    /// The largest lateness of the oldest request that was due and not sent, in ns.
+    /// The longest time for which a request was due and not sent, in ns.
     pub behind_ns: u64,
-    /// How long the oldest request without a reply had waited since its write, at the end of the stretch, in ns;
-    /// set only if fewer replies arrived than there were connections.
+    /// How long the oldest unanswered request had waited at the end of the interval, in ns. The wait is measured
+    /// only if fewer replies arrived than there were connections.
     pub waiting_ns: u64,
-    /// Latencies from a request's due time to the last byte of its reply, over all commands; empty in closed loop.
+    /// Latencies from a request's due time to the last byte of its reply, over all commands; empty in a closed
+    /// loop.
     pub response: Recorder,
     /// The worker's own cost.
     pub client: ClientCounts,
@@ -62,8 +64,8 @@ pub struct IntervalBuffer {
     pub operations: Arc<Operations>,
     /// Counts by operation, in the order of `operations`.
     pub counts: Vec<OperationCounts>,
-    /// Remains of the knobs of an ended segment, up to 300 MiB: the collector frees them, since freeing would stall
-    /// a worker.
+    /// The data of a replaced setting, up to 300 MiB. To free these data would delay the worker, so the collector
+    /// frees them.
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
 }
 
@@ -74,17 +76,17 @@ pub struct OperationCounts {
     pub ops: u64,
     /// Replies that found the requested data.
     pub hits: u64,
-    /// Replies that did not find it.
+    /// Replies that did not find the requested data.
     pub misses: u64,
-    /// Replies showing that another client had changed the data.
+    /// Replies that report that another client had changed the data.
     pub conflicts: u64,
     /// Operations that received their last reply, with or without an error.
     pub answered: u64,
-    /// Errors; an operation has at most one.
+    /// Operations with an error, by the kind of their first error.
     pub errors: ErrorCounts,
     /// Bytes read as replies to these operations.
     pub bytes_in: u64,
-    /// Bytes written for these operations, including steps that are written later.
+    /// Bytes of the requests of these operations, including steps that are not written yet.
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply.
     pub service: Recorder,
@@ -122,7 +124,7 @@ impl IntervalBuffer {
         })
     }
 
-    /// Begins a stretch of `generation` with these operations at `start_ns`. The buffer must be empty.
+    /// Begins an interval of segment `generation` at `start_ns`. The buffer must be empty.
     pub(super) fn begin(&mut self, generation: u32, operations: &Arc<Operations>, start_ns: u64) {
         self.generation = generation;
         self.operations = Arc::clone(operations);
@@ -131,7 +133,7 @@ impl IntervalBuffer {
         self.end_ns = start_ns;
     }
 
-    /// Notes the lateness of the oldest request that was due and not sent.
+    /// Notes that the oldest request that is due and not sent is late by `behind_ns`.
     #[inline]
     pub(super) fn late_by(&mut self, behind_ns: u64) {
         self.behind_ns = self.behind_ns.max(behind_ns);
@@ -142,7 +144,7 @@ impl IntervalBuffer {
         self.counts.resize_with(operations, OperationCounts::default);
     }
 
-    /// Clears all counts and keeps the memory. It touches many cells, so the measuring thread must not call it.
+    /// Clears all counts and keeps the memory. A worker must not call this function, which writes to much memory.
     pub(super) fn clear(&mut self) {
         self.drain = false;
         self.in_flight = 0;
@@ -189,18 +191,19 @@ impl OperationCounts {
     }
 }
 
-/// How long each stage of opening a connection took, in ns. Openings are not operations and are timed separately.
+/// How long each stage of opening a connection took, in ns. Opening a connection is not an operation and is
+/// measured separately.
 ///
 /// ```text
 /// connect ──► TLS handshake ──► greeting ──► the first request may go
 /// ```
 #[derive(Debug, Default)]
 pub struct Openings {
-    /// From the first attempt until the socket is connected.
+    /// Times from the first attempt to connect until the socket is connected.
     pub connects: Vec<u64>,
-    /// From the connection to the end of the TLS handshake; empty without TLS.
+    /// Times from the connected socket to the end of the TLS handshake; empty without TLS.
     pub handshakes: Vec<u64>,
-    /// From the end of the handshake to the last reply to the greeting.
+    /// Times from the end of the handshake to the last reply to the greeting.
     pub greetings: Vec<u64>,
     /// The greeting commands that were answered.
     pub answered: Vec<Step>,

@@ -1,10 +1,11 @@
-//! Events of the engine. A worker's lost connections are gathered over a tick: a thousand lost at once make one
-//! report.
+//! Events of the engine. A worker reports its lost connections once per tick: a thousand connections lost at once
+//! make one report.
 
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost connections, or regained lost ones, since its last tick. Sent before the tick is closed.
+    /// A worker lost connections, or regained lost ones, since its last tick; the event is sent before the counts
+    /// of the tick.
     Losses {
         /// The worker's number, from 0.
         worker: usize,
@@ -25,7 +26,7 @@ pub enum LoadEvent {
         /// The worker's number, from 0.
         worker: usize,
     },
-    /// The first error of a kind on a worker.
+    /// A worker met the first error of a kind.
     FirstError {
         /// The error's kind.
         kind: String,
@@ -79,12 +80,12 @@ impl Losses {
         self.report.back_ns = at_ns;
     }
 
-    /// Returns whether all connections are lost, if that has changed.
+    /// Returns whether all connections are lost, if this has changed since the last call.
     pub(super) fn turned(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }
 
-    /// Returns the report at the end of a tick, if anything happened.
+    /// Returns the report at the end of a tick, if a connection was lost or has come back.
     pub(super) fn report(&mut self, still_lost: u64) -> Option<LossReport> {
         let changed = self.report.lost > 0 || self.report.back_ns > 0 || self.report.still_lost != still_lost;
         self.report.still_lost = still_lost;

@@ -1,10 +1,11 @@
-//! The load engine: workers that each own a poll loop, many connections and their interval buffers.
+//! The load engine. The engine's workers are threads; each worker has a poll loop, many connections and buffers for
+//! its counts.
 //!
 //! ```text
 //!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
 //!                                               worker load-1 ──► …       (and back, emptied)
 //! ```
-//! The engine knows nothing about recordings or screens.
+//! The engine does not depend on recordings or on the screen.
 
 mod alarm;
 mod answered;

@@ -1,15 +1,15 @@
-//! A segment with requests being written or in flight, and its counts.
+//! A segment whose requests are being written or are in flight, and its counts.
 
 use super::{IntervalBuffer, Ring, replies::Taken};
 use crate::workload::Operations;
 
-/// A segment with requests in flight, or the current one.
+/// The current segment, or an earlier one with requests in flight.
 pub(super) struct Open {
     pub(super) generation: u32,
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// Good operations by number, collected while the replies of one read are processed.
+    /// Counts of good operations, by their number, while the replies of one read are processed.
     pub(super) taken: Vec<Taken>,
 }
 
@@ -27,14 +27,14 @@ impl Open {
         next
     }
 
-    /// Extends a drain to `now_ns` if requests are in flight; else it ended with the last reply.
+    /// Extends the drain to `now_ns` if requests are in flight; otherwise the drain ended with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);
         }
     }
 
-    /// Hands up the counts with tick number `tick`, and continues with an empty buffer.
+    /// Sends the counts of tick number `tick` to the collector, and continues with an empty buffer.
     pub(super) fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
         let next = self.next_buffer(ring);
         let mut full = std::mem::replace(&mut self.buffer, next);

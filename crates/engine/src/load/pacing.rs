@@ -1,4 +1,4 @@
-//! When a worker may write: at once in closed loop, when a request is due in open loop.
+//! When a worker may write: at once in a closed loop, when a request is due in an open loop.
 //!
 //! ```text
 //! closed   a client writes when its last batch is answered
@@ -9,7 +9,7 @@
 //!              ├─► unsent            the load ended, or was turned off, before it could be sent
 //!              └─► failed            there is no connection at all
 //! ```
-//! Each request that was due ends in exactly one of these. Pure.
+//! Each request that was due ends in exactly one way: sent, shed, unsent or failed. Pure.
 
 use std::ops::RangeInclusive;
 
@@ -19,19 +19,19 @@ use crate::knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS};
 /// The pace of one worker.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// What sets the pace; `None` means a closed loop, or no load.
+    /// The inputs of the schedule; `None` means a closed loop, or no load.
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether requests have begun to be due: the worker had a connection under this load, or failed to get one.
+    /// Whether requests are due yet: the worker has had a connection under this load, or failed to open one.
     begun: bool,
-    /// Requests that were due and that [`take_due`](Self::take_due) has not counted: those of earlier schedules,
-    /// and the position up to which the current one is counted.
+    /// The due requests that [`take_due`](Self::take_due) has not returned yet: `uncounted` of earlier schedules,
+    /// and those of the current schedule from position `counted` on.
     uncounted: u64,
     counted: u64,
 }
 
-/// The inputs of a schedule. While they stay the same, so does the schedule.
+/// The inputs of a schedule. A schedule stays the same until one of its inputs changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ScheduleKey {
     rate: u32,
@@ -45,9 +45,9 @@ impl Pace {
         Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
     }
 
-    /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. Returns the requests
-    /// that were due before and are dropped because the pace changes. The requests of a new pace are due once it
-    /// has [begun](Self::begin).
+    /// Changes the pace to that of `knobs`, from `since_ns` on. `share` is `None` for a worker without clients.
+    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace are due only
+    /// after a call of [`begin`](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
         let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| ScheduleKey {
@@ -68,21 +68,21 @@ impl Pace {
         unsent
     }
 
-    /// Returns whether clients write as soon as they are answered.
+    /// Returns whether the loop is closed: clients send again as soon as they are answered.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.schedule.is_none()
     }
 
-    /// Returns when the next request is due, which may be long ago; `None` in closed loop.
+    /// Returns when the next request is due, which may be long ago; `None` in a closed loop.
     #[inline]
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.schedule.as_ref().map(Schedule::due_ns)
     }
 
-    /// Returns the time window in which the worker is to wake up for the next request: its due time, or, if
-    /// requests follow one another within `slack_ns`, up to `slack_ns` from now for all that are due by then.
-    /// `None` in closed loop.
+    /// Returns the time window in which the worker is to wake up for the next request; `None` in a closed loop. The
+    /// window is the due time of the request. If requests follow one another within `slack_ns`, the window ends
+    /// `slack_ns` from now, so that one wake-up serves several requests.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
         let due_ns = schedule.due_ns();
@@ -90,8 +90,8 @@ impl Pace {
         Some(due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns })
     }
 
-    /// Notes that the worker has a connection, or cannot get one. Requests are due from the first such call on: the
-    /// time needed to connect is the client's, not the server's.
+    /// Notes that the worker has a connection, or cannot get one. Requests are due from the first such call on, so
+    /// the time needed to connect is not counted as a delay of the server.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
@@ -102,8 +102,7 @@ impl Pace {
         }
     }
 
-    /// Returns how many requests were due since the last call, by the schedule's own count: a request counts when
-    /// it is taken or passed over.
+    /// Returns how many due requests were taken or skipped since the last call.
     pub(super) fn take_due(&mut self) -> u64 {
         let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.counted, Schedule::position);
         let due = self.uncounted + (position - self.counted);
@@ -112,8 +111,8 @@ impl Pace {
         due
     }
 
-    /// Takes back `n` requests that were passed over and are not counted yet: the limit on requests means they were
-    /// not due.
+    /// Subtracts `n` skipped requests from those that [`take_due`](Self::take_due) will return: they are beyond the
+    /// limit on requests, so they were not due.
     pub(super) fn were_not_due(&mut self, n: u64) {
         let of_earlier = n.min(self.uncounted);
         self.uncounted -= of_earlier;
@@ -126,7 +125,7 @@ impl Pace {
         self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns() <= now_ns)
     }
 
-    /// Takes the next request. Returns when it is due; `None` in closed loop.
+    /// Takes the next request. Returns when the request is due; `None` in a closed loop.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
@@ -135,12 +134,12 @@ impl Pace {
         Some(due_ns)
     }
 
-    /// Returns how late the oldest due and unsent request is; 0 if there is none.
+    /// Returns how late the oldest request is that is due and not sent; 0 if there is none.
     pub(super) fn behind_ns(&self, now_ns: u64) -> u64 {
         self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
     }
 
-    /// Passes over the requests that are too late to be sent, if they are to be shed. Returns how many.
+    /// Skips the requests that are too late to be sent, if late requests are to be shed. Returns how many.
     pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
         match (self.backlog, &mut self.schedule) {
             (Backlog::Shed, Some(schedule)) if self.begun => {
@@ -150,7 +149,7 @@ impl Pace {
         }
     }
 
-    /// Passes over every request due before `now_ns`. Returns how many.
+    /// Skips every request that was due before `now_ns`. Returns how many.
     pub(super) fn give_up(&mut self, now_ns: u64) -> u64 {
         match &mut self.schedule {
             Some(schedule) if self.begun => schedule.pass(now_ns),
@@ -159,7 +158,7 @@ impl Pace {
     }
 }
 
-/// The pacing of one worker in open loop, request by request: the entry point of the benches. Nothing else uses it.
+/// The pacing of one worker in an open loop, request by request. Only the project's benchmarks use it.
 #[derive(Debug)]
 pub struct PaceStage {
     pace: Pace,
@@ -176,8 +175,8 @@ impl PaceStage {
         Self { pace, now_ns: 0 }
     }
 
-    /// Returns when the next request is due, after the checks that a worker makes for each request. The current
-    /// time is set to the due time, so no request is early or late.
+    /// Takes the next request, with the checks that a worker makes, and returns when it is due. The current time is
+    /// set to the due time, so no request is early or late.
     #[inline]
     pub fn next_due_ns(&mut self) -> Option<u64> {
         self.now_ns = self.pace.due_ns()?;
@@ -222,9 +221,8 @@ mod tests {
 
     const SLACK_NS: u64 = 50_000;
 
-    /// Simulates a second at `knobs` of a worker whose alarm goes off `late_ns` late and which replies wake every
-    /// `replies_ns`. Returns how often the alarm was set, how often the worker woke up, and how late each request
-    /// was sent.
+    /// Simulates one second of a worker: its alarm goes off `late_ns` late, and replies wake it every `replies_ns`.
+    /// Returns how often the alarm was set, how often the worker woke up, and how late each request was sent.
     fn second(knobs: &Knobs, late_ns: u64, replies_ns: Option<u64>) -> (usize, usize, Vec<u64>) {
         let (mut pace, mut set_for_ns, mut now_ns) = (pace(knobs), None, 0);
         let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());
@@ -286,7 +284,8 @@ mod tests {
         assert_eq!(window(2), Some(16_666..=16_666), "its next but one is due 67 µs later");
     }
 
-    /// A wrk2 backlog being caught up was misread as speed: the gauge shows the backlog, and when it is gone.
+    /// After a stall, wrk2 sends its backlog as fast as it can; this rate was misread as the server's speed.
+    /// `behind_ns` shows how large the backlog is, and when it is gone.
     #[test]
     fn after_a_stall_the_backlog_is_sent_at_once_and_behind_returns_to_0() {
         let mut pace = pace(&at(1000));
@@ -336,7 +335,8 @@ mod tests {
         assert_eq!((sent_by(&mut pace, 2 * SECOND_NS), pace.take_due()), (1000, 1000));
     }
 
-    /// A worker notices a knob change some clock ticks later, and used to drop the requests due until then.
+    /// A worker notices a change of the knobs a moment later, and used to drop the requests that were due in
+    /// between.
     #[test]
     fn what_comes_due_between_a_turn_and_its_being_heard_of_is_sent() {
         let mut pace = pace(&at(1000));

@@ -1,12 +1,11 @@
-//! The current purpose of the load, and what ends it: one value that every worker follows.
+//! The phases of the load (prefill, warm-up, measurement), and what ends each. All workers are in the same phase.
 //!
 //! ```text
 //!  prefill ── its quota ──► warm-up ── its time ──► measured ──┬── its time ────────────────────┐
 //!     │                        │                               ├── its quota: sent, answered ───┼──► the session ends it
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
-//! A workload that is chosen later has its prefill in the middle of the measured phase, which is paused meanwhile.
-//! Pure.
+//! If a new workload needs a prefill, the measured phase is paused until the prefill is done. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,13 +14,13 @@ use super::quota::Quota;
 /// A phase of the load.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
-    /// Makes the keys that a workload reads.
+    /// The prefill, which writes the keys that a workload reads.
     Prefill {
         filling: Filling,
         /// The phase that follows.
         then: Box<Phase>,
     },
-    /// Results of the warm-up are not part of the measurement; the measured phase follows.
+    /// The warm-up: its results are not part of the measurement. The measured phase follows.
     WarmUp {
         /// When the warm-up is over, in ns.
         until_ns: u64,
@@ -40,12 +39,12 @@ pub(super) enum Phase {
     },
 }
 
-/// The prefill: making the keys.
+/// The prefill, which writes the keys that a workload reads.
 #[derive(Debug, Clone)]
 pub(super) struct Filling {
-    /// All requests of the prefill: each is sent until it is answered.
+    /// The requests of the prefill. A request that is lost with its connection is sent again.
     pub(super) quota: Arc<Quota>,
-    /// Requests that a client writes before it waits for the replies.
+    /// The number of requests that a client writes before it waits for the replies.
     pub(super) pipeline: u32,
     /// When the prefill began, in ns.
     pub(super) since_ns: u64,
@@ -74,7 +73,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase at `now_ns`, ignoring a prefill.
+    /// Returns this phase; if it is a prefill, returns the phase after it, prolonged by the time that the prefill
+    /// took until `now_ns`.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -97,7 +97,8 @@ impl Phase {
         if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
     }
 
-    /// Returns the phase in effect at `now_ns`: this one, or the one that follows it by time.
+    /// Returns the phase at `now_ns`: the measured phase if this is a warm-up whose time is over, otherwise this
+    /// phase.
     pub(super) fn at(&self, now_ns: u64, stops: &Stops) -> Self {
         match self {
             Self::WarmUp { until_ns } if now_ns >= *until_ns => Self::measured(stops, now_ns),
@@ -110,7 +111,7 @@ impl Phase {
         matches!(self, Self::WarmUp { .. })
     }
 
-    /// Returns when the load is over; a time far in the future if that is not known.
+    /// Returns when the load ends, in ns; `u64::MAX` if that is not known.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
@@ -118,7 +119,7 @@ impl Phase {
         }
     }
 
-    /// Returns the quota of the measured phase, also before that phase begins; `None` means no limit.
+    /// Returns the quota of the measured phase, also during a prefill before that phase; `None` means no limit.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
             Self::Prefill { then, .. } => then.quota(),

@@ -13,7 +13,7 @@ use crate::{
     workload::{KeyNames, Program, Values},
 };
 
-/// The name that load connections give themselves, by which `CLIENT LIST` shows them.
+/// The name of every load connection in `CLIENT LIST`.
 pub const CLIENT_NAME: &str = "redyno-load";
 
 /// How long the lookup of the host's name may take.
@@ -24,44 +24,45 @@ const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 pub struct Plan {
     /// The server.
     pub target: Target,
-    /// The first commands on each connection.
+    /// The commands that each connection sends first.
     pub first_words: FirstWords,
     /// The event that ends a request's latency.
     pub latency_to: LatencyTo,
-    /// Worker threads, at least 1.
+    /// The number of worker threads, at least 1.
     pub threads: usize,
     /// The seed of all random numbers: the same seed produces the same requests.
     pub seed: u64,
     /// How the keys are named.
     pub names: KeyNames,
-    /// How long a connection may wait for its next whole reply, from its last write or the previous reply, before
-    /// it is closed; also the limit for opening and greeting.
+    /// The timeout of a connection. A connection is closed if it does not open within this time, or if no whole
+    /// reply arrives within this time after its last write or the previous reply.
     pub timeout: Duration,
-    /// How many requests are due in total, without those of a warm-up: in closed loop the requests sent, in open
-    /// loop also those that fail or are shed. `None` means no limit.
+    /// The limit on requests, without those of a warm-up. In a closed loop, the sent requests count; in an open
+    /// loop, requests that fail or are shed count as well. `None` means no limit.
     pub requests: Option<Requests>,
-    /// How long the load lasts after its warm-up; `None` means until it is ended.
+    /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends it.
     pub length: Option<Duration>,
 }
 
-/// The end of a latency that begins with the write of a request.
+/// The event that ends a latency. The latency begins when the request is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LatencyTo {
-    /// The last byte of the request's own reply.
+    /// The last byte of the request's own reply arrives.
     #[default]
     LastByte,
-    /// The first byte of the first reply to its batch, as in redis-benchmark: all requests of a batch have one
-    /// latency.
+    /// The first byte of the replies to the request's batch arrives, as in redis-benchmark, so all requests of a
+    /// batch have the same latency.
     FirstByte,
 }
 
-/// The first commands on a connection.
+/// The commands that a connection sends first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FirstWords {
-    /// The client's library name, and the connection name [`CLIENT_NAME`].
+    /// Each connection sends its name [`CLIENT_NAME`] and the name of the client library, besides the commands that
+    /// the options require.
     #[default]
     Named,
-    /// Only the commands that the options ask for, as redis-benchmark does.
+    /// Each connection sends only the commands that the options require, as redis-benchmark does.
     Bare {
         /// Whether `CLIENT TRACKING on` was asked for.
         tracks: bool,
@@ -71,7 +72,7 @@ pub enum FirstWords {
 /// Why the engine cannot start.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The host has no address.
+    /// The host name of the target has no address.
     #[error("the host of {address} has no address: {cause}")]
     Resolve {
         /// The target.
@@ -85,7 +86,7 @@ pub enum LoadError {
 }
 
 impl Plan {
-    /// Returns the first commands of each connection.
+    /// Returns the commands that each connection sends first.
     pub(super) fn greeting(&self) -> Greeting {
         match self.first_words {
             FirstWords::Named => Greeting::new(&self.target, CLIENT_NAME),
@@ -93,7 +94,7 @@ impl Plan {
         }
     }
 
-    /// Returns the requests to send under `knobs` in this phase, with these values.
+    /// Returns the program that generates the requests for these knobs, in this phase, with these values.
     pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
         let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
         let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
@@ -119,7 +120,7 @@ impl Plan {
         }
     }
 
-    /// Resolves the target: all addresses of its host name.
+    /// Resolves the target's host name to all its addresses.
     pub(super) fn endpoints(&self, now_ns: u64) -> Result<Endpoints, LoadError> {
         let failed = |cause| LoadError::Resolve { address: self.target.address.clone(), cause };
         Endpoints::find(&self.target, RESOLVE_LIMIT, now_ns).map_err(failed)
@@ -129,7 +130,7 @@ impl Plan {
 /// The prefill of the keys that a workload reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prefilling {
-    /// How many requests the prefill takes.
+    /// How many requests the prefill sends.
     pub requests: u64,
     /// How many requests a client writes before it waits for the replies.
     pub pipeline: u32,

@@ -1,4 +1,4 @@
-//! Poisson arrivals that can be generated one by one, or skipped in a few steps whatever their number.
+//! Poisson arrivals, any number of which can be skipped in a few steps.
 //!
 //! ```text
 //!  block                                 the number of its requests is drawn
@@ -6,23 +6,24 @@
 //!  ├───────┬───────┤                     and so on, until few are left:
 //!  ● ●●  ●   ●                           each of them lies anywhere in its stretch
 //! ```
-//! The requests of a Poisson process that fall into a stretch are spread over it evenly and independently of each
-//! other, so a stretch is described by their number alone until it is reached. Each stretch has random numbers of
-//! its own: skipping changes no later request, and everything depends on the seed alone. Pure.
+//! Within a stretch of time, the requests of a Poisson process are uniformly and independently distributed. So only
+//! the number of requests in a stretch of time is drawn until that time is reached. Each stretch of time has its
+//! own random numbers, which depend only on the seed, so skipped requests do not change later ones. Pure.
 
 use std::f64::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Mean number of requests in a block: a quarter of a second at the highest rate, so there are never many blocks.
+/// The mean number of requests in a block. At the highest rate a block lasts a quarter of a second, so there are
+/// never many blocks.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// At most this many requests are placed one by one.
+/// A stretch of time with at most this many requests is not divided again: each request gets its own time.
 const FEW: u64 = 64;
 
-/// From this count on, counts are drawn from the normal distribution, which differs from the exact one by less than
-/// one part in ten thousand.
+/// If a stretch of time has this many requests or more, the number in its first half is drawn from the normal
+/// distribution, which differs from the exact distribution by less than 0.01 %.
 const MANY: u64 = 4096;
 
 /// The times of one Poisson process, in ns after its start.
@@ -30,15 +31,15 @@ const MANY: u64 = 4096;
 pub(super) struct Poisson {
     block_ns: f64,
     seed: u64,
-    /// How many blocks were begun.
+    /// How many blocks have begun so far.
     blocks: u64,
-    /// The remaining stretches of the last block, the earliest at the end.
+    /// The remaining stretches of the current block; the earliest stretch is the last element.
     ahead: Vec<Scatter>,
-    /// The times in the current stretch, the earliest at the end, in ns.
+    /// The remaining times in the current stretch, in ns; the earliest time is the last element.
     near_ns: Vec<f64>,
 }
 
-/// A number of requests, spread anywhere in a stretch of time.
+/// A stretch of time, and the number of requests in it.
 #[derive(Debug, Clone)]
 struct Scatter {
     from_ns: f64,
@@ -53,7 +54,7 @@ impl Poisson {
         Self { block_ns: BLOCK * mean_ns, seed, blocks: 0, ahead: Vec::new(), near_ns: Vec::new() }
     }
 
-    /// Returns the next time, in ns.
+    /// Returns the time of the next request, in ns.
     #[inline]
     pub(super) fn next_ns(&mut self) -> f64 {
         loop {
@@ -64,7 +65,7 @@ impl Poisson {
         }
     }
 
-    /// Skips all times before `until_ns`. Returns how many.
+    /// Skips all requests before `until_ns`. Returns how many.
     pub(super) fn pass(&mut self, until_ns: f64) -> u64 {
         let mut passed = 0;
         loop {
@@ -104,8 +105,9 @@ impl Scatter {
             .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
     }
 
-    /// Appends the times of the stretch to `near_ns`, the latest first. Sums of exponential gaps, scaled to the
-    /// length, are in order and evenly spread (Devroye, Non-Uniform Random Variate Generation, V.2).
+    /// Draws the times of all requests in the stretch, and appends them to `near_ns`, the latest first. Sums of
+    /// exponentially distributed gaps, scaled to the length of the stretch, are uniformly distributed and in order
+    /// (Devroye, Non-Uniform Random Variate Generation, V.2).
     fn place(&self, near_ns: &mut Vec<f64>) {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         // The inverse of the exponential distribution function; 1 - u is never 0.
@@ -122,7 +124,7 @@ impl Scatter {
     }
 }
 
-/// Draws how many of `n` coins show heads.
+/// Draws how many of `n` tossed coins show heads.
 fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     if n >= MANY {
         return normal(n as f64 / 2.0, (n as f64).sqrt() / 2.0, random).min(n);
@@ -132,7 +134,7 @@ fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     whole + u64::from(rest.count_ones())
 }
 
-/// Draws a whole number near `mean`, by the Box-Muller method.
+/// Draws a number from the normal distribution by the Box-Muller method, and rounds it to a whole number.
 fn normal(mean: f64, deviation: f64, random: &mut Pcg64Mcg) -> u64 {
     // 1 - u is never 0.
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
@@ -173,7 +175,8 @@ mod tests {
         assert!(sigmas.abs() < 4.0, "{passed}: {sigmas}");
     }
 
-    /// The counts in equal stretches have a variance like their mean, also near the borders of blocks and halves.
+    /// In stretches of equal length, the numbers of requests have a variance close to their mean, also near the
+    /// borders of blocks and halves.
     #[test]
     fn the_numbers_in_equal_stretches_are_poissons() {
         for (per_stretch, from_block) in [(3.0, 0.0), (50.0, 1.0), (1000.0, 1.0)] {

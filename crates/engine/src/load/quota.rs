@@ -1,12 +1,14 @@
-//! How many operations a run sends: exactly this number over all workers, whatever the pipeline and whatever fails.
-//! If each client has its own part, nothing is claimed: a worker is granted the parts of its clients.
+//! The limit on the operations of a run. All workers together send exactly as many operations as the limit says,
+//! whatever the pipeline is and whatever fails. Workers claim operations from the shared quota. If each client has
+//! a fixed part of the quota, a worker gets the parts of its clients instead.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
 //!                                                        ▲ given back: lost, to be sent again
 //! ```
-//! The shared counter is changed once per claim, so workers share no cache line per request. Each operation has a
-//! number, from 0; if every operation has to be answered, a lost one is sent again by its number.
+//! The shared counter changes once per claim and not per request, so workers rarely compete for its cache line.
+//! Each operation has a number, from 0. If every operation has to be answered, an operation that is lost is sent
+//! again with the same number.
 
 use std::{
     collections::BTreeSet,
@@ -22,19 +24,20 @@ use crate::workload::part_of;
 /// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requests {
-    /// This many in total, each sent by any free client.
+    /// This many requests in total; any free client sends the next one.
     InAll(u64),
-    /// This many in nearly equal parts, one part for each client: that of the partitioned keys, if there are as
-    /// many. The number of clients is fixed at the start.
+    /// This many requests, divided among the clients in nearly equal parts, in the same way as partitioned keys.
+    /// The number of clients is fixed at the start.
     Parted(u64),
 }
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A claim leaves at least this many times its size for the others, so that all workers end together.
+/// A claim takes the remaining requests divided by this number (at least 1, at most [`CLAIM`]), so that all workers
+/// end at about the same time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
-/// How often one operation is sent at most.
+/// How many times one operation is sent at most.
 const MOST_ATTEMPTS: u8 = 5;
 
 /// A request of a quota in which every request has to be answered.
@@ -50,10 +53,10 @@ pub(super) struct Numbered {
 #[derive(Debug)]
 pub(super) struct Quota {
     total: u64,
-    /// Whether each client has its own part, so that none is left to claim.
+    /// Whether the requests are divided among the clients, so that workers have nothing to claim.
     is_parted: bool,
     left: AtomicU64,
-    /// Workers that have nothing left to send and wait for no reply.
+    /// The workers that have nothing left to send and wait for no reply.
     done: Mutex<BTreeSet<usize>>,
 }
 
@@ -73,13 +76,13 @@ impl Quota {
         Arc::new(Self { total, is_parted, left, done: Mutex::default() })
     }
 
-    /// Returns whether each client has its own part.
+    /// Returns whether each client has a fixed part of the requests.
     pub(super) fn is_parted(&self) -> bool {
         self.is_parted
     }
 
-    /// Returns how many requests client number `client` of `clients` may send if the quota is parted; `None` means
-    /// no limit per client.
+    /// Returns how many requests client number `client` of `clients` may send; `None` if the requests are not
+    /// divided among the clients.
     pub(super) fn part(&self, client: u64, clients: u64) -> Option<u64> {
         let parts = clients.min(self.total);
         let length = |part: Range<u64>| part.end - part.start;
@@ -92,7 +95,7 @@ impl Quota {
         self.total
     }
 
-    /// Returns whether worker number `worker` has finished its share.
+    /// Returns whether worker number `worker` has nothing left to send and waits for no reply.
     pub(super) fn is_done_by(&self, worker: usize) -> bool {
         self.done().contains(&worker)
     }
@@ -117,19 +120,19 @@ pub(super) struct Allowance {
     /// The shared quota; `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// Requests that were lost, or taken and not sent.
+    /// Requests to be sent again: they were lost, or were taken and not sent.
     again: Vec<Numbered>,
     /// The worker's number.
     worker: usize,
 }
 
 impl Allowance {
-    /// Creates the allowance of worker number `worker` in `quota`.
+    /// Creates the allowance that worker number `worker` has from `quota`.
     pub(super) fn of(worker: usize, quota: Option<Arc<Quota>>) -> Self {
         Self { quota, claimed: 0..0, again: Vec::new(), worker }
     }
 
-    /// Grants the parts of this worker's clients, `operations` in total.
+    /// Allows this worker to send `operations` operations, which is the sum of its clients' parts.
     pub(super) fn grant(&mut self, operations: u64) {
         self.claimed = 0..operations;
     }
@@ -139,8 +142,8 @@ impl Allowance {
         self.quota.as_ref()
     }
 
-    /// Switches to `quota`. Requests claimed from the same quota stay claimed. Returns whether the quota is a
-    /// different one.
+    /// Switches to `quota`. If the quota is the same, requests that were claimed from it stay claimed. Returns
+    /// whether the quota is a different one.
     pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) -> bool {
         let is_another = quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr);
         if is_another {
@@ -149,20 +152,20 @@ impl Allowance {
         is_another
     }
 
-    /// Takes one request. Returns whether it may be sent.
+    /// Takes one request. Returns whether the request may be sent.
     #[inline]
     pub(super) fn take(&mut self) -> bool {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Gives back the request taken last, which is not sent yet.
+    /// Puts back the request that was taken last and is not sent yet.
     pub(super) fn put_back_one(&mut self) {
         if self.quota.is_some() {
             self.claimed.start -= 1;
         }
     }
 
-    /// Takes the next request of the quota; requests that were given back come first.
+    /// Takes the next request of the quota; requests that were put back come first.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Numbered> {
         if let Some(again) = self.again.pop() {
@@ -174,18 +177,19 @@ impl Allowance {
         self.claimed.next().map(|number| Numbered { number, lost: 0 })
     }
 
-    /// Gives back requests that were sent and lost. A request lost too often is given up.
+    /// Puts back requests that were sent and lost. A request that was lost [`MOST_ATTEMPTS`] times is given up.
     pub(super) fn give_back(&mut self, lost: &[Numbered]) {
         let again = lost.iter().map(|request| Numbered { lost: request.lost + 1, ..*request });
         self.again.extend(again.filter(|request| request.lost < MOST_ATTEMPTS));
     }
 
-    /// Gives back a request that was taken and is not sent yet.
+    /// Puts back a request that was taken and is not sent yet.
     pub(super) fn put_back(&mut self, request: Numbered) {
         self.again.push(request);
     }
 
-    /// Takes up to `wanted` requests that fail without being sent: they count against the limit too.
+    /// Takes up to `wanted` requests that fail without being sent; failed requests also count against the limit.
+    /// Returns how many.
     pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
         if self.quota.is_none() {
             return wanted;
@@ -199,7 +203,7 @@ impl Allowance {
         wanted - left
     }
 
-    /// Takes up to `wanted` requests. Returns how many may be sent.
+    /// Takes up to `wanted` requests. Returns how many requests may be sent.
     #[inline]
     pub(super) fn take_of(&mut self, wanted: u32) -> u32 {
         if self.quota.is_none() {

@@ -1,4 +1,4 @@
-//! Counting the replies that one read brought.
+//! Counts the replies that one read of a socket returned.
 
 use super::{ErrorKind, IntervalBuffer};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 /// Bits of [`Replies::touched`].
 const TOUCHED: usize = u64::BITS as usize;
 
-/// The result of a good reply.
+/// The result of a reply without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// Any data.
     Something,
-    /// A null, or an empty list.
+    /// The reply is a null or an empty list.
     Nothing,
-    /// The requested data, changed by another client.
+    /// The reply says that another client changed the data.
     Conflict,
 }
 
@@ -32,7 +32,7 @@ impl Found {
     }
 }
 
-/// The good operations of one number that one read completed.
+/// The counts of one operation: how often one read completed it without an error.
 #[derive(Debug)]
 pub(super) struct Taken {
     good: u32,
@@ -44,7 +44,7 @@ pub(super) struct Taken {
     replies: u16,
     /// Whether the replies are examined one by one.
     by_replies: bool,
-    /// Whether each reply is awaited before the next request is sent.
+    /// Whether the operation waits for each reply before it sends its next request.
     is_sequence: bool,
     /// Whether a null is a miss, and anything else a hit.
     has_misses: bool,
@@ -65,23 +65,23 @@ impl Taken {
     }
 }
 
-/// Counts the replies that one read brought for one segment's requests. All replies arrived at one time and their
-/// requests were written at one time, so good replies are counted together, by [`settle`](Self::settle).
+/// Counts the replies to one segment's requests that one read returned. All these replies arrived at the same time,
+/// and their requests were written at the same time, so [`settle`](Self::settle) counts the good replies together.
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     taken: &'a mut [Taken],
-    /// The non-empty entries of `taken`: bit n for the operations with a number equal to n modulo 64.
+    /// Bit n is set if an entry of `taken` with an index of n modulo 64 is not empty.
     touched: u64,
     service_ns: u64,
-    /// Whether the requests waited for a core of the load generator for at least half of their time.
+    /// Whether the requests waited for a core of the load generator for at least half of their latency.
     pub(super) held: bool,
-    /// Whether the requests had due times.
+    /// Whether the requests had due times, as in an open loop.
     is_open: bool,
 }
 
 impl<'a> Replies<'a> {
-    /// Counts into `buffer`; the replies arrived `service_ns` after their requests were written.
+    /// Creates a counter that adds to `buffer`. The replies arrived `service_ns` after their requests were written.
     #[inline]
     pub(super) fn new(
         in_flight: &'a mut u64,
@@ -104,14 +104,15 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].bytes_in += n as u64;
     }
 
-    /// Returns whether parts of replies are to be counted, or sent.
+    /// Returns whether parts of replies are needed: elements that are hits or misses, or item numbers for a later
+    /// step.
     #[inline]
     pub(super) fn wants_parts(&self) -> bool {
         self.buffer.operations.wants_parts()
     }
 
-    /// Returns whether the replies of an operation are examined one by one: it has several, or one with more
-    /// results than hit or miss.
+    /// Returns whether the replies to an operation are examined one by one: there are several, or the only one can
+    /// be a hit, a miss or a conflict.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
@@ -122,13 +123,13 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].replies
     }
 
-    /// Returns whether each of its replies is awaited before the next request is sent.
+    /// Returns whether an operation waits for each reply before it sends its next request.
     pub(super) fn is_sequence(&self, op: OpId) -> bool {
         self.taken[op.index()].is_sequence
     }
 
-    /// Counts an operation after its last good reply, of `bytes` bytes, null or not; in open loop `response_ns` is
-    /// the time since it was due.
+    /// Counts an operation without an error, whose last reply has `bytes` bytes. `is_null` says whether this reply
+    /// is a null. In an open loop, `response_ns` is the time since the operation was due.
     #[inline]
     pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];
@@ -175,13 +176,13 @@ impl<'a> Replies<'a> {
         counts.count_good(n, self.service_ns);
     }
 
-    /// Counts what reply number `reply` found, for an operation with replies that are examined one by one.
+    /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one.
     pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: Found) {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
         self.count_found(op, misses, found);
     }
 
-    /// Counts what one element, given by its index, of reply number `reply` found.
+    /// Counts element number `place` of reply number `reply` as a hit or a miss.
     pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) {
         let Expected { requests, elements, .. } = self.buffer.operations.of(op);
         let is_last = usize::from(reply) + 1 == requests.len();
@@ -202,19 +203,19 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts an error reply to an operation. Returns whether it is the first of its kind in this interval.
+    /// Counts an error reply to an operation. Returns whether the error is the first of its kind in this interval.
     pub(super) fn count_error(&mut self, op: OpId, line: &[u8]) -> bool {
         self.buffer.counts[op.index()].errors.count_line(line)
     }
 
-    /// Ends an operation that had an error, after its last reply.
+    /// Ends an operation that had an error, when its last reply has arrived.
     pub(super) fn end_failed(&mut self, op: OpId) {
         *self.in_flight -= 1;
         self.buffer.counts[op.index()].answered += 1;
     }
 
-    /// Counts operations that will miss some or all replies. The first may have had an error, which is already
-    /// counted.
+    /// Counts operations that lost some or all of their replies. If the first operation `has_failed`, its error is
+    /// already counted.
     pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {

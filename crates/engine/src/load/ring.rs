@@ -1,17 +1,18 @@
-//! How interval buffers travel from a worker to the collector and back.
+//! Passes interval buffers from a worker to the collector and back.
 //!
-//! Two single-producer, single-consumer rings: full buffers go up, and the collector returns them empty. The worker
-//! neither locks nor clears, and allocates only if the collector falls behind.
+//! There are two rings with a single producer and a single consumer: one passes full buffers to the collector, the
+//! other returns empty buffers. The worker takes no lock, clears no buffer, and allocates one only if the collector
+//! falls behind.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// Buffers that fit on the way up: a minute of ticks while the collector sleeps, or a tick with more open segments
-/// than a user can create.
+/// How many full buffers the ring has room for: enough for a minute in which the collector takes none, and for one
+/// tick with more open segments than a user can create.
 const SLOTS: usize = 256;
 
-/// Buffers that are created in advance: enough for two knob changes within one round of the collector.
+/// How many buffers are created in advance: enough for two changes of the knobs within one round of the collector.
 const SPARE: usize = 4;
 
 /// The worker's end.
@@ -22,10 +23,10 @@ pub(super) struct Ring {
 
 /// The collector's end.
 pub struct RingEnd {
-    /// Full buffers, in the order in which they were closed.
+    /// Full buffers, in the order in which the worker sent them.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
-    /// The newest segment that a buffer came from, and how many operations it has.
+    /// The number of the newest segment so far, and how many operations that segment has.
     newest: (u32, usize),
 }
 
@@ -44,17 +45,17 @@ impl Ring {
         self.back.pop().unwrap_or_else(|_| IntervalBuffer::new())
     }
 
-    /// Returns how many buffers can be sent.
+    /// Returns how many buffers can be sent now.
     pub(super) fn room(&self) -> usize {
         self.up.slots()
     }
 
-    /// Returns whether the collector's end is gone.
+    /// Returns whether the collector has dropped its end of the ring.
     pub(super) fn is_abandoned(&self) -> bool {
         self.up.is_abandoned()
     }
 
-    /// Sends a buffer up. The caller must have checked [`room`](Self::room).
+    /// Sends a buffer to the collector. The caller must have checked that there is [`room`](Self::room).
     pub(super) fn send(&mut self, buffer: Box<IntervalBuffer>) {
         assert!(self.up.push(buffer).is_ok(), "a ring is asked for room before a buffer is sent");
     }

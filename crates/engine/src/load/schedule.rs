@@ -5,8 +5,8 @@
 //!    ├───────────●───────○───────●───────○──►       worker 1 the odd ones; together one even grid
 //! ```
 //! The time at which request k is due depends on k alone (and, for Poisson arrivals, on the seed). The server's
-//! behaviour moves no request, so a backlog needs no memory: it is the distance between the next unsent request and
-//! the present, and skipping a backlog costs the same whatever its length. Pure.
+//! behaviour changes no due time. So a backlog needs no memory: it is the time from the due time of the next unsent
+//! request until now. Skipping a backlog takes the same time, whatever the length of the backlog. Pure.
 
 use super::poisson::Poisson;
 use crate::{clock::SECOND_NS, knobs::Arrivals};
@@ -20,7 +20,7 @@ pub(super) struct Share {
     pub(super) of: usize,
 }
 
-/// One worker's requests in the order of their due times.
+/// The due times of one worker's requests, in order.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     start_ns: u64,
@@ -33,15 +33,17 @@ pub(super) struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Gaps {
-    /// The next request is number `next` of all workers; the first is due half an interval after the start.
+    /// The next request has the number `next` among the requests of all workers. Request number 0 is due half an
+    /// interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64 },
-    /// The next request is due `after_ns` after the start. Poisson processes of n workers add up to one with the
-    /// sum of their rates.
+    /// The next request is due `after_ns` after the start. The Poisson processes of all workers together are a
+    /// Poisson process with the sum of their rates.
     Poisson { after_ns: f64, later: Poisson },
 }
 
 impl Schedule {
-    /// Creates this worker's share of `per_second` requests a second over all workers, from `start_ns` on.
+    /// Creates one worker's share of a schedule from `start_ns` on. All workers together have `per_second` requests
+    /// a second.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
@@ -86,7 +88,7 @@ impl Schedule {
         self.set_due();
     }
 
-    /// Skips every request due before `until_ns`, in a few steps whatever their number. Returns how many.
+    /// Skips every request that is due before `until_ns`, any number of them in a few steps. Returns how many.
     pub(super) fn pass(&mut self, until_ns: u64) -> u64 {
         if self.due_ns >= until_ns {
             return 0;
@@ -124,7 +126,7 @@ impl Schedule {
     }
 }
 
-/// Returns when the `k`th request is due after the start, in ns.
+/// Returns how long after the start request number `k` is due, in ns.
 #[inline]
 fn moment_ns(k: u64, interval_ns: f64) -> f64 {
     (k as f64 + 0.5) * interval_ns
@@ -175,7 +177,8 @@ mod tests {
         assert_eq!(odd.len(), 7 * 3600);
     }
 
-    /// memtier_benchmark sends a rate in bursts every 20 ms; other tools round to whole milliseconds.
+    /// To limit its rate, memtier_benchmark sends bursts every 20 ms; other tools round due times to whole
+    /// milliseconds.
     #[test]
     fn gaps_between_requests_are_even_and_know_no_milliseconds() {
         let constant = dues(Arrivals::Constant, 10_000.0, 1, SECOND_NS);
@@ -203,7 +206,7 @@ mod tests {
         assert!(of(3).is_sorted());
     }
 
-    /// Skipping an hour at the highest rate one by one takes half a day.
+    /// To skip the requests of an hour one by one would take half a day at the highest rate.
     #[test]
     fn any_number_is_passed_over_at_once() {
         const HOUR_NS: u64 = 3600 * SECOND_NS;

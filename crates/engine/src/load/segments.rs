@@ -1,16 +1,16 @@
-//! The segments that a worker has open.
+//! The open segments of a worker: the current one, and earlier ones that still wait for replies.
 //!
 //! ```text
 //!  knobs change        ▼ cut
 //!  ── segment 1 ───────┼── segment 2 ──────────
 //!      request written ─ ─ ─ reply              counts for segment 1
 //! ```
-//! A request belongs to the segment in which it was written, so a percentile never mixes two settings. A segment
-//! that was cut stays open until its last reply arrives.
+//! A request belongs to the segment in which it was written, so a percentile never mixes two settings. After a
+//! change of the knobs, the old segment stays open until its last reply arrives.
 //!
-//! The time of a stretch is time under load: from the first connection (or the first failure to open one) to the
-//! end of the load. Time before that has length 0. Replies after the end of a segment or of the load belong to its
-//! drain: a stretch of its own, up to the last reply.
+//! The length of an interval is time under load: from the first connection (or the first failure to open one) to
+//! the end of the load. An interval before the first connection has length 0. Replies after the end of a segment or
+//! of the load belong to its drain, an interval of its own that ends with the last reply.
 
 use std::sync::Arc;
 
@@ -23,19 +23,19 @@ use crate::{
 /// The current segment and those before it that still wait for replies.
 pub(super) struct Segments {
     current: Open,
-    /// Segments that were cut, with their drains.
+    /// Earlier segments that still wait for replies, with their drains.
     earlier: Vec<Open>,
-    /// Stretches that ended since the last tick; the next tick hands them up.
+    /// Intervals that ended since the last tick. The next tick sends them to the collector.
     #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: Ring,
-    /// Whether the load has begun and whether it has ended: the time between counts.
+    /// Whether the load has begun, and whether it has ended: only the time in between is time under load.
     has_begun: bool,
     is_over: bool,
 }
 
 impl Segments {
-    /// Begins with segment `generation`, which has these operations.
+    /// Creates the state of a worker whose first segment is number `generation`, with these operations.
     pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut ring: Ring) -> Self {
         let mut buffer = ring.empty();
         buffer.begin(generation, operations, now_ns);
@@ -43,14 +43,14 @@ impl Segments {
         Self { current, earlier: Vec::new(), ended: Vec::new(), ring, has_begun: false, is_over: false }
     }
 
-    /// Notes that a connection is open, or that none can be opened: from now on the time counts.
+    /// Notes that a connection is open, or that none can be opened, so that the time under load begins.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.current.buffer.start_ns = now_ns;
         }
     }
 
-    /// Ends the load at `at_ns`: from then on the time does not count, and replies belong to the drain.
+    /// Ends the time under load at `at_ns`. Later replies belong to the drain.
     pub(super) fn end(&mut self, at_ns: u64, connected: u32) {
         if !std::mem::replace(&mut self.is_over, true) {
             self.end_stretch(at_ns, connected);
@@ -64,14 +64,14 @@ impl Segments {
         self.current.buffer.drain = false;
     }
 
-    /// Continues the load at `at_ns` after an end, with a segment that has just begun.
+    /// Continues an ended load at `at_ns`, with a segment that has just begun.
     pub(super) fn begin_again(&mut self, at_ns: u64) {
         self.go_on();
         let buffer = &mut self.current.buffer;
         (buffer.start_ns, buffer.end_ns) = (at_ns, at_ns);
     }
 
-    /// Ends the stretch of the current segment, unless it is the drain.
+    /// Ends the interval of the current segment, or extends its drain.
     fn end_stretch(&mut self, now_ns: u64, connected: u32) {
         let (buffer, has_begun) = (&mut self.current.buffer, self.has_begun);
         buffer.connected = connected;
@@ -85,7 +85,7 @@ impl Segments {
         }
     }
 
-    /// Makes the current segment count in its drain from now on.
+    /// Begins the drain of the current segment.
     fn begin_drain(&mut self) {
         if !self.current.buffer.drain {
             let mut drain = self.current.next_buffer(&mut self.ring);
@@ -94,7 +94,7 @@ impl Segments {
         }
     }
 
-    /// Returns the segment that requests are written under now.
+    /// Returns the number of the current segment, to which requests written now belong.
     pub(super) fn generation(&self) -> u32 {
         self.current.generation
     }
@@ -104,14 +104,14 @@ impl Segments {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// Hands up the remains of the current segment's knobs with its counts, so that they are freed outside the
-    /// worker.
+    /// Adds the replaced setting and the old batch to the counts of the current segment, so that the collector
+    /// frees them.
     pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Outgoing) {
         self.current.buffer.spent = Some((setting, batch));
     }
 
-    /// Ends the current segment at `at_ns`, with `connected` connections, and begins `generation`, which has these
-    /// operations.
+    /// Ends the current segment at `at_ns`, with `connected` connections, and begins segment `generation` with
+    /// these operations.
     pub(super) fn cut(&mut self, generation: u32, operations: &Arc<Operations>, at_ns: u64, connected: u32) {
         self.end_stretch(at_ns, connected);
         let mut buffer = self.ring.empty();
@@ -133,8 +133,8 @@ impl Segments {
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// Returns the counts for replies to a batch of `generation`; they arrived at `now_ns`, `service_ns` after the
-    /// write.
+    /// Returns a counter for replies to a batch of segment `generation`. The replies arrived at `now_ns`,
+    /// `service_ns` after the batch was written.
     pub(super) fn replies(&mut self, generation: u32, now_ns: u64, service_ns: u64) -> Replies<'_> {
         let open = if self.current.generation == generation {
             &mut self.current
@@ -160,7 +160,7 @@ impl Segments {
         open.chain(&self.ended).flat_map(|buffer| &buffer.counts).map(|counts| counts.answered).sum()
     }
 
-    /// Hands up the last counts, waiting until the ring has room or the collector is gone.
+    /// Sends the last counts to the collector. Waits until the ring has room or the collector is gone.
     pub(super) fn finish(&mut self, now_ns: u64, connected: u32) {
         while !self.has_room() && !self.ring.is_abandoned() {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -169,9 +169,8 @@ impl Segments {
         self.close_tick(tick_of(next_tick_ns(now_ns)), now_ns, connected);
     }
 
-    /// Ends the interval with tick number `tick`: hands up the counts of every open segment and continues with
-    /// empty ones. If the collector has not yet taken the earlier ones, the interval continues instead, and nothing
-    /// is lost.
+    /// Ends the interval with tick number `tick`: sends the counts of every open segment to the collector, and
+    /// continues with empty counts. If the ring has no room, the interval continues instead, and no count is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if !self.has_room() {
             return;
@@ -195,7 +194,7 @@ impl Segments {
         self.current.hand_up(tick, &mut self.ring);
     }
 
-    /// Returns whether the ring has room for everything that a tick hands up.
+    /// Returns whether the ring has room for all buffers that a tick sends.
     fn has_room(&self) -> bool {
         self.ring.room() > self.earlier.len() + self.ended.len()
     }
@@ -299,7 +298,8 @@ mod tests {
         assert_eq!(segments.in_flight(), 0);
     }
 
-    /// With 50 clients on a server that takes a second, a load of 1.1 s was reported as 91.5/s instead of 45.5/s.
+    /// With 50 clients and a server that takes 1 s per reply, a load of 1.1 s was reported as 91.5 requests/s
+    /// instead of 45.5.
     #[test]
     fn what_is_answered_after_the_end_is_in_no_stretch_of_the_load() {
         let (mut segments, mut collector) = begun();
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(taken, 1000);
     }
 
-    /// The first connection and the last replies take time, and none of it is time under load.
+    /// The waits for the first connection and for the last replies are not time under load.
     #[test]
     fn time_counts_from_the_first_connection_to_the_end_of_the_load() {
         let (mut segments, mut collector) = of_one();

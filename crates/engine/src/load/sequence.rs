@@ -1,12 +1,13 @@
-//! Operations whose steps wait for one another.
+//! Operations with several steps, each written after the reply to the previous step.
 //!
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one
 //! ```
-//! The first steps of a batch are written together, then the second steps together after all replies have arrived.
-//! An operation begins with its first step and ends with the reply to its last; each ends on its own. An error does
-//! not end it: the remaining steps are sent anyway, so that the server receives the counted requests. A step may
-//! send the item number (CAS) from the previous reply; without an item the number is 0, which no item has.
+//! The first steps of all operations of a batch are written together. After all their replies have arrived, all
+//! second steps are written together. The latency of an operation begins with its first step and ends with the
+//! reply to its own last step. After an error the remaining steps are sent anyway, so that the server receives all
+//! counted requests. A step may send the item number (CAS) from the previous reply. If the previous reply has no
+//! item, the step sends the number 0, which no item has.
 
 use super::{
     answered::Answered,
@@ -14,22 +15,22 @@ use super::{
 };
 use crate::workload::{OpId, Outgoing, Values};
 
-/// The progress of a batch in which at least some operations have steps that wait for one another.
+/// The progress of a batch in which some operations have several steps.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    /// The steps still to be written: the second steps, the third, ...
+    /// The requests still to be written: all second steps, then all third steps, and so on.
     later: std::vec::IntoIter<Outgoing>,
-    /// The values that the steps' bytes leave out; freed with the last step.
+    /// The values that the steps write, kept apart from the other bytes; they are freed with the last step.
     values: Option<Values>,
     /// The number of the step written last, from 0.
     step: u16,
-    /// Operations of the whole batch.
+    /// The number of operations in the whole batch.
     batch: u32,
-    /// Whether each operation of the last written step had an error before; if the list is empty, none had.
+    /// For each operation of the last written step, whether it had an error before. Empty if none had.
     failed: Vec<bool>,
-    /// The item number of the next reply.
+    /// The item number in the reply that is being read.
     cas: u64,
-    /// Operations with a next step to be written, in order.
+    /// Operations with another step to be written, in their order in the batch.
     waiting: Vec<Waiting>,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Sequence {
 #[derive(Debug)]
 struct Waiting {
     op: OpId,
-    /// When the operation was due, in open loop.
+    /// When the operation was due; `None` in a closed loop.
     due_ns: Option<u64>,
     has_failed: bool,
     /// The item number in the operation's reply.
@@ -45,8 +46,8 @@ struct Waiting {
 }
 
 impl Sequence {
-    /// Creates the state of a batch of `batch` operations: the first steps are written, `later` are not; `values`
-    /// holds their values.
+    /// Creates the state of a batch of `batch` operations: the first steps are written, the other steps are in
+    /// `later`, and the values of all steps are in `values`.
     pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
@@ -62,13 +63,13 @@ impl Sequence {
         !self.waiting.is_empty()
     }
 
-    /// Stores the item number of the next reply.
+    /// Stores the item number in the reply that is being read.
     pub(super) fn take_cas(&mut self, cas: u64) {
         self.cas = cas;
     }
 
-    /// Counts the reply to a step of an operation: what it found, or an error. Returns whether it is the last reply
-    /// of a good operation.
+    /// Counts the reply to a step of an operation; `found` is `None` for an error. Returns whether the reply
+    /// completes an operation without an error.
     pub(super) fn take_step(
         &mut self,
         (op, due_ns): (OpId, Option<u64>),
@@ -94,12 +95,13 @@ impl Sequence {
         !has_failed
     }
 
-    /// Returns whether the operation at this index of the last written step had an error before.
+    /// Returns whether the operation with index `place` in the last written step had an error in an earlier step.
     fn has_failed(&self, place: usize) -> bool {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Moves on to the next step, of `operations` with these `dues`. Returns the bytes to write, and their values.
+    /// Moves on to the next step, and fills `operations` and `dues` with its operations. Returns the bytes to
+    /// write, and their values.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,
@@ -125,8 +127,8 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// Returns the operations without their last reply, and whether each had an error: the `unanswered` ones of the
-    /// last written step, and those that wait.
+    /// Returns all incomplete operations, and whether each had an error: the `unanswered` operations of the last
+    /// written step, and those that wait for their next step.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

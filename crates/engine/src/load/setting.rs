@@ -15,41 +15,41 @@ use crate::{
 /// The workers' current setting.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
-    /// The number of knob changes; also the number of the segment.
+    /// The number of the segment; each change of the knobs increases it by 1.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
     /// When the knobs took effect, in ns.
     pub(super) since_ns: u64,
-    /// The purpose of the load, and what ends it.
+    /// The phase of the load, and what ends the phase.
     pub(super) phase: Phase,
-    /// The requests to send. The thread that changes the knobs builds it: a value pool may take a tenth of a
-    /// second.
+    /// The program that generates the requests. The thread that changes the knobs builds the program, which may
+    /// take 0.1 s.
     pub(super) program: Arc<Program>,
-    /// The workloads that have their keys.
+    /// The workloads whose prefill is done.
     pub(super) filled: Vec<Arc<Workload>>,
 }
 
 impl Setting {
-    /// Returns how many requests a client writes before it waits.
+    /// Returns how many requests a client writes before it waits for the replies.
     #[inline]
     pub(super) fn pipeline(&self) -> u32 {
         self.phase.filling().map_or(self.knobs.pipeline, |filling| filling.pipeline)
     }
 
-    /// Returns after how many requests a client reconnects. A prefill keeps its connections.
+    /// Returns the number of replies after which a client opens a new connection; `None` during a prefill.
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
         self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
     }
 
-    /// Returns whether the current prefill makes the keys of `knobs`, and continues with them.
+    /// Returns whether the current prefill continues with `knobs`, since it writes the same keys.
     fn goes_on_filling(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
         self.phase.filling().is_some() && is_same
     }
 
-    /// Returns the phase after `knobs` change at `since_ns`, and the workloads that have their keys by then;
+    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done by then.
     /// `is_filled` says whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
@@ -69,13 +69,14 @@ impl Setting {
         (fill_first(phase, knobs, since_ns, &filled), filled)
     }
 
-    /// Returns this setting as if the keys of this workload had never been made.
+    /// Removes `workload` from the workloads whose prefill is done, so that its keys are written again.
     pub(super) fn forgetting(mut self, workload: &Workload) -> Self {
         self.filled.retain(|other| !has_same_prefill(workload, other));
         self
     }
 
-    /// Returns the program for `knobs` in `phase`; reuses the current program, or its values, if unchanged.
+    /// Returns the program that generates the requests for `knobs` in `phase`. The current program, or only its
+    /// values, are reused if they stay the same.
     pub(super) fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
         let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
         let asks =
@@ -98,12 +99,12 @@ impl Setting {
     }
 }
 
-/// Returns whether both workloads make the same keys with the same values.
+/// Returns whether both workloads have the same prefill: the same keys with the same values.
 fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
     one.prefill == other.prefill && one.keys == other.keys
 }
 
-/// Puts the prefill for `knobs` before `phase`, unless the keys are made.
+/// Returns `phase` with a prefill before it, or only `phase` if `knobs` need no prefill.
 pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
     let workload = &knobs.workload;
     let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
@@ -115,8 +116,8 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// During a prefill a client writes this many requests before it waits, whatever its pipeline is, up to a limit on
-/// the bytes of their values.
+/// During a prefill, a client writes up to this many requests before it waits for the replies, with values of at
+/// most `PREFILL_BATCH` bytes in total. A client with a deeper pipeline keeps its pipeline during a prefill.
 const PREFILL_PIPELINE: u64 = 16;
 const PREFILL_BATCH: u64 = 1 << 20;
 

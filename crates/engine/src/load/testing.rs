@@ -15,7 +15,8 @@ pub fn program() -> Arc<Program> {
     Arc::new(Program::new(&workload, Dialect::Resp2, 10_000, values, &names))
 }
 
-/// Creates a buffer of `generation` over `span_ns` with the given numbers of good GETs and SETs, at 1 µs each.
+/// Creates a buffer of segment `generation` over `span_ns`, with `ops` GETs and SETs without errors, each with a
+/// latency of 1 µs.
 pub fn interval(
     generation: u32,
     span_ns: Range<u64>,

@@ -4,26 +4,26 @@ use std::io::{self, IoSlice, Write};
 
 use crate::workload::{Outgoing, Values};
 
-/// Pieces that are written in one call.
+/// How many pieces are written in one call at most.
 const PIECES: usize = 16;
 
 /// The bytes still to be written.
 #[derive(Debug)]
 pub(super) struct Unsent {
     rest: Outgoing,
-    /// The values that `rest` leaves out.
+    /// The values of the requests, which `rest` does not contain.
     values: Option<Values>,
     /// How many bytes are written.
     written: usize,
 }
 
 impl Unsent {
-    /// Keeps a copy of these bytes.
+    /// Creates the rest of a write from a copy of these bytes.
     pub(super) fn whole(bytes: &[u8]) -> Self {
         Self { rest: Outgoing::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
-    /// Keeps requests with their values in `values`. The other bytes are few, and are copied.
+    /// Creates the rest of a write whose values are in `values`. All bytes except values are few, and are copied.
     pub(super) fn apart(out: &Outgoing, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }

@@ -1,7 +1,8 @@
 //! When to check whether a connection has waited too long.
 //!
-//! All connections have the same timeout, and a deadline only moves forward, so a client has one entry, at the
-//! deadline of its last check: a request costs a comparison, and a check comes once per deadline. Pure.
+//! All connections have the same timeout, and a deadline only moves to a later time. So each client has one entry,
+//! at the deadline that its last check found. A request costs only a comparison, and each client is checked once
+//! per timeout. Pure.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -14,7 +15,7 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Checks client `i` at `at_ns`, unless an earlier check is planned.
+    /// Plans a check of client `i` at `at_ns`, unless a check is already planned.
     #[inline]
     pub(super) fn watch(&mut self, i: usize, at_ns: u64) {
         if !self.watched.get(i).is_some_and(|is_watched| *is_watched) {

@@ -1,18 +1,18 @@
-//! The intrinsic probe: for how long the host stops a thread that never waits.
+//! The intrinsic probe measures for how long the host stops a thread that never waits.
 //!
 //! A busy loop repeats the same small piece of work and times each turn. The work always takes the same time, so a
 //! longer turn is a gap in which the machine did something else: the kernel, another process on the core, the
-//! hypervisor. `redis-cli --intrinsic-latency` measures the same, with one clock reading per turn.
+//! hypervisor. `redis-cli --intrinsic-latency` measures the same gaps, also with one clock reading per turn.
 //!
 //! | form | the loop runs | ends |
 //! |---|---|---|
 //! | on demand | all the time; eats a core | after its length |
 //! | gentle | 5 ms out of every 50 ms | when it is turned off |
 //!
-//! The gentle form's bursts are short, so that they end before a scheduler's time slice and disturb other threads
-//! little, and frequent, so that every tick of 250 ms has five. Each burst is at a random position in its 50 ms: a
-//! periodic disturbance (a timer, a CPU quota) cannot always fall between them. A gap that begins in a burst is
-//! measured to its end; a gap that begins between bursts is not seen, but a tenth of all gaps are.
+//! A burst of the gentle form is shorter than a scheduler's time slice, so it disturbs other threads little. Every tick
+//! of 250 ms has five bursts. Each burst begins at a random time within its 50 ms, because a periodic disturbance (a
+//! timer, a CPU quota) could otherwise always fall between two bursts. A gap that begins in a burst is measured to its
+//! end. A gap that begins between two bursts is not measured; about a tenth of all gaps begin in a burst.
 
 mod turn;
 
@@ -36,13 +36,14 @@ use crate::{
 const BURST_NS: u64 = 5_000_000;
 /// The period of bursts: 50 ms.
 const BURST_EVERY_NS: u64 = 50_000_000;
-/// How often a busy loop checks for commands: a check costs some nanoseconds, in one of many thousand turns.
+/// How often the busy loop checks for commands: every 1 ms. A check costs some nanoseconds, in one of many thousand
+/// turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
-/// A running intrinsic probe, off at first; dropping it ends its thread.
+/// An intrinsic probe, which does not measure at first. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// `None` only during the drop: closing the channel ends the thread.
+    /// The channel to the thread. It is `None` only during the drop: closing the channel ends the thread.
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -67,8 +68,8 @@ impl IntrinsicProbe {
         Ok(Self { commands: Some(commands), thread: Some(thread) })
     }
 
-    /// Runs the busy loop for `length`, from now on; a run in progress starts over. Its last report has
-    /// `remaining_s` 0, whether it ran to its end or was stopped.
+    /// Runs the busy loop for `length` from now on; a run in progress starts over. The last report of a run has
+    /// `remaining_s` 0, even if the run was stopped early.
     pub fn run(&self, length: Duration) {
         self.send(Command::Run(length));
     }
@@ -78,7 +79,7 @@ impl IntrinsicProbe {
         self.send(Command::Stop);
     }
 
-    /// Turns the gentle form on or off. During a run on demand the change takes effect after the run.
+    /// Turns the gentle form on or off. If a run on demand is in progress, the change takes effect after the run.
     pub fn gentle(&self, on: bool) {
         self.send(Command::Gentle(on));
     }
@@ -110,7 +111,7 @@ enum Mode {
     Gentle,
 }
 
-/// The thread ends: its handle was dropped, or the receiver of its reports is gone.
+/// The thread must end, because its handle was dropped or the receiver of its reports is gone.
 struct Ended;
 
 struct Loop {
@@ -146,7 +147,7 @@ impl Loop {
         }
     }
 
-    /// Waits or works for one stretch, at most up to the end of the tick.
+    /// Does one step in the current mode: waits for a command, or runs the busy loop for a while.
     fn step(&mut self, inbox: &Receiver<Command>) -> Result<(), Ended> {
         match self.mode {
             Mode::Off => {
@@ -206,7 +207,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Runs turns until `until_ns`, or until a command arrives.
+    /// Runs the busy loop until `until_ns`, or until a command arrives.
     fn work(&mut self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
         let mut before_ns = self.clock.now_ns();
         let mut look_ns = before_ns;

@@ -1,4 +1,4 @@
-//! Messages of probes to their owner.
+//! The messages that a probe sends to its owner.
 
 use super::{Intrinsic, Ping, Report, Wake};
 
@@ -11,29 +11,29 @@ pub enum Message {
     Wake(Report<Wake>),
     /// The intrinsic probe's results of a tick. Reports are sent only while the probe runs.
     Intrinsic(Report<Intrinsic>),
-    /// The server answered a PING with an error: the first of its kind for this probe. The reports contain the
-    /// number of errors.
+    /// The server answered a PING with an error: the first of its kind for this probe. The reports of the probe
+    /// contain the number of all errors.
     ErrorReply {
         /// When the error arrived, in ns.
         at_ns: u64,
-        /// The error's prefix, `NOAUTH`, under which [`Ping::errors`] counts it.
+        /// The error's prefix, such as `NOAUTH`, under which [`Ping::errors`] counts the error.
         kind: String,
-        /// The whole line, `NOAUTH Authentication required.`
+        /// The whole line of the error, such as `NOAUTH Authentication required.`
         text: String,
     },
-    /// The ping probe lost its connection, or failed to open one. Sent again if the cause changes before it
-    /// reconnects.
+    /// The ping probe lost its connection, or failed to open one. The message is sent again if the cause
+    /// changes before the probe reconnects.
     Lost {
         /// When the connection was lost, in ns.
         at_ns: u64,
-        /// The kind under which PINGs that come due meanwhile are counted.
+        /// The kind of error under which the PINGs that are due without a connection are counted.
         kind: String,
         /// The cause, in words.
         cause: String,
     },
     /// The ping probe has a connection again.
     Back {
-        /// When the connection was open again, in ns.
+        /// The time at which the connection was open again, in ns.
         at_ns: u64,
     },
 }

@@ -6,8 +6,8 @@
 //!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
 //!  thread intrinsic ─┘
 //! ```
-//! Probes report; they know nothing about recordings or screens. A probe ends when its handle is dropped, or when
-//! the receiver of its messages is gone.
+//! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
+//! dropped, or when the receiver of its messages is gone.
 
 mod intrinsic;
 mod message;

@@ -17,24 +17,24 @@ pub struct Report<T> {
     pub body: T,
 }
 
-/// The ping probe's results: PINGs sent on a schedule on their own connection.
+/// The results of the ping probe, which sends PINGs on a schedule, on its own connection.
 ///
 /// If the kernel timestamps the connection, each round trip has three parts that add up to it: `send`, `kernel` and
-/// `pickup`. A round trip in `rtt` is then either in all three parts or, once, in `left_out`.
+/// `pickup`. With timestamps, each round trip in `rtt` is counted either in all three parts or in `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
-    /// From the due time of each PING to the last byte of its PONG. Only good replies are included.
+    /// The round trips: the time from when a PING was due to the last byte of its PONG. Only good replies are included.
     pub rtt: Latency,
     /// Whether the kernel timestamped the connection, or why not; `None` before the first connection.
     pub timing: Option<Timing>,
-    /// From the due time of each PING until it left the host: the client's delay in sending. `None` without
+    /// The time from when each PING was due until it left the host: the client's delay in sending. `None` without
     /// timestamps.
     pub send: Option<Latency>,
-    /// From the departure of each PING until its reply was in the local kernel: network and server, independent of
-    /// the local scheduler. `None` without timestamps.
+    /// The time from the departure of each PING until its reply was in the local kernel: the time of network and
+    /// server, which does not depend on the local scheduler. `None` without timestamps.
     pub kernel: Option<Latency>,
-    /// How long each reply then waited in the kernel until the ping thread's wait returned: the client's delay in
-    /// reading. The wake probe measures something else: sleeps that a timer ends. `None` without timestamps.
+    /// How long each reply waited in the local kernel until the ping thread's wait returned: the client's delay in
+    /// reading. The wake probe measures another delay: how late a timer ends a sleep. `None` without timestamps.
     pub pickup: Option<Latency>,
     /// Round trips with unknown parts, by kind: `shared read` (bytes after the reply were read with it), `no
     /// stamp`, `doubt` (the ping thread was interrupted between two clock readings), `clock step` (the wall clock
@@ -46,10 +46,11 @@ pub struct Ping {
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the stretch, in µs, 0 if there was none: a
-    /// stall shows here while it lasts, and as samples when it is over.
+    /// How long the oldest unanswered PING had waited at the end of the stretch, in µs; 0 if there was none. A stall of
+    /// the server is visible here while it lasts, and in the samples when it is over.
     pub waiting_us: u64,
-    /// How long each unanswered PING had waited at the end of the stretch: lower bounds, not included in any `rtt`.
+    /// How long each unanswered PING had waited at the end of the stretch. These times are lower bounds, and are not in
+    /// `rtt`.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
@@ -60,13 +61,13 @@ pub enum Timing {
     /// The kernel timestamps the connection.
     #[serde(rename = "kernel")]
     Kernel,
-    /// Unix sockets have no timestamps.
+    /// The connection is a unix socket, which has no timestamps.
     #[serde(rename = "unix socket")]
     UnixSocket,
-    /// Under TLS a timestamp belongs to a TLS record and not to a PING.
+    /// The connection uses TLS, where a timestamp belongs to a TLS record and not to a PING.
     #[serde(rename = "TLS")]
     Tls,
-    /// This system has no timestamps.
+    /// The operating system has no timestamps, because it is not Linux.
     #[serde(rename = "not Linux")]
     NotLinux,
     /// The system has refused SO_TIMESTAMPING, as some sandboxes do.
@@ -75,7 +76,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Returns why there are no timestamps, in a word or two; `None` if there are.
+    /// Returns in one or two words why there are no timestamps; `None` if there are timestamps.
     pub fn obstacle(self) -> Option<&'static str> {
         match self {
             Self::Kernel => None,
@@ -87,8 +88,9 @@ impl Timing {
     }
 }
 
-/// The round trip of a TCP connection as measured by its kernel (TCP_INFO): from a segment to its acknowledgement,
-/// which may come with the server's reply and then includes the server's time too. The minimum is the network's.
+/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from a segment to its
+/// acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's time.
+/// The minimum is that of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -106,10 +108,11 @@ pub struct Wake {
     pub late: Latency,
 }
 
-/// The intrinsic probe's results: the gaps in a busy loop that the host and its kernel caused.
+/// The results of the intrinsic probe: the gaps that the host and its kernel caused in a busy loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intrinsic {
-    /// Whether this is the gentle form, which samples a tenth of the time and stays on.
+    /// Whether the probe runs in its gentle form, in which the loop runs for a tenth of the time and does not end by
+    /// itself.
     pub gentle: bool,
     /// Time spent in the loop in this stretch, in nanoseconds.
     pub busy_ns: u64,

@@ -11,8 +11,8 @@ pub(super) use relative::Sleeper;
 #[cfg(target_os = "linux")]
 pub(super) use absolute::Sleeper;
 
-/// Turns off the kernel's rounding of this thread's timers: by default Linux wakes a thread up to 50 µs late on
-/// purpose, to save wake-ups, and a probe would show that as a delay of the machine or the server.
+/// Turns off the kernel's rounding of this thread's timers. By default, Linux wakes a thread up to 50 µs late
+/// on purpose, to save wake-ups; a probe would show this as a delay of the machine or the server.
 pub(super) fn sharpen_timers() {
     #[cfg(target_os = "linux")]
     // If the call fails, the kernel's default slack remains: sleeps are less exact, nothing else changes.
@@ -32,7 +32,7 @@ mod absolute {
     /// Sleeps until given times of a [`Clock`].
     #[derive(Debug)]
     pub(in crate::probe) struct Sleeper {
-        /// The system's monotonic clock when the session's clock reads 0.
+        /// The time of the system's monotonic clock at which the session's clock reads 0.
         origin_ns: u64,
     }
 

@@ -28,7 +28,8 @@ impl Stop {
 }
 
 impl ProbeThread {
-    /// Starts a thread. `body` must check the [`Stop`] at least every 100 ms, which limits the time of a drop.
+    /// Starts a thread. `body` must check the [`Stop`] at least every 100 ms, because a drop of the handle
+    /// waits for the thread.
     pub(super) fn start(name: &str, body: impl FnOnce(Stop) + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Stop(Arc::clone(&stop));

@@ -1,5 +1,5 @@
-//! Divides a probe's run time into ticks that end at absolute multiples of their length, so that the ticks of all
-//! threads line up.
+//! Divides the run time of a probe into ticks. A tick ends at a multiple of its length, so the ticks of all threads end
+//! at the same times.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// Begins with the rest of the tick that contains `now_ns`. A length of zero counts as 1 ns.
+    /// Creates a ticker. Its first tick begins at `now_ns` and ends at the next multiple of `length`. A length of zero
+    /// counts as 1 ns.
     pub(super) fn new(length: Duration, now_ns: u64) -> Self {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
         let mut ticker = Self { length_ns, start_ns: 0, end_ns: 0 };
@@ -22,7 +23,7 @@ impl Ticker {
         ticker
     }
 
-    /// Begins anew at `now_ns`, after a time without reports.
+    /// Begins a tick at `now_ns`, after a time without reports.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
@@ -33,8 +34,8 @@ impl Ticker {
         self.end_ns
     }
 
-    /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report over
-    /// all of them: it cannot know which tick its samples belong to.
+    /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report for all of
+    /// them, because it is unknown to which tick each sample belongs.
     pub(super) fn close_if_over<T>(&mut self, now_ns: u64, body: impl FnOnce() -> T) -> Option<Report<T>> {
         if now_ns < self.end_ns {
             return None;

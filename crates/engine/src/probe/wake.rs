@@ -1,8 +1,8 @@
 //! The wake probe: how late a thread that sleeps for 4 ms wakes up.
 //!
-//! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for any
-//! waiting thread, including redyno's own. Each sleep begins when the one before has ended: a freeze of a second is
-//! one sample of a second and not many. The probe costs about 250 wake-ups a second, well below 1 % of a core.
+//! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for any waiting
+//! thread, including redyno's own. Each sleep begins when the previous sleep has ended, so a freeze of a second is one
+//! sample of a second. The probe costs about 250 wake-ups a second, well below 1 % of a core.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
@@ -25,7 +25,8 @@ pub struct WakeProbe {
 }
 
 impl WakeProbe {
-    /// Starts the thread `wake`, which reports every `tick` (usually 250 ms), and once more when it is dropped.
+    /// Starts the thread `wake`, which sends a report every `tick` (usually 250 ms), and a last report when the probe
+    /// is dropped.
     ///
     /// # Errors
     /// When the system cannot start a thread.

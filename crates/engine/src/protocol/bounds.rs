@@ -1,25 +1,25 @@
-//! The limits of a decoder that follows a skipper: levels of lists, and number of elements.
+//! The limits of replies that a decoder will read: the depth of nested lists, and the number of elements.
 
 use super::header::ProtocolError;
 
-/// The deepest nesting for a decoder; the deepest reply that is requested (LATENCY HISTOGRAM) has 3 levels.
+/// The deepest accepted nesting. The deepest reply that redyno requests, to LATENCY HISTOGRAM, has 3 levels.
 const MAX_DEPTH: usize = 32;
-/// The most elements of one reply at all levels. SCAN returns some thousand, 32 entries of the slow log with all
-/// arguments some 1 300.
+/// The most elements that a reply may have, at all levels together. A reply to SCAN has some thousand; 32 entries of
+/// the slow log with all arguments have some 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
-/// The size of a reply that a decoder is to receive.
+/// Counts the elements and levels of a reply that a decoder will read.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
-    /// Elements at all levels, as announced by headers.
+    /// The number of elements at all levels, by the headers so far.
     elements: u64,
-    /// For each open list, and some that ended, how many elements are open after it.
+    /// For each list that has not ended, and some that have, how many elements remain after it.
     behind: Vec<u64>,
 }
 
 impl Bounds {
-    /// Counts a list of `n` elements, which is one of `open` elements; `begins_reply` says whether it is the reply
-    /// itself.
+    /// Counts a list of `n` elements. `open` is the number of elements that have not ended, including the list;
+    /// `begins_reply` is true if the list is the reply itself.
     pub(super) fn add(&mut self, n: u64, open: u64, begins_reply: bool) -> Result<(), ProtocolError> {
         if begins_reply {
             *self = Self::default();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use crate::protocol::Dialect;
 
-    /// Returns how many replies end in `stream`, by a bounded skipper that receives it in pieces of `step` bytes.
+    /// Returns how many replies end in `stream`, which a bounded skipper receives in pieces of `step` bytes.
     fn bounded(stream: &[u8], step: usize) -> Result<usize, ProtocolError> {
         let mut skipper = Dialect::Resp2.skipper().bounded();
         let mut ended = 0;

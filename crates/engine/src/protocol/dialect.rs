@@ -1,5 +1,5 @@
-//! The protocol of a server: the only place that knows how a dialect encodes commands, finds the ends of replies,
-//! pings, authenticates, and appears in a URI.
+//! The dialects, which are the protocols that servers speak. Only this module decides how a dialect encodes commands,
+//! finds the ends of replies, pings, authenticates and appears in a URI.
 //!
 //! | | encodes | skips | pings | authenticates |
 //! |---|---|---|---|---|
@@ -21,7 +21,7 @@ pub enum Dialect {
     /// The protocol of every Redis and Valkey.
     #[default]
     Resp2,
-    /// Their protocol since Redis 6, on request.
+    /// The newer protocol of Redis (since version 6) and Valkey, which a client has to request.
     Resp3,
     /// memcached's text protocol, classic and meta commands.
     Memcached,
@@ -58,7 +58,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the terms for messages about a server of this dialect.
+    /// Returns the words for messages about servers of this dialect.
     pub fn words(self) -> &'static Words {
         match self {
             Self::Resp2 | Self::Resp3 => &words::REDIS,
@@ -79,7 +79,8 @@ impl Dialect {
         }
     }
 
-    /// Returns about how many bytes of memory a server needs for a string key, in addition to the data sent.
+    /// Returns how many bytes of memory, approximately, a server needs for a string key in addition to its name and
+    /// value.
     pub fn key_overhead(self) -> u64 {
         match self {
             Self::Resp2 | Self::Resp3 => 64,
@@ -95,7 +96,7 @@ impl Dialect {
         }
     }
 
-    /// Lays out a command of these words.
+    /// Returns the layout of a command of these words.
     ///
     /// # Errors
     /// When the dialect does not have the command.
@@ -114,7 +115,7 @@ impl Dialect {
         self.lay_out(words).map(|_| ())
     }
 
-    /// Returns the skipper for the replies of a new connection.
+    /// Returns a skipper, which finds the ends of replies, for a new connection.
     pub fn skipper(self) -> Skipper {
         match self {
             Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::default()),
@@ -122,7 +123,8 @@ impl Dialect {
         }
     }
 
-    /// Returns a request that every server understands in the same way, and that costs it next to nothing.
+    /// Returns a request that every server answers in the same way and with very little work: PING, or memcached's
+    /// `mn`.
     pub fn ping(self) -> &'static [u8] {
         match self {
             // The form common to RESP2 and RESP3, so that it may precede HELLO.
@@ -131,7 +133,7 @@ impl Dialect {
         }
     }
 
-    /// Returns whether these are the first bytes of the reply to a [`ping`](Self::ping): a good one, or an error.
+    /// Returns whether the reply to a [`ping`](Self::ping), good or an error, may begin with these bytes.
     pub fn answers_ping(self, first: &[u8]) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
@@ -150,7 +152,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the meaning of this error as the reply to a step.
+    /// Returns what an error means as the reply to a command of the greeting.
     pub fn refusal(self, step: Step, line: &[u8]) -> Refusal {
         match self {
             Self::Resp2 | Self::Resp3 => resp::refusal(step, line),
@@ -158,13 +160,14 @@ impl Dialect {
         }
     }
 
-    /// Returns whether a server that answers without authentication needs no password, and must not receive one.
+    /// Returns whether an answer without authentication shows that the server needs no password. The password is not
+    /// sent to such a server.
     pub fn answers_only_whom_it_knows(self) -> bool {
         self == Self::Memcached
     }
 }
 
-/// Features that not every dialect has.
+/// Which features a dialect has.
 impl Dialect {
     /// Returns whether only a URI can select the dialect.
     pub fn needs_uri(self) -> bool {
@@ -176,7 +179,7 @@ impl Dialect {
         (self != Self::Memcached).then_some(Self::Resp3)
     }
 
-    /// Returns whether a request is a list of words with lengths, and not a line.
+    /// Returns whether a request is a list of words, each with its length, and not a line of text.
     pub fn counts_words(self) -> bool {
         self != Self::Memcached
     }
@@ -191,8 +194,7 @@ impl Dialect {
         self != Self::Memcached
     }
 
-    /// Returns whether keys can hold hashes, lists and sets, and a reply several elements, each of which may be
-    /// missing.
+    /// Returns whether the values of keys can be hashes, lists and sets, and replies can be arrays with null elements.
     pub fn has_collections(self) -> bool {
         self != Self::Memcached
     }
@@ -202,28 +204,29 @@ impl Dialect {
         self != Self::Memcached
     }
 
-    /// Returns whether a server can be set up before a load: scripts, functions, indexes.
+    /// Returns whether a server can be set up before a load with scripts, functions and indexes.
     pub fn has_setup(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Returns whether a server sends messages that were not requested.
+    /// Returns whether a server sends messages without a request (RESP3 pushes).
     #[inline]
     pub fn has_pushes(self) -> bool {
         self == Self::Resp3
     }
 
-    /// Returns whether an item has a number with which a change fails if another client has changed the item (CAS).
+    /// Returns whether a server supports compare-and-swap (CAS): a write that names the number of an item fails if
+    /// another client has changed the item.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }
 
-    /// Returns whether a server lists its keys, so that those of a run can be found.
+    /// Returns whether a server can list its keys, so that the keys of a run can be found.
     pub fn lists_keys(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Returns whether a server lists its commands.
+    /// Returns whether a server can list its commands (COMMAND).
     pub fn lists_commands(self) -> bool {
         self != Self::Memcached
     }
@@ -233,12 +236,12 @@ impl Dialect {
         self != Self::Memcached
     }
 
-    /// Returns whether a server keeps a log of slow commands, and of slow events.
+    /// Returns whether a server keeps a log of slow commands (SLOWLOG) and of slow events (LATENCY).
     pub fn has_slow_log(self) -> bool {
         self != Self::Memcached
     }
 
-    /// Returns whether a server always counts its commands and their times.
+    /// Returns whether a server always counts how often each command ran, and how long.
     pub fn times_commands(self) -> bool {
         self != Self::Memcached
     }

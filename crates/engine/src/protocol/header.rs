@@ -1,4 +1,4 @@
-//! The header lines of RESP, and errors for bytes that are not a reply of any dialect.
+//! Parses the header lines of RESP, and defines the errors for invalid replies of all dialects.
 
 use thiserror::Error;
 
@@ -10,19 +10,19 @@ pub(super) const MAX_LINE: usize = 64 * 1024;
 /// Bytes that are not a valid reply, or a reply that is not accepted.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// The first byte begins no reply of the dialect.
+    /// No reply of the dialect begins with the first byte.
     #[error("expected a reply, got '{0}'")]
     NoReply(String),
-    /// A length that is not a number, or too large.
+    /// A length is not a number, or is too large.
     #[error("expected a length, got '{0}'")]
     Length(String),
-    /// A line without an end.
+    /// A line is longer than accepted.
     #[error("a line of more than {MAX_LINE} bytes")]
     LongLine,
-    /// A line that ends in a line feed without a carriage return.
+    /// A line ends in a line feed without a carriage return.
     #[error("a line without a carriage return: '{0}'")]
     LineFeed(String),
-    /// A valid reply that exceeds the limits of its decoder.
+    /// A valid reply exceeds the limits of the decoder that is to read it.
     #[error("a reply {0}")]
     Excess(&'static str),
 }
@@ -55,7 +55,7 @@ pub(super) enum Header {
     Attribute(u64),
 }
 
-/// Parses a line, given without its line feed.
+/// Parses a header line; `line` does not include the line feed.
 #[inline]
 pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     let Some((&kind, rest)) = line.split_first() else {
@@ -96,7 +96,7 @@ fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
     Ok(Some(digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'))))
 }
 
-/// Returns the beginning of `bytes` as text for a message.
+/// Returns the beginning of `bytes` as text for an error message.
 #[cold]
 fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())

@@ -1,6 +1,6 @@
-//! The greeting of a connection, step by step, and the meaning of error replies to a step.
+//! The steps of a connection's greeting (its first commands), and the meaning of error replies to them.
 
-/// The identity of a client, and its settings of the connection.
+/// What a client sends in its greeting: user, password, database and name.
 #[derive(Debug, Clone, Copy)]
 pub struct Introduction<'a> {
     /// The user; `None` is the default user.
@@ -22,18 +22,18 @@ pub enum Step {
     Auth,
     /// Selects the protocol version.
     Hello,
-    /// Turns on client tracking: the server remembers the keys that are read, and sends their changes.
+    /// Turns on client tracking: the server sends a message when a key changes that the client has read.
     Tracking,
     /// Selects the database.
     Select,
     /// Sets the name in `CLIENT LIST`.
     SetName,
-    /// No step: a message of the server about the connection itself.
+    /// No command: the server sent a message about the connection itself.
     Connection,
 }
 
 impl Step {
-    /// Returns the command as the server's statistics name it, apart from its case; `None` if no command was sent.
+    /// Returns the command's name in the server's statistics, in capitals; `None` if no command was sent.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::Ping => Some("PING"),
@@ -47,12 +47,14 @@ impl Step {
     }
 }
 
-/// The meaning of an error, for every dialect.
+/// The meaning of an error reply, independent of the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// The server's client limit is reached: sent in reply to any command, before the server disconnects.
+    /// The server's client limit is reached. The server sends this error in reply to any command, and
+    /// disconnects.
     TooManyClients,
-    /// The server accepts local clients only: sent in the same way.
+    /// The server accepts only local clients. The server sends this error in reply to any command, and
+    /// disconnects.
     ProtectedMode,
     /// The server requires authentication.
     PasswordNeeded,
@@ -60,7 +62,7 @@ pub enum Refusal {
     WrongPassword,
     /// A password was sent, but the server has none.
     PasswordNotAsked,
-    /// This user lacks the permission.
+    /// The user has no permission for the command.
     NotPermitted,
     /// The server is loading its data.
     Loading,
@@ -77,7 +79,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns whether the error is sent in reply to any command, before the server disconnects.
+    /// Returns whether the server sends the error in reply to any command, and disconnects.
     pub fn turns_everybody_away(self) -> bool {
         matches!(self, Self::TooManyClients | Self::ProtectedMode)
     }

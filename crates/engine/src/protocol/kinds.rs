@@ -1,4 +1,4 @@
-//! The kinds of errors that are counted separately: one limit for all counts and reports of server errors. Pure.
+//! Which kinds of errors are counted separately: a limit on their number, for all counts and reports of server errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Valkey have some thirty.
 pub const MAX_KINDS: usize = 64;
 
-/// The name of all further kinds.
+/// The name under which all further kinds are counted.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds in server replies, so that a server with invented kinds cannot grow the memory or
-/// a recording's lines. The client's own kinds are few, and in lower case: `timeout`.
+/// The first [`MAX_KINDS`] kinds of errors in server replies. Without this limit, a server that invents kinds could
+/// fill the memory and the lines of a recording. redyno's own kinds, such as `timeout`, are in lower case and not
+/// limited.
 #[derive(Debug, Default)]
 pub struct Kinds(BTreeSet<String>);
 

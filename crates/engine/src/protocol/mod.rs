@@ -1,7 +1,8 @@
-//! Bytes: the dialects, request templates, the resumable reply skipper.
+//! The bytes of requests and replies: the dialects, templates of requests, and the skipper, which finds the ends of
+//! replies.
 //!
-//! This module knows no socket and no clock. It never builds a reply as data: a load generator needs only the end
-//! of a reply, and whether it was good.
+//! This module uses no sockets and no clocks. It does not decode replies: a load generator needs only the end of a
+//! reply, and whether the reply was an error.
 
 mod bounds;
 mod dialect;

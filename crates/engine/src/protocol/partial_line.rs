@@ -2,16 +2,16 @@
 
 use super::header::{MAX_LINE, ProtocolError};
 
-/// The part of a line from earlier reads. An empty one uses no heap memory.
+/// The part of a line that came with earlier reads. An empty part uses no heap memory.
 #[derive(Debug, Default)]
 pub(super) struct PartialLine {
     bytes: Vec<u8>,
-    /// Whether the line was completed and returned, and is to be cleared.
+    /// Whether the line was completed and returned, so that its bytes can be removed.
     is_spent: bool,
 }
 
 impl PartialLine {
-    /// Returns whether nothing is kept, apart from a line to be cleared.
+    /// Returns whether no bytes are kept, not even those of a completed line.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -23,7 +23,8 @@ impl PartialLine {
         &self.bytes
     }
 
-    /// Appends the line's end, if a beginning is kept. Returns whether it is; else `end` is the whole line.
+    /// Appends `end` if the beginning of the line is kept. Returns false if no beginning is kept: then `end` is the
+    /// whole line.
     ///
     /// # Errors
     /// When the line is too long.
@@ -46,8 +47,8 @@ impl PartialLine {
         Ok(true)
     }
 
-    /// Keeps all of `input`, which does not contain the line's end, if a reply may begin like this: the line may
-    /// never end.
+    /// Keeps all of `input`, which does not contain the end of the line. Checks now whether a reply may begin like
+    /// this, since the line may never end.
     ///
     /// # Errors
     /// When the line is too long, or does not begin a reply.

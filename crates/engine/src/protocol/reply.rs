@@ -1,40 +1,40 @@
-//! The kind of a reply, the parts of a reply that are counted separately, and the code of an error.
+//! The kinds of replies, the parts of a reply that are counted separately, and the codes of errors.
 
 /// The kind of a complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
     /// Any good reply that is not empty.
     Value,
-    /// Null, `$-1`, `*-1` or `_`, or an empty list, `*0`, `%0` or `~0`.
+    /// Null (`$-1`, `*-1` or `_`) or an empty list (`*0`, `%0` or `~0`).
     Nil,
-    /// A condition on an item's number did not hold, since another client changed the item: memcached's `EXISTS` or
-    /// `EX`.
+    /// A compare-and-swap failed because another client had changed the item: memcached's `EXISTS` or `EX`.
     Conflict,
-    /// An error, or a reply that contains one: the line of the first error, without `-`: `LOADING Redis is loading
-    /// the dataset in memory`.
+    /// An error, or a reply that contains errors, with the line of the first error without `-`, such as `LOADING Redis
+    /// is loading the dataset in memory`.
     Error(&'a [u8]),
 }
 
-/// A part of a reply stream, if parts of replies are counted.
+/// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// A direct element of the reply in progress that is not an error.
+    /// An element of the reply in progress that is not nested and not an error.
     Element {
-        /// The element's index, from 0.
+        /// The index of the element in the reply, from 0.
         place: u64,
-        /// Whether it is null, or an empty list.
+        /// Whether the element is null or an empty list.
         is_null: bool,
     },
-    /// memcached's number of the item in the reply in progress ("cas unique").
+    /// The CAS number ("cas unique") of an item in memcached's reply in progress.
     Cas(u64),
     /// A complete reply.
     Reply(Reply<'a>),
 }
 
-/// The longest word that is accepted as a code.
+/// The longest word that is accepted as the code of an error, in bytes.
 const LONGEST_CODE: usize = 24;
 
-/// Returns the first word of an error line, `LOADING`, if it is in capitals; else `ERR`. The set of codes is open.
+/// Returns the code of an error: the first word of its line if that is in capitals, such as `LOADING`, else `ERR`. A
+/// server may send any code.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
     let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();

@@ -4,9 +4,9 @@
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! The dialect decides the layout of a command, and where the length of an argument is written. A slot of digits
-//! has twelve of them, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, slightly
-//! too much of it: that takes a few vector moves, where a copy of the exact length is a function call.
+//! The dialect decides the layout of a command, and where the length of an argument is written. A slot of digits has
+//! twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, and the excess is
+//! cut off: this takes a few vector moves, while a copy of the exact length takes a function call.
 
 mod making;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use making::Making;
 
-/// Bytes copied at a time: more than a whole GET or INCR.
+/// The number of bytes that are copied at a time: more than the length of a GET or INCR.
 const BLOCK: usize = 64;
 
 /// Encoded commands of a dialect that are sent together, with any number of slots.
@@ -28,21 +28,21 @@ pub struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Bytes of known length, and what follows them.
+/// A part of a template: bytes of known length, and what follows them.
 #[derive(Debug, Clone)]
 struct Piece {
     /// The bytes, padded to whole blocks.
     blocks: Vec<[u8; BLOCK]>,
     length: usize,
-    /// The positions of digits in them, and their sources.
+    /// The position of each slot of digits in the bytes, and the source of its number.
     digits: Vec<(usize, u16)>,
     then: Then,
 }
 
-/// The content after a piece.
+/// What follows a piece.
 #[derive(Debug, Clone)]
 enum Then {
-    /// The next piece, or nothing.
+    /// The next piece, or the end of the template.
     Piece,
     /// A value of this kind; its length is in the piece.
     Value(u16),
@@ -50,26 +50,26 @@ enum Then {
     Slot(Box<Slot>),
 }
 
-/// A slot that is filled out of line, so that the code for most requests stays short.
+/// A rarer slot. A separate function fills such a slot, so that the code for most requests stays short.
 #[derive(Debug, Clone)]
 enum Slot {
-    /// An argument that is a value of this kind, after its length.
+    /// An argument that is a value of this kind, with its length before it.
     Sized(Head<Fragment>, u16),
     /// A number of this source without leading zeros.
     Number(u16),
     /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
-    /// A number that is inserted later.
+    /// A number that is inserted later, when the reply to the previous request is known.
     Awaited,
-    /// An argument that is a number of this source, after its length.
+    /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
-    /// Another argument with a length that is known once it is filled.
+    /// Another argument. The length of the argument is known only when it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
     /// A key of memcached, which is checked when it is filled.
     Key(Vec<Fragment>),
 }
 
-/// A part of such an argument.
+/// A part of an argument or a key that is filled for each request.
 #[derive(Debug, Clone)]
 enum Fragment {
     Text(Vec<u8>),
@@ -159,7 +159,7 @@ fn append_padded(number: u64, least: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(digits);
 }
 
-/// Appends a number as a bulk string, after its length.
+/// Appends a number as a bulk string: its length, and then its digits.
 #[inline]
 fn append_sized_number(number: u64, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
@@ -169,7 +169,7 @@ fn append_sized_number(number: u64, out: &mut Vec<u8>) {
 }
 
 impl Head<Fragment> {
-    /// Appends the head of an argument with this many bytes.
+    /// Appends the bytes that precede an argument of `length` bytes.
     #[inline]
     fn append(&self, length: usize, fill: &mut impl Fill, out: &mut Vec<u8>) {
         match self {
@@ -187,7 +187,8 @@ impl Head<Fragment> {
 }
 
 impl Fragment {
-    /// Appends the slot. Returns how many of its bytes are left out.
+    /// Appends the fragment. Returns how many bytes of the fragment are not in `out`, because they are sent from
+    /// elsewhere.
     fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),
@@ -215,7 +216,7 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
     fill.moved(start, end, head);
 }
 
-/// Appends a key, if it is valid.
+/// Appends a key. Reports the key to `fill` if it is not valid.
 fn append_key(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
@@ -233,8 +234,8 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Fills slots with a sequence: the first slot of a source gets 10 times its number, each next one more; values
-    /// of a kind grow by as many bytes as its number.
+    /// Fills slots with known sequences: the numbers of a source begin at 10 times its index and rise by one; the
+    /// values of a kind become longer by the kind's index.
     #[derive(Default)]
     struct Counting([u64; 4], usize);
 

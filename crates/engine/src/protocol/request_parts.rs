@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::digits::KEY_DIGITS;
 
-/// A command that a dialect does not have, or not in this form, in words.
+/// The error for a command that a dialect does not have, or not in this form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unspoken(pub(super) String);
@@ -22,17 +22,17 @@ pub enum Part<'a> {
     Padded(u16, u8),
     /// A value.
     Value {
-        /// The number of its kind.
+        /// The index of the value's kind.
         kind: u16,
         /// The size of all values of this kind, in bytes; `None` if it is random.
         size: Option<usize>,
     },
-    /// A number from the reply to the previous request: nothing is written yet.
+    /// A number from the reply to the previous request, which is inserted later.
     Awaited,
 }
 
 impl Part<'_> {
-    /// Returns its length, if that is known before it is filled.
+    /// Returns the length of the part in bytes, if that is known before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
         match *self {
             Self::Text(text) => Some(text.len()),
@@ -43,42 +43,43 @@ impl Part<'_> {
     }
 }
 
-/// An element of a command's layout, in the order of the wire.
+/// An element of a command's layout. Elements are in the order in which they are sent.
 pub(super) enum Laid<'a> {
     /// Literal bytes.
     Bytes(Vec<u8>),
-    /// A part without a written length.
+    /// A part that is sent without its length.
     Plain(Part<'a>),
-    /// An argument after its length.
+    /// An argument that is sent after its length.
     Measured(Head<Part<'a>>, Vec<Part<'a>>),
-    /// A key of memcached without a written length; its bytes are known once it is filled.
+    /// A key of memcached, which is sent without its length. The bytes of the key are known only when it is filled.
     Key(Vec<Part<'a>>),
 }
 
-/// The bytes before an argument with a length.
+/// The bytes before an argument, which contain the argument's length.
 #[derive(Debug, Clone)]
 pub(super) enum Head<P> {
     /// `$`, the length, and the end of a line.
     Bulk,
-    /// A blank, the length, and these parts, which contain the end of a line.
+    /// A space, the length, and these parts, which include the end of the line.
     Line(Vec<P>),
 }
 
-/// Fills the slots of a request, in the order of the wire; a value of random size is drawn before the bytes between
-/// its length and the value. The numbers of sources and kinds of values are those of the template.
+/// Fills the slots of a request in the order in which they are sent; but a value of random size is drawn before its
+/// length is written. `source` and `kind` are the indices that the template uses.
 pub trait Fill {
     /// A value that is drawn and not written yet.
     type Value: Copy;
     /// Returns the next number of a source; below 10^12 if it fills [`Part::Digits`].
     fn number(&mut self, source: u16) -> u64;
-    /// Draws the next value of a kind. Returns it with its size in bytes.
+    /// Draws the next value of a kind. Returns the value with its size in bytes.
     fn value(&mut self, kind: u16) -> (Self::Value, usize);
-    /// Appends a value, or records that it is written from its pool. Returns how many bytes are left out then.
+    /// Appends a value to `out`, or records that the value is sent from its pool. Returns how many bytes are therefore
+    /// not in `out`.
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
     /// Records that a number is to be inserted at this position later.
     fn await_number(&mut self, at: usize);
-    /// Records that the bytes from the first to the second position have moved `by` bytes back, and the bytes after
-    /// the second are now before them.
+    /// Records that the bytes from `from` to `behind` have moved `by` bytes towards the end, because the bytes after
+    /// `behind` were moved before them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
     /// Reports bytes that are not a valid key: the request must not be sent.
     fn refuse(&mut self, key: &[u8]);

@@ -24,7 +24,7 @@ pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Lays out a command: an array of bulk strings.
+/// Returns the layout of a command: an array of bulk strings.
 pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     let mut head = Vec::new();
     append_header(b'*', arguments.len(), &mut head);
@@ -33,7 +33,8 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
-/// Appends a line with a kind and a number: a short one in one copy, with a few bytes too many that are removed.
+/// Appends a line with a type byte and a number, such as `$32`. A short line is copied at once with a few bytes too
+/// many, which are then removed.
 #[inline]
 pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     if n as u64 >= NINE_DIGITS {
@@ -71,7 +72,7 @@ pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8
     steps
 }
 
-/// Returns the meaning of this error as the reply to a step.
+/// Returns what an error means as the reply to a command of the greeting.
 pub(super) fn refusal(step: Step, line: &[u8]) -> Refusal {
     if line.starts_with(TOO_MANY) {
         return Refusal::TooManyClients;

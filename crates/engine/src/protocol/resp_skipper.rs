@@ -5,10 +5,10 @@
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! An aggregate is skipped by counting: a header of n elements adds n to the open elements, each element that ends
-//! subtracts one. So nesting needs no stack, and is unlimited unless a decoder follows. RESP3 pushes and attributes
-//! are skipped and are not replies; pushes are counted. An error among the elements of a reply, such as a command's
-//! in the array of EXEC, makes the reply an error.
+//! An aggregate is skipped by counting: a header of n elements adds n to the number of open elements, and each element
+//! that ends subtracts one. So nesting needs no stack, and has no limit unless a decoder will read the reply. RESP3
+//! pushes and attributes are skipped and are not replies; pushes are counted. An error among the elements of a reply
+//! makes the reply an error, for example the error of a command in the array of EXEC.
 
 use memchr::memchr;
 
@@ -19,32 +19,32 @@ use super::{
     partial_line::PartialLine,
 };
 
-/// The longest error among elements that is kept whole; of longer ones the beginning is kept.
+/// How many bytes are kept of an error among the elements of a reply.
 const MAX_KEPT: usize = 256;
 
-/// The owner of the open elements.
+/// What the elements that have not ended belong to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Inside {
-    /// None: the next byte begins a reply or push.
+    /// No element is open: the next byte begins a reply or a push.
     #[default]
     Between,
-    /// A reply that has ended, after its last element was returned.
+    /// A reply that has ended; its last element was returned, and the reply itself is returned next.
     Ended,
     Reply,
     /// A push or an attribute, which is not a reply.
     Aside,
 }
 
-/// The state of one connection's reply stream. An idle one uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: Inside,
-    /// Remaining elements.
+    /// The number of elements that have not ended.
     open: u64,
-    /// Elements of the reply itself, and how many of them have not begun.
+    /// The number of elements of the reply itself, and how many of them have not begun.
     elements: u64,
     ahead: u64,
-    /// Remaining bytes of a bulk string, with its final CRLF.
+    /// The number of bytes of a bulk string that are still to come, with its final CRLF.
     payload: u64,
     /// The line being read.
     line: PartialLine,
@@ -52,7 +52,7 @@ pub struct RespSkipper {
     pushes: u64,
     /// The first error among the elements of the reply in progress, or of the last reply with one.
     inner: Option<Box<Inner>>,
-    /// The counts for bounded replies.
+    /// The counts of elements and levels, if replies are bounded.
     bounds: Option<Box<Bounds>>,
 }
 
@@ -60,7 +60,7 @@ pub struct RespSkipper {
 #[derive(Debug)]
 struct Inner {
     line: Vec<u8>,
-    /// Whether it was returned, and is to be cleared.
+    /// Whether the error was already returned, so that another error may replace it.
     is_spent: bool,
 }
 
@@ -76,7 +76,7 @@ impl RespSkipper {
         std::mem::take(&mut self.pushes)
     }
 
-    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts are elements.
+    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts that it returns are elements.
     #[inline]
     pub(super) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -153,8 +153,8 @@ impl RespSkipper {
         }
     }
 
-    /// Returns the direct element of the reply that begins with a header, before that is entered; `None` for an
-    /// error.
+    /// Returns the element that begins with `header`, if it is a direct element of the reply and not an error. Must be
+    /// called before `enter`.
     fn element(&mut self, header: &Header) -> Option<Piece<'static>> {
         // Open elements within an element are counted in addition to those ahead.
         let begins = self.inside == Inside::Reply && self.open == self.ahead;
@@ -167,7 +167,7 @@ impl RespSkipper {
         (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
     }
 
-    /// Returns the kind of a reply that is not an error itself.
+    /// Returns the kind of a complete reply: an error if one of its elements is an error.
     fn whole(&mut self) -> Reply<'_> {
         match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
             Some(inner) => {
@@ -178,7 +178,7 @@ impl RespSkipper {
         }
     }
 
-    /// Processes a header. Returns whether it ended a reply.
+    /// Processes a header. Returns whether a reply ends with this header.
     #[inline]
     fn enter(&mut self, header: &Header) -> Result<bool, ProtocolError> {
         let between = self.inside == Inside::Between;
@@ -222,7 +222,7 @@ impl RespSkipper {
         Ok(())
     }
 
-    /// Ends one open element. Returns whether that ended a reply.
+    /// Ends one open element. Returns whether a reply ends with this element.
     #[inline]
     fn element_ended(&mut self) -> bool {
         self.open -= 1;
@@ -247,8 +247,8 @@ fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
     }
 }
 
-/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns
-/// the reply and its length. Other or incomplete replies are left to the whole grammar.
+/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns the
+/// reply and its length in bytes, or `None` for other and for incomplete replies, which `advance_by_lines` parses.
 #[inline]
 fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
     match *input {

@@ -1,8 +1,8 @@
-//! Finds the ends of replies, across any number of reads, without storing them, in any dialect.
+//! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
 
 use super::{Piece, Reply, header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper};
 
-/// The state of one connection's reply stream. An idle one uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
 #[derive(Debug)]
 pub enum Skipper {
     /// For RESP2 and RESP3.
@@ -12,8 +12,8 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Removes bytes from the front of `input` up to the end of the next reply, or of its next part if parts are
-    /// wanted, and returns its kind. `None` if `input` ends before; the next call continues from there.
+    /// Removes the next reply from the front of `input` and returns its kind. If `wants_parts` is true, removes and
+    /// returns only the next part of a reply. Returns `None` if `input` ends first; the next call continues from there.
     ///
     /// # Errors
     /// When the bytes do not belong to the dialect. The rest of the stream cannot be parsed then.
@@ -41,8 +41,8 @@ impl Skipper {
         })
     }
 
-    /// Returns this skipper with limits for a decoder that follows: it rejects RESP that is nested more than 32
-    /// deep, has more than 262 144 elements, or contains anything but replies.
+    /// Returns this skipper with the limits of a decoder that will read the replies: RESP is rejected if it is nested
+    /// more than 32 deep, has more than 262 144 elements, or contains anything but replies.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -51,8 +51,8 @@ impl Skipper {
         }
     }
 
-    /// Returns how many pushes began since the last call: messages that a RESP3 server sends without a request,
-    /// between replies.
+    /// Returns how many pushes began since the last call. Pushes are messages that a RESP3 server sends without a
+    /// request, between replies.
     #[inline]
     pub fn take_pushes(&mut self) -> u64 {
         match self {

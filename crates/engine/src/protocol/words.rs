@@ -1,13 +1,13 @@
-//! The terms of messages that differ between dialects.
+//! The words in messages that differ between Redis and memcached.
 
-/// The terms for a server of one dialect in messages to a user.
+/// The words for servers of one dialect in messages to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     /// The name of the server.
     pub server: &'static str,
-    /// The server's command that only answers.
+    /// The server's command that does nothing but reply.
     pub ping: &'static str,
-    /// The reply to that command.
+    /// The reply to `ping`.
     pub pong: &'static str,
     /// The server's command that reports its statistics.
     pub figures: &'static str,
@@ -21,11 +21,11 @@ pub struct Words {
     pub socket_rights: &'static str,
     /// The server's option for the client limit.
     pub most_clients: &'static str,
-    /// How the credentials are sent to it.
+    /// How a user gives the credentials to redyno.
     pub credentials: &'static str,
-    /// Where to look if it rejects the credentials.
+    /// What a user should check if the server rejects the credentials.
     pub who_we_are: &'static str,
-    /// Where a password is given.
+    /// The options with which a user gives a password.
     pub password: &'static str,
 }
 

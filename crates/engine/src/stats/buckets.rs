@@ -1,13 +1,14 @@
-//! A coarse distribution: how many values lie at or below each bucket border, as servers count their command times.
+//! A coarse distribution, as servers count the times of commands: how many values are at or below the border of each
+//! bucket.
 //!
-//! Borders are about powers of two in microseconds. A percentile is reported as the upper border of its bucket: the
-//! true value is at most that, and more than half of it.
+//! Borders are about powers of two in microseconds. A percentile is reported as the upper border of its bucket. The
+//! true value is between half of that border and the whole.
 
 use serde::{Deserialize, Serialize};
 
 use super::latency::ENOUGH_ABOVE;
 
-/// Counts by bucket, ascending; empty by default.
+/// The counts of the buckets, in ascending order; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>")]
 pub struct Buckets(Vec<(u64, u64)>);
@@ -30,9 +31,9 @@ impl From<Vec<(u64, u64)>> for Buckets {
 }
 
 impl Buckets {
-    /// Returns the values between two cumulative lists, each (border in µs, count at or below it) as a server sends
-    /// them; a missing border has the count of the one before. `None` if a count decreased: the server restarted
-    /// its count.
+    /// Returns the values that were counted between two cumulative lists, which contain (border in µs, count at or
+    /// below it) as a server sends them. A border that is missing in a list has the count of the border before it.
+    /// `None` if a count decreased, because the server began to count again.
     pub fn between(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<Self> {
         let mut borders: Vec<u64> = before.iter().chain(now).map(|(up_to_us, _)| *up_to_us).collect();
         borders.sort_unstable();

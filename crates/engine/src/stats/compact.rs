@@ -4,15 +4,16 @@
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
 //!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and read back as the upper
-//! end of their step: never too short, at most 3.2 % too long.
+//! Counts, sum, minimum and maximum are exact. Each octave (a factor of two) has 32 steps. A latency is read back as
+//! the upper end of its step: it is never too short, and at most 3.2 % too long.
 
 use super::Latency;
 
 const FRACTION_BITS: u32 = 5;
 /// Steps in an octave.
 const STEPS: u64 = 1 << FRACTION_BITS;
-/// Enough buckets for everything below 2^37 ns, and so for every cell of a [`Recorder`](super::Recorder).
+/// The number of buckets: enough for all latencies below 2^37 ns, and so for every cell of a
+/// [`Recorder`](super::Recorder).
 const BUCKETS: usize = 33 * STEPS as usize;
 
 fn bucket(ns: u64) -> u64 {
@@ -35,7 +36,8 @@ fn upper(bucket: u64) -> u64 {
 /// A distribution in coarser steps than [`Latency`]; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// For each bucket, ascending: its distance from the bucket before, and its count, seven bits a byte (LEB128).
+    /// The non-empty buckets, ascending: for each, its distance from the bucket before and its count, both in LEB128
+    /// (seven bits a byte).
     packed: Box<[u8]>,
     over_range: u64,
     count: u64,
@@ -95,10 +97,10 @@ impl Compact {
         })
     }
 
-    /// Adds each latency to a row of `rows`: the first with an upper end in `ends_ns` (ascending) that is not below
-    /// the latency; latencies beyond the last end go to the last row.
+    /// Adds each latency to one of `rows`. `ends_ns` are the upper ends of the rows, ascending. A latency belongs to
+    /// the first row with an end at or above it, or else to the last row.
     ///
-    /// A step that crosses an end counts for the row of the step's upper end.
+    /// If a step contains the end of a row, all its latencies belong to the row of the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
@@ -176,7 +178,7 @@ fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u
     }
 }
 
-/// The range without any bucket; adding a distribution widens it at both ends.
+/// The empty range of buckets. Adding a distribution extends the range at both ends.
 #[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
 const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 

@@ -6,15 +6,15 @@
 //! | several runs of each side | [`repeats`](super::repeats) |
 //! | the seconds of one stretch of each side | [`seconds`](super::seconds) |
 //!
-//! All models compare logarithms; results are shares of the first side. Pure.
+//! All models compare the logarithms of values. The results are shares of the first side.
 
 use crate::units;
 
 /// The smallest difference that is worth reporting, as a share of the first side.
 pub(super) const SMALLEST: f64 = 0.02;
-/// Two sides are the same if a larger difference than this is excluded.
+/// Two sides count as the same if the interval excludes every difference larger than this.
 pub(super) const CLOSE: f64 = 0.05;
-/// An interval with an end nearer to zero than this touches zero: as a percentage that end is 0.0.
+/// An interval touches zero if one of its ends is nearer to zero than this: as a percentage, that end is shown as 0.0.
 pub(super) const TOUCHES: f64 = 0.000_5;
 
 /// The direction in which a figure is better.
@@ -26,7 +26,7 @@ pub enum Better {
     Lower,
 }
 
-/// By how much the second side is larger, as shares of the first: 0.1 is ten percent more.
+/// By how much the second side is larger than the first, as a share of the first: 0.1 is ten percent more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// The most likely value; `None` if a side has no values.
@@ -40,21 +40,21 @@ pub struct Comparison {
 /// The result for the second side, compared with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// Better, by more than noise.
+    /// The second side is better, by more than noise.
     Better,
-    /// Worse, by more than noise.
+    /// The second side is worse, by more than noise.
     Worse,
-    /// A difference above this share is excluded.
+    /// The sides are the same: a difference above this share is excluded.
     Same {
         /// The share.
         above: f64,
     },
-    /// The measurement does not decide it.
+    /// The measurement does not show whether the sides differ.
     NotClear(Reason),
 }
 
 impl Verdict {
-    /// Returns the verdict as a word, the same in all places.
+    /// Returns the verdict in one or two words, which are the same in all outputs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -86,18 +86,18 @@ impl Verdict {
 pub enum Reason {
     /// A side has no values, or too few.
     TooLittle,
-    /// There are too few pairs, or runs of a side.
+    /// There are too few pairs, or too few runs of a side.
     TooFew,
     /// The interval contains both zero and differences that matter.
     Noise,
-    /// As `Noise`, and this many more seconds would decide it.
+    /// The interval is too wide, and about this many more seconds would make the verdict clear.
     MoreSeconds {
         /// More seconds of the first side; `None` if it has enough.
         first: Option<f64>,
         /// More seconds of the second side.
         second: f64,
     },
-    /// Noise alone would not explain the difference, but a drift of the machine would.
+    /// Noise alone does not explain the difference, but a drift of the machine may.
     Drift,
 }
 

@@ -4,8 +4,8 @@
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
 //!   share  0 %      90 %      99 %    99.9 %   99.99 %
 //! ```
-//! Each further nine has the same width as the one before, so the slowest of a million can be read as well as the
-//! median. The axis is that of `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
+//! Each further nine of the percentile (99 %, 99.9 %, …) has the same width, so the slowest of a million requests is as
+//! easy to read as the median. The axis is that of `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
 
 use super::{Latency, latency::ENOUGH_ABOVE};
 
@@ -24,15 +24,15 @@ pub fn nines_of(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 1.0)).log10()
 }
 
-/// Returns how many nines an axis needs for everything that `count` samples support, 2 to [`MOST_NINES`].
+/// Returns how many nines an axis needs to show all percentiles that `count` samples support, 2 to [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
     let supported = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
     ((supported - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
 }
 
 impl Latency {
-    /// Returns the curve over an axis of `nines` in `steps` steps: the latency in ns at the middle of each step,
-    /// `None` where fewer than ten samples lie above it.
+    /// Returns the curve over an axis of `nines`, in `steps` steps: for each step the latency in ns at its middle, or
+    /// `None` if fewer than ten samples are above it.
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));

@@ -1,34 +1,34 @@
-//! How far apart two stretches of one setting may lie, because of noise, and because of a drift that they cannot
-//! exclude.
+//! How much two stretches of measurements with one setting may differ, because of noise, and because of a drift of the
+//! machine that the measurements do not rule out.
 //!
 //! ```text
 //!  ·· · ··             noise: the mean of n seconds is as exact as 1/√n
 //!    · ·  ··  · ·
 //!           ··  ·····  drift: longer stretches differ by more, and those further apart by more still
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow.
-//! Each stretch is modelled as a *local level*: white noise on a level that follows a random walk (Harvey,
-//! "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first
-//! grouped into ten blocks, which removes most of the correlation between neighbours. The size of the walk relative
-//! to the noise cannot be known from a stretch: a walk that shifts two minutes by as much as their noise hardly
-//! shows in either. So no single value is estimated: ratios from zero to a walk 256 times the noise are weighted by
-//! how well they explain both stretches (the diffuse likelihood by the Kalman filter, with the scale of the noise
-//! integrated out), and the distribution of the difference is the mixture of their Student distributions (model
-//! averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
+//! stretch is modelled as a *local level*: white noise on a level that follows a random walk (Harvey, "Forecasting,
+//! structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks,
+//! which removes most of the correlation between neighbours. A stretch does not show how large the walk is relative to
+//! the noise: a walk that shifts two minutes by as much as their noise is hardly visible in either minute. So the ratio
+//! of walk and noise is not estimated. Instead, ratios from zero to a walk 256 times the noise are weighted by how well
+//! they explain both stretches (the diffuse likelihood by the Kalman filter, with the scale of the noise integrated
+//! out). The distribution of the difference is the mixture of their Student distributions (model averaging: Hoeting,
+//! Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
 //! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for seconds that are autocorrelated,
-//! follow a random walk, or drift as 1/f. Pure.
+//! follow a random walk, or drift as 1/f.
 
 use super::student::{beyond, falls_below};
 
-/// Blocks of a stretch, and its smallest number of values.
+/// The number of blocks of a stretch, and the smallest number of values that a stretch may have.
 pub const BLOCKS: usize = 10;
 
-/// Degrees of freedom: each stretch has its own level.
+/// The degrees of freedom of two stretches, each with an unknown level.
 const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
 
-/// How much a walk adds to the variance of the difference of two adjacent stretches, as a multiple of the noise's
-/// part, and the prior weight of each ratio. The first ratio means no walk.
+/// The ratios that are assumed, each with its prior weight. A ratio is the variance that the walk adds to the
+/// difference of two adjacent stretches, divided by the variance that the noise adds. The first ratio means no walk.
 const RATIOS: [(f64, f64); 7] = [
     (0.0, 0.6),
     (0.25, 0.4 / 6.0),
@@ -39,15 +39,15 @@ const RATIOS: [(f64, f64); 7] = [
     (256.0, 0.4 / 6.0),
 ];
 
-/// The weight of unobserved time between the stretches: a walk with a calm part in a short stretch goes further
-/// than that part suggests.
+/// The weight of the unobserved time between the stretches: a short stretch may be a calm part of a walk, which goes
+/// further in other parts.
 const UNSEEN: f64 = 2.0;
 
 /// The variance of the difference between means of adjacent blocks of a walk, as a share of the walk's variance
 /// from middle to middle.
 const OF_MEANS: f64 = 2.0 / 3.0;
 
-/// The smallest squared noise in the calculation, for values of one part in a million.
+/// The smallest variance of the noise in the calculation: that of a deviation of one part in a million.
 const LEAST_NOISE: f64 = 1e-12;
 
 /// A stretch in [`BLOCKS`] pieces.
@@ -63,8 +63,8 @@ struct Block {
 }
 
 impl Blocks {
-    /// Groups consecutive values from `start_s` on, each over `each_s` seconds and the mean of `of` values. `None`
-    /// for fewer than [`BLOCKS`] values, or a length of 0.
+    /// Groups consecutive values into blocks. The first value begins at `start_s`; each value covers `each_s` seconds
+    /// and is the mean of `of` measured values. `None` for fewer than [`BLOCKS`] values, or a length of 0.
     pub fn of(start_s: f64, each_s: f64, of: u32, values: &[f64]) -> Option<Self> {
         if values.len() < BLOCKS || each_s <= 0.0 {
             return None;
@@ -105,8 +105,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// Returns the variance of the distance between the mean and the first block, or the last, for a walk of
-    /// variance 1 per second.
+    /// Returns the variance of the difference between the mean of the stretch and its first or last block, for a walk
+    /// of variance 1 per second.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;
@@ -119,8 +119,9 @@ impl Blocks {
     }
 }
 
-/// Returns the part of the difference between the means that a slope common to both stretches explains, if chance
-/// causes such a slope in fewer than 1 of 100 pairs; else 0. A walk has no direction, and a steady climb has one.
+/// Returns the part of the difference between the means that is explained by a slope common to both stretches. The
+/// result is 0 if chance causes such a slope in 1 of 100 pairs or more. The model of a walk does not cover a steady
+/// climb, because a walk has no direction.
 pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
     let mut middles_s = [0.0; 2];
@@ -139,7 +140,7 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
 }
 
-/// How far apart the means of two stretches of one setting may lie.
+/// How much the means of two stretches with one setting may differ.
 #[derive(Debug, Clone)]
 pub struct Doubt {
     /// For each of [`RATIOS`]: its posterior weight, and the standard error of the difference.
@@ -172,22 +173,22 @@ impl Doubt {
         Self { errors: errors.map(|(likely, error)| ((likely - most).exp() / all, error)) }
     }
 
-    /// Returns the probability of a difference of at least this size without any cause, 0 to 1.
+    /// Returns the probability, 0 to 1, that noise and drift alone cause a difference of at least this size.
     pub fn chance(&self, difference: f64) -> f64 {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
-    /// Returns the same probability without drift.
+    /// Returns the probability, 0 to 1, that noise alone causes a difference of at least this size.
     pub fn chance_by_noise(&self, difference: f64) -> f64 {
         beyond(difference / self.errors[0].1, FREEDOM)
     }
 
-    /// Returns the difference that is exceeded with this probability.
+    /// Returns the difference that noise and drift alone exceed with this probability.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance(difference))
     }
 
-    /// Returns the same difference without drift.
+    /// Returns the difference that noise alone exceeds with this probability.
     pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance_by_noise(difference))
     }

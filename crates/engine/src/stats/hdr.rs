@@ -1,11 +1,10 @@
-//! HdrHistogram's V2 text, both ways: compressed cells that the HDR tools of other languages read.
+//! Writes and reads HdrHistogram's V2 text: compressed cells, which HDR tools of other languages can read.
 //!
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
-//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram: the unpacked
-//! bytes and the number of cells are limited to those of a [`Recorder`](super::Recorder), whatever sizes the text
-//! claims.
+//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram. The number of
+//! unpacked bytes and of cells is limited to that of a [`Recorder`](super::Recorder), whatever sizes the text claims.
 
 use std::io::Read;
 
@@ -18,16 +17,16 @@ use thiserror::Error;
 
 use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
 
-/// The first bytes of the packed form, and of its unpacked content.
+/// The cookies: the first bytes of the compressed form and of its uncompressed content.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
-/// Cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits each).
+/// The size of the header: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits each).
 const HEADER: usize = 40;
-/// The most bytes of a count: nine, with seven bits in each of the first eight.
+/// The longest encoding of a count: nine bytes, with seven bits in each of the first eight.
 const COUNT_BYTES: usize = 9;
-/// The limit of cells in a text: more than any valid range has; a recorder has 27 000.
+/// The most cells that a text may have: more than any valid range has; a recorder has 27 000.
 const MOST_CELLS: usize = 1 << 16;
-/// The limit of counts in a distribution: no day has so many requests, and below 2^53 every count is exact in JSON.
+/// The largest count of a distribution: more than the requests of a day. Below 2^53, every count is exact in JSON.
 pub(super) const MOST: u64 = 1 << 53;
 
 /// Why a text is not a valid distribution.
@@ -39,17 +38,18 @@ pub enum DecodeError {
     /// The bytes are not an HDR histogram.
     #[error("the histogram text is damaged: {0}")]
     Damaged(&'static str),
-    /// The figures next to the text are impossible.
+    /// The figures in the same JSON object as the text are impossible.
     #[error("the figures of a distribution contradict each other: {0}")]
     Figures(&'static str),
 }
 
-/// Below this distance, repeated counts are not worth a back reference.
+/// From this number of bytes on, only Huffman codes are used: repeated counts are then too rare for back references.
 const SELDOM_REPEATED: usize = 256;
-/// Bytes that share a table of codes: the counts in the middle of a distribution differ from those in its tail.
+/// How many bytes share a table of Huffman codes: counts in the middle of a distribution differ from those in its tail.
 const OF_ONE_TABLE: usize = 768;
 
-/// Encodes `cells` as text, in a recorder's layout or one with fewer significant `digits`; empty without cells.
+/// Encodes `cells` as text, in a recorder's layout or in one with fewer significant `digits`. Without cells, the text
+/// is empty.
 pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     if cells.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// Converts `cells` to a layout with `digits` significant digits, as decoding its text returns them.
+/// Converts `cells` to a layout with `digits` significant digits: the cells that encoding and decoding returns.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = Layout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
@@ -77,7 +77,8 @@ pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     together.map(cell).collect()
 }
 
-/// Encodes counts as bytes, for each cell from the first on: a count, or a negative number of empty cells.
+/// Encodes the counts of all cells, from the first cell on, as bytes. A negative number stands for that many empty
+/// cells.
 fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
     for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
@@ -128,8 +129,7 @@ fn pack(body: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// Decodes the cells of a text: (highest value that counts as equal in ns, count), ascending. The empty text has
-/// none.
+/// Decodes the cells of a text: (highest value of the cell in ns, count), ascending. An empty text has no cells.
 ///
 /// # Errors
 /// When the text is not HDR, has another range than recorders, or holds more than [`MOST`] counts.
@@ -163,16 +163,16 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
 /// How values map to cells.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    /// The binary logarithm of the lowest value that is distinguished.
+    /// The binary logarithm of the lowest value that can be distinguished from 0.
     unit_bits: u32,
     /// The binary logarithm of half the cells of a bucket.
     half_bits: u32,
-    /// Cells up to the highest value.
+    /// The number of cells up to the highest value.
     cells: usize,
 }
 
 impl Layout {
-    /// Reads the layout from the header. Returns it with the remaining bytes.
+    /// Reads the layout from the header. Returns the layout and the remaining bytes.
     fn read(unpacked: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let Some((header, counts)) = unpacked.split_first_chunk::<HEADER>() else {
             return Err(DecodeError::Damaged("it ends within its header"));
@@ -193,7 +193,8 @@ impl Layout {
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
 
-    /// Computes HdrHistogram's layout: cells of one unit up to twice 10^digits, then half as fine in each octave.
+    /// Computes HdrHistogram's layout: cells of one unit up to twice 10^digits, and then cells that are twice as wide
+    /// in each further octave.
     fn new(digits: u32, lowest: u64, highest: u64) -> Self {
         let cells_of_bucket = (2 * 10_u64.pow(digits)).next_power_of_two();
         let unit_bits = lowest.ilog2();
@@ -222,7 +223,7 @@ impl Layout {
     }
 }
 
-/// Decodes the counts: a number for each cell from the first on; a negative number skips that many empty cells.
+/// Decodes the counts of the cells from the first cell on. A negative number skips that many empty cells.
 fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
     let mut cells = Vec::new();
     let (mut index, mut sum) = (0_usize, 0);
@@ -245,7 +246,7 @@ fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeErr
     Ok(cells)
 }
 
-/// Removes a number from the front: seven bits a byte, all eight of the ninth.
+/// Removes a number from the front of `bytes`: seven bits of each byte, but all eight bits of the ninth byte.
 fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut number = 0;
     for i in 0..COUNT_BYTES {

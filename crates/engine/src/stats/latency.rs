@@ -1,9 +1,9 @@
-//! A finished distribution: sorted non-empty cells, and exact figures.
+//! A finished distribution of latencies: the non-empty cells in order, and an exact count, sum, minimum and maximum.
 //!
-//! A quarter of a second of load fills a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder), so
-//! this form is small enough to keep for every interval of a session, and quick to merge.
+//! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So
+//! this form is small enough to be kept for every interval of a session, and is merged quickly.
 
-/// The percentiles that records, screens and exports show, with their names.
+/// The percentiles in records, on the screen and in exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
     Percentile { name: "p50", quantile: 0.50 },
     Percentile { name: "p90", quantile: 0.90 },
@@ -28,7 +28,7 @@ pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 /// A distribution of latencies in nanoseconds; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
-    /// The non-empty cells, as (highest value that counts as equal, count), ascending.
+    /// The non-empty cells, ascending: (highest value of the cell in ns, count).
     cells: Vec<(u64, u64)>,
     over_range: u64,
     count: u64,
@@ -38,7 +38,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Builds a distribution from ascending cells of the common layout and the exact figures.
+    /// Builds a distribution from ascending cells of the common layout, and from the exact figures.
     pub(super) fn from_parts(
         mut cells: Vec<(u64, u64)>,
         over_range: u64,
@@ -86,14 +86,14 @@ impl Latency {
         self.over_range
     }
 
-    /// Returns the non-empty cells: (highest value that counts as equal in ns, count), ascending. Values over range
-    /// are in no cell.
+    /// Returns the non-empty cells, ascending: (highest value of the cell in ns, count). Values over range are in no
+    /// cell.
     pub fn cells(&self) -> &[(u64, u64)] {
         &self.cells
     }
 
-    /// Returns the smallest recorded value with at least the share `quantile` (0 to 1) of all samples at or below
-    /// it, as HdrHistogram defines it; never above the true maximum. 0 if empty.
+    /// Returns the percentile for the share `quantile` (0 to 1) as HdrHistogram defines it: the smallest recorded value
+    /// that at least this share of all samples does not exceed. The value is never above the true maximum; 0 if empty.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -112,8 +112,8 @@ impl Latency {
         self.count - below
     }
 
-    /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples lie above it, else `None`:
-    /// the p99.9 of 100 samples is just their maximum.
+    /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above it. Otherwise returns
+    /// `None`, since for example the p99.9 of 100 samples is just their maximum.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         self.is_supported(quantile).then(|| self.value_at_quantile(quantile))
     }
@@ -124,7 +124,7 @@ impl Latency {
         self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 
-    /// Adds everything in `other`. The merge is exact: both have the same layout of cells.
+    /// Adds everything in `other`. The merge is exact, because all distributions have the same layout of cells.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -151,8 +151,8 @@ impl Latency {
     }
 }
 
-/// Merges `from` into `into` in place, both ascending: a total that grows by an interval four times a second for
-/// hours would fragment the heap if it were allocated anew each time.
+/// Merges `from` into `into` in place; both are ascending. A session adds an interval to its total four times a second
+/// for hours; a new allocation each time would fragment the heap.
 fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;

@@ -1,7 +1,8 @@
 //! Distributions of latency: counted in a [`Recorder`], kept and merged as a compact [`Latency`].
 //!
-//! Pure: no I/O, no clock. Values are nanoseconds with three significant digits, as in HdrHistogram, from 1 ns to
-//! [`HIGHEST_NS`]; higher values are counted as over range, with their true maximum.
+//! This module does no I/O and reads no clock. Values are nanoseconds with three significant digits, as in
+//! HdrHistogram, from 1 ns to [`HIGHEST_NS`]. Higher values are counted as over range, and their maximum is
+//! exact.
 
 mod buckets;
 mod compact;

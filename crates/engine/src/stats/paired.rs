@@ -1,22 +1,23 @@
 //! Two settings measured in alternation: the difference, and its confidence interval.
 //!
-//! Each pair is a stretch of either setting, one right after the other; its difference is that of the logarithms.
-//! The estimate is the median of all pairwise means (Hodges and Lehmann, Annals of Mathematical Statistics 34,
-//! 1963), and its interval goes from one of these means to another, counted from either end by the distribution of
-//! the signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4).
-//! One stall in a pair decides nothing, and the noise is assumed to be symmetric only: the order of the settings
-//! alternates, so a drift has either sign. Pure.
+//! A pair is one stretch of each setting, one right after the other. The difference of a pair is the difference of the
+//! logarithms. The estimate is the median of all pairwise means (Hodges and Lehmann, Annals of Mathematical Statistics
+//! 34, 1963). The ends of its interval are two of these means; which two follows from the distribution of the
+//! signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). One
+//! stall in a pair does not decide the result. The only assumption about the noise is that it is symmetric: the order
+//! of the settings alternates, so the sign of a drift alternates too.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability that the interval misses the truth, while pairs are still added and each result is looked at.
+/// The probability that the interval misses the true difference, while more pairs follow and each result may end the
+/// test.
 const LOOK: f64 = 0.005;
-/// The same probability at the end. Both together call equal settings different in at most 5 of 100 runs; the tests
-/// count it.
+/// The probability that the interval misses the true difference after the last pair. With both probabilities, equal
+/// settings are called different in at most 5 of 100 runs, which the tests verify.
 const LAST: f64 = 0.025;
 
-/// Compares two settings by differences of logarithms, one a pair; `is_last` says that no more pairs come. The
-/// sides are the same if a difference above 2 % is excluded, at the end above 5 %.
+/// Compares two settings by differences of logarithms, one for each pair; `is_last` is true if no more pairs follow.
+/// The sides are the same if a difference above 2 % is excluded, or after the last pair a difference above 5 %.
 pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
     let (outside, close) = if is_last { (LAST, CLOSE) } else { (LOOK, SMALLEST) };
     match shift(differences, outside) {
@@ -25,8 +26,8 @@ pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison
     }
 }
 
-/// Returns the estimate and its interval, which misses the truth with probability `outside`; no interval if there
-/// are too few pairs for that confidence. `None` without pairs.
+/// Returns the estimate and its interval, which misses the true difference with probability `outside`. The interval is
+/// `None` if there are too few pairs for this probability. `None` without pairs.
 fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)> {
     let mut means: Vec<_> = differences
         .iter()
@@ -40,8 +41,9 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
     Some((estimate, left_out(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
-/// Returns how many of the ordered means lie outside the interval on either side, for a probability of at most
-/// `outside` to miss the truth; `None` if even the widest interval is not that sure.
+/// Returns how many of the ordered means are outside the interval on each side, if the interval may miss the true
+/// difference with a probability of at most `outside`. `None` if even the widest interval misses the true difference
+/// more often.
 fn left_out(pairs: usize, outside: f64) -> Option<usize> {
     // For each sum: the share of the 2^n sign patterns of the ranks with this sum of positive ranks.
     let mut ways = vec![1.0];
@@ -68,7 +70,7 @@ mod tests {
 
     const NOISE: Verdict = Verdict::NotClear(Reason::Noise);
 
-    /// "3.8 % more (0.0 to 9)" was once reported as a difference.
+    /// An earlier version reported "3.8 % more (0.0 to 9)" as a difference.
     #[test]
     fn an_interval_that_touches_zero_is_no_difference() {
         let judged = |low, high| {

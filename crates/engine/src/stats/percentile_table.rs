@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Latency, recorder::empty_cells};
 
-/// Rows for each halving of the distance to 100 %: the tools' default.
+/// The number of rows for each halving of the distance to 100 %, as in HdrHistogram's tools by default.
 const TICKS_PER_HALF: u32 = 5;
 /// Nanoseconds in a millisecond, the unit of the values.
 const SCALE: f64 = 1e6;

@@ -1,17 +1,17 @@
 //! The dense histogram that a measuring thread writes into.
 //!
-//! The histogram never allocates after its creation. [`Latency`] computes percentiles, not the recorder.
+//! The histogram never allocates after its creation. The recorder computes no percentiles; [`Latency`] does.
 
 use hdrhistogram::Histogram;
 
 use super::Latency;
 
-/// The highest latency that is kept in the cells: 60 s. Longer ones are over range.
+/// The longest latency that has a cell: 60 s. Longer latencies are counted as over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Cells below this are as wide as the resolution; above it each octave has half as many.
+/// Below this value, in ns, a cell is 1 ns wide. Above it, each octave has half this number of cells.
 const FINE: u64 = 2048;
 const HALF: usize = FINE as usize / 2;
 const CELLS: usize = place(HIGHEST_NS) + 1;
@@ -30,7 +30,7 @@ pub struct Recorder {
     over_range: u64,
 }
 
-/// Returns the cell of `ns`: its octave, and its eleven leading bits.
+/// Returns the index of the cell for `ns`, which follows from the octave of `ns` and its eleven leading bits.
 const fn place(ns: u64) -> usize {
     let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
     octave as usize * HALF + (ns >> octave) as usize
@@ -42,7 +42,7 @@ fn longest(place: usize) -> u64 {
     (((place - octave * HALF + 1) as u64) << octave) - 1
 }
 
-/// Returns the longest time of the cell that contains `ns`.
+/// Returns the longest latency of the cell that contains `ns`.
 pub(super) fn cell_end(ns: u64) -> u64 {
     longest(place(ns))
 }

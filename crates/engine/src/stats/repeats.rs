@@ -1,19 +1,19 @@
-//! Is a difference between repeats of two settings larger than that between repeats of one?
+//! Compares two settings by repeated runs: do they differ by more than repeated runs of one setting?
 //!
-//! Each run is one value; the logarithms of both sides are assumed to have one variance (Student's two-sample
-//! t-test). Effects of the machine on a whole run, such as memory placement or temperature, are in that variance,
-//! which no single run can show. Pure.
+//! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's two-sample
+//! t-test). This variance includes effects of the machine on a whole run, such as memory placement or temperature,
+//! which a single run cannot show.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},
     student::{beyond, falls_below},
 };
 
-/// The probability that the interval misses the truth: below the 5 of 100 that may be wrong, while with three
-/// runs each and a deviation of 2 %, a difference of 10 % is still found in more than 95 of 100.
+/// The probability that the interval misses the true difference, below the allowed 5 of 100. With three runs of each
+/// side and a deviation of 2 %, a difference of 10 % is still found in more than 95 of 100 comparisons.
 const OUTSIDE: f64 = 0.04;
 
-/// Compares `new` with `base`; each has a positive value per run.
+/// Compares `new` with `base`. Both contain one positive value per run.
 pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));
@@ -41,8 +41,8 @@ mod tests {
     use super::*;
     use crate::stats::{Verdict, simulated::Chance};
 
-    /// Returns the share of sets of three runs each with this verdict; `more` is the difference, `noise` the
-    /// deviation of a run.
+    /// Returns the share of simulated comparisons with this verdict, with three runs of each side; `more` is the true
+    /// difference, `noise` the deviation of a run.
     fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
         let mut chance = Chance::new(11);
         let times = 2000;

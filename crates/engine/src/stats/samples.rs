@@ -1,5 +1,5 @@
-//! A list of a few latencies, for a thread that takes some samples a tick and must not spend the time that reading
-//! and clearing all cells of a [`Recorder`](super::Recorder) takes.
+//! A list of a few latencies, for a thread with few samples a tick: reading and clearing all cells of a
+//! [`Recorder`](super::Recorder) would take too long.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use super::{HIGHEST_NS, Latency, recorder::empty_cells};
 
-/// Defines which values share a cell; holds no counts.
+/// Defines which values share a cell; no value is counted in it.
 static LAYOUT: LazyLock<Histogram<u64>> = LazyLock::new(empty_cells);
 
 /// Latencies in nanoseconds. Each sample takes eight bytes and keeps the precision of a
@@ -23,7 +23,7 @@ impl Samples {
         self.values_ns.push(ns);
     }
 
-    /// Returns the counts since the last call, in compact form; keeps the memory.
+    /// Returns the distribution of all latencies since the last call. The memory of the list is kept.
     pub fn take(&mut self) -> Latency {
         self.values_ns.sort_unstable();
         let (Some(&min_ns), Some(&max_ns)) = (self.values_ns.first(), self.values_ns.last()) else {

@@ -1,28 +1,28 @@
-//! Searches for the highest load that meets a limit, by trials that may be wrong.
+//! Searches for the highest load that meets a limit, by trials that may give a wrong result.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials bring them near, full ones make them firm
 //! ```
-//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A): a load is a lower bound if at most the share
-//! `EXCEED` of `WHOLE_S` seconds of full trials can still be bad, and an upper bound if more than that was bad. Bad
-//! short trials count only if good ones do not balance them, and make no upper bound: bad full trials do. The RFC
-//! is about lost packets; here a trial is bad if a percentile exceeds its limit, and the tests count how often that
-//! finds the truth. Pure.
+//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of `WHOLE_S` seconds of full trials at a load,
+//! the share `EXCEED` may be bad. A load is a lower bound if no more than this share can become bad, and an upper bound
+//! if more than this share was bad. Bad short trials count only as far as good short trials do not balance them, and
+//! only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a percentile exceeds
+//! its limit. The tests verify how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;
-/// Seconds of full trials that make a load firm.
+/// The seconds of full trials from which the class of a load follows.
 const WHOLE_S: f64 = 6.0;
 /// The length of a short trial, in seconds.
 pub const SHORT_S: f64 = 1.0;
 /// The length of a full trial, in seconds.
 pub const FULL_S: f64 = 3.0;
-/// The largest relative distance between final bounds, while searching and while closing.
+/// The largest relative distance between the final bounds, usually and after [`Search::close`].
 const WIDTH: (f64, f64) = (0.02, 0.05);
 /// The first load, as a share of the guess.
 const FIRST: f64 = 0.9;
-/// A load below this share of the first guess counts as none.
+/// A search ends without a result below this share of the first guess.
 const LEAST: f64 = 0.01;
 /// If the guess was too low, the next load is higher by this factor.
 const RAISE: f64 = 1.05;
@@ -48,7 +48,7 @@ impl Trial {
 pub enum Next {
     /// Run this trial.
     Trial(Trial),
-    /// The search is over: both bounds are firm and near enough.
+    /// The search is over: both bounds are confirmed, and near enough to each other.
     Found,
     /// The search is over: no load meets the limit.
     Nothing,
@@ -94,7 +94,7 @@ impl Trials {
         }
     }
 
-    /// Returns whether the limit seems to hold.
+    /// Returns whether the limit seems to be kept at this load.
     fn seems_good(&self) -> bool {
         match self.class() {
             Class::Lower => true,
@@ -111,8 +111,8 @@ impl Trials {
         self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
-    /// Returns whether one bad short trial is the only result: a disturbance makes a trial bad and hardly ever
-    /// good, so such a trial is repeated.
+    /// Returns whether one bad short trial is the only result. Such a trial is repeated, because a disturbance often
+    /// makes a trial bad and hardly ever good.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
@@ -129,7 +129,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Starts a search below `guess`, where the limit is assumed not to hold. Loads are whole numbers.
+    /// Starts a search below `guess`, a load at which the limit is assumed to be exceeded. Loads are whole numbers.
     pub fn new(guess: f64) -> Self {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
@@ -150,7 +150,7 @@ impl Search {
         *time_s += trial.length_s();
     }
 
-    /// Allows bounds to be further apart from now on.
+    /// From now on, the final bounds may be further apart.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
@@ -196,7 +196,8 @@ impl Search {
         }
     }
 
-    /// Returns the highest load that seems to hold, and the lowest above it that seems not to.
+    /// Returns the highest load that seems to keep the limit, and the lowest load above it that seems to exceed the
+    /// limit.
     pub fn near(&self) -> (Option<f64>, Option<f64>) {
         let (good, bad) = self.nearest();
         (good.map(|seen| seen.load), bad.map(|seen| seen.load))
@@ -264,7 +265,8 @@ mod tests {
         assert_eq!(Search::new(1.0).next(), Next::Trial(Trial { load: 1.0, is_full: false }));
     }
 
-    /// A slow search once ended with the lower bound alone, and reported "holds up to" without any trial above.
+    /// An earlier version ended a slow search with only a lower bound, and reported "holds up to" without a trial at a
+    /// higher load.
     #[test]
     fn nothing_is_found_before_a_full_trial_above_it_was_bad() {
         for is_closing in [false, true] {
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!((search.lower(), search.upper().map(|seen| seen.load)), (None, Some(5.0)));
     }
 
-    /// Trials near the limit come out at random; a stall makes one in ten bad everywhere, or three in ten.
+    /// Near the limit, trials are good or bad at random. A stall makes one or three of ten trials bad at any load.
     #[test]
     fn trials_that_are_wrong_now_and_then_lead_to_the_limit_all_the_same() {
         for (stall_from, least) in [(1.28, 195), (0.52, 170)] {

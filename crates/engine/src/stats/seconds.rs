@@ -1,25 +1,25 @@
-//! Is a difference between two stretches more than chance, and more than a drift of the machine?
+//! Compares two stretches of seconds: is their difference more than chance, and more than a drift of the machine?
 //!
 //! ```text
 //!   baseline   ·· · ·· ·                  each dot is a second
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
-//! The difference is that of the means: of the replies per second themselves, and of the logarithms of latencies,
-//! so that one stall does not decide. Its interval comes from the module `drift`: it accounts for seconds that
-//! depend on each other, and for a drift that stretches of this length cannot exclude. It covers the truth in 97.5
-//! of 100 pairs.
+//! The difference is that of the means. Replies per second are averaged directly, and latencies by their logarithms, so
+//! that one stall does not decide the result. The module `drift` computes the interval of the difference. The interval
+//! accounts for seconds that depend on each other, and for a drift that stretches of this length do not rule out. The
+//! interval contains the true difference in 97.5 of 100 pairs.
 //!
-//! A difference counts only if its interval excludes zero and it is at least 2 %. For two windows of one run that
-//! happens in fewer than 5 of 100 pairs, however their seconds depend on each other; the tests count it. If the
-//! difference is significant against noise alone but drift may explain it, the verdict says so: more seconds do not
-//! help then, but alternating settings do.
+//! Only a difference of at least 2 % counts, and only if its interval excludes zero. Two stretches of one run are
+//! called different in fewer than 5 of 100 pairs, however their seconds depend on each other; the tests verify this. If
+//! noise alone does not explain the difference but a drift may, the verdict says so: then more seconds do not help, but
+//! alternating the settings does.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
     drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
 };
 
-/// The share of pairs of one setting with a difference outside the interval.
+/// How often the difference between two stretches of one setting is outside its interval.
 const OUTSIDE: f64 = 0.025;
 
 /// A stretch of consecutive values.
@@ -57,8 +57,8 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
     Comparison { change: Some(share(difference)), interval: Some(interval), verdict }
 }
 
-/// Returns the verdict for a difference (of logarithms) that is not significant, with half of its interval and that
-/// of noise alone.
+/// Returns the verdict for a difference of logarithms that is not significant. `half` is half the width of its
+/// interval, and `by_noise` half the width of the interval without drift.
 fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
     let size = difference.abs();
     let widest = |half: f64| (size + half).exp_m1();
@@ -74,7 +74,8 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// Estimates how many more values of each side would decide it; `values` is their present number, one a second.
+/// Returns how many more values each side needs to have `wanted` values; the pair is their present numbers, one value a
+/// second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {
@@ -88,7 +89,7 @@ impl TimeSeries<'_> {
         self.values.len() as u64 * u64::from(self.of)
     }
 
-    /// Returns the logarithm of the level, and the stretch relative to it.
+    /// Returns the logarithm of the stretch's level, and the stretch in blocks, relative to the level or in logarithms.
     fn levelled(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {

@@ -1,17 +1,17 @@
-//! A series of values in order, with bounded size for any length.
+//! A series of values in order, which uses bounded memory however long it becomes.
 
 /// From this many values on, neighbours are merged in pairs. A long series keeps at least half of this number.
 const KEPT: usize = 256;
 
-/// Values in the order in which they were added. When there are too many, each pair of neighbours is replaced by
-/// its mean, and from then on each kept value is the mean of more added ones: no value is left out, and slow
+/// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
+/// its mean, and from then on each kept value is the mean of more added values. So no value is left out, and slow
 /// changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     values: Vec<f64>,
     /// How many added values make one kept value.
     each: u32,
-    /// The sum and the number of values that do not yet make a kept value.
+    /// The sum and the number of the last values, which are too few for a kept value.
     rest: (f64, u32),
 }
 
@@ -36,8 +36,8 @@ impl Series {
         }
     }
 
-    /// Returns the series: means of [`each`](Self::each) values. The last few values that do not yet make one are
-    /// missing.
+    /// Returns the series: means of [`each`](Self::each) values. The last values are missing if they are too few for a
+    /// mean.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -1,4 +1,4 @@
-//! Simulated series of seconds for tests: they depend on each other, walk and drift as those of real machines do.
+//! Simulated series of seconds for tests. The seconds depend on each other, walk and drift as on real machines.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 /// How seconds depend on earlier ones, relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Each second repeats this share of the last: AR(1).
+    /// AR(1): each second repeats this share of the deviation of the previous second.
     Repeats(f64),
     /// White noise on a random walk with steps of this size.
     Walks(f64),

@@ -5,18 +5,18 @@ use super::Latency;
 /// One step of a spectrum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
-    /// The longest latency of this step in ns; latencies up to the previous step's end are excluded.
+    /// The longest latency of this step in ns. The step begins after the end of the previous step.
     pub up_to_ns: u64,
     /// The step's share of all samples, 0 to 1.
     pub share: f64,
 }
 
-/// Steps within a decade, in tenths of its beginning; the finest first.
+/// The steps within a decade, in tenths of the decade's beginning; the finest division comes first.
 const FINENESS: [&[u64]; 3] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10]];
 
-/// Returns the distribution in the finest round steps that need at most `most` of them, from the first non-empty
-/// step to the last; whole decades if even those are more. Empty if nothing was counted. Latencies over range are
-/// in the last step.
+/// Returns the distribution in round steps, from the first non-empty step to the last. The steps are the finest of
+/// which at most `most` are needed, or else whole decades. The result is empty if nothing was counted. Latencies over
+/// range are in the last step.
 pub fn spectrum(latency: &Latency, most: usize) -> Vec<Band> {
     let finest = FINENESS.iter().map(|tenths| in_steps(latency, tenths)).find(|bands| bands.len() <= most);
     finest.unwrap_or_else(|| in_steps(latency, FINENESS[2]))

@@ -1,9 +1,9 @@
-//! Whether a series is steady: whether the mean of its values is known well enough.
+//! Checks whether a series is steady: whether the mean of its values is known precisely enough.
 //!
-//! Consecutive values depend on each other, so n of them are worth n(1−ρ)/(1+ρ) independent ones, where ρ is the
-//! correlation of neighbours (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika 41,
-//! 1954); negative correlations count as 0. A series that climbs or falls has a high correlation: it takes long to
-//! be called steady, as it should. Pure.
+//! Consecutive values depend on each other, so n values are worth n(1−ρ)/(1+ρ) independent values. Here ρ is the
+//! correlation of neighbours (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika 41, 1954);
+//! a negative correlation counts as 0. A series that climbs or falls has a high correlation, so rightly it is called
+//! steady only after many values. Pure.
 
 /// The smallest number of values.
 const LEAST: usize = 12;

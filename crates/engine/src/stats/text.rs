@@ -3,10 +3,10 @@
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is omitted, and so is `over_range` if it is 0. The text is
-//! base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages read
-//! it; an empty distribution has the empty text. A [coarse] one has larger cells and exact figures. Reading takes
-//! the cells from the text and the exact figures from the other fields.
+//! A percentile with fewer than ten samples above it is omitted, and so is `over_range` if it is 0. The HDR text is
+//! base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages can read
+//! it. The text of an empty distribution is empty. A [coarse] text has larger cells; its figures are still exact. A
+//! reader gets the cells from the text, and the exact figures from the other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -16,11 +16,11 @@ use super::{
     recorder::SIGNIFICANT_DIGITS,
 };
 
-/// The fields that are computed from the sum and the cells.
+/// The JSON fields that are computed from the sum and the cells.
 pub const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 /// Ten years in µs: no session has a longer latency.
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
-/// How far rounding may place the mean beyond minimum and maximum, as a share.
+/// How far the mean may be below the minimum or above the maximum because of rounding, as a share.
 const ROUNDING: f64 = 1e-9;
 /// Significant digits of a [`coarse`] text.
 const COARSE_DIGITS: u8 = 1;
@@ -29,7 +29,8 @@ const COARSE_DIGITS: u8 = 1;
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
-    /// A whole number, so that sums of sums are exact; `None` if it exceeds 64 bits, and the mean replaces it.
+    /// The sum of all latencies as a whole number, so that adding sums is exact; `None` if the sum exceeds 64 bits:
+    /// then the mean is used instead.
     sum_ns: Option<u64>,
     min_us: f64,
     /// Recordings omit the mean if there is a sum.
@@ -53,19 +54,19 @@ struct Wire {
 }
 
 impl Latency {
-    /// Returns all cells as compressed HDR text, without those over range; empty for an empty distribution.
+    /// Returns all cells as compressed HDR text, without latencies over range; empty for an empty distribution.
     pub fn hdr_text(&self) -> String {
         hdr::encode(self.cells(), SIGNIFICANT_DIGITS)
     }
 
-    /// Returns the same text in microseconds, as other benchmarks write it.
+    /// Returns all cells as compressed HDR text in microseconds, as other benchmarks write it.
     pub fn hdr_text_us(&self) -> String {
         let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts to the cells of a [`coarse`] text, so that a judgement by these cells is the same before writing
-    /// and after reading.
+    /// Converts to the cells of a [`coarse`] text, so that a verdict from these cells is the same before writing and
+    /// after reading.
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
@@ -141,8 +142,8 @@ impl Serialize for Latency {
     }
 }
 
-/// Writes distributions with exact figures and cells of one significant digit, 16 in an octave: a tenth of the
-/// text.
+/// Writes distributions with exact figures and with cells of one significant digit, 16 in an octave. The text has a
+/// tenth of the usual length.
 pub mod coarse {
     use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 

@@ -7,18 +7,19 @@
 //!   σ  the share that waits for others    ·                ··   what it costs that all wait for all
 //!   κ  the cost of agreement            ·
 //! ```
-//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit
-//! is least squares with non-negative coefficients; errors are relative to X, since the noise of throughput grows
-//! with it. The law is a model, and every display of it must say so. Pure.
+//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit is
+//! least squares with non-negative coefficients; errors are relative to X, since the noise of throughput grows with it.
+//! The law is a model, and every display of its results must say so.
 
-/// The smallest number of different N. Three coefficients always fit three points, and with four points chance fits
-/// the fourth too often: a κ different from zero would need a Student value of 12.7. With five points it is 4.3.
+/// The smallest number of different N. Three coefficients always fit three points, and too often they fit a fourth
+/// point by chance: with four points, a κ other than zero would need a Student value of 12.7; with five points, 4.3.
 const LEAST_POINTS: usize = 5;
-/// The law does not describe points that lie further from it than this share of X (root mean square).
+/// If the points differ from the law by more than this share of X (root mean square), the law does not describe them.
 const POOR: f64 = 0.1;
-/// A knee beyond the largest N by more than this factor is a guess without measurements.
+/// If the knee is above the largest measured N by more than this factor, no measurement supports it, and it is not
+/// reported.
 const BEYOND: f64 = 2.0;
-/// The smallest squared error in the calculation: only in tests do points lie exactly on the law.
+/// The smallest squared error in the calculation, since points exactly on the law, as in tests, have none.
 const LEAST_SQUARE: f64 = 1e-12;
 /// Student's distribution exceeds these values with probability 0.05, on both sides together, for 1, 2, … degrees
 /// of freedom.
@@ -27,11 +28,11 @@ const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.2
 /// A fit of the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usl {
-    /// The throughput at a concurrency of 1.
+    /// λ: the throughput at a concurrency of 1.
     pub lambda: f64,
-    /// The share of the work that cannot run in parallel, at least 0.
+    /// σ: the share of the work that cannot run in parallel, at least 0.
     pub sigma: f64,
-    /// The cost that each pair causes, at least 0.
+    /// κ: the cost that each pair of concurrent requests causes, at least 0.
     pub kappa: f64,
     knee: Option<Knee>,
 }
@@ -41,13 +42,13 @@ pub struct Usl {
 pub struct Knee {
     /// The concurrency, N*.
     pub at: f64,
-    /// The throughput there.
+    /// The throughput at this concurrency.
     pub peak: f64,
 }
 
 impl Usl {
-    /// Fits the law to these (N, throughput), each N once; `None` for fewer than five points, or if the law does
-    /// not describe them.
+    /// Fits the law to `points` of (N, throughput), with each N once. `None` for fewer than five points, or if the law
+    /// does not describe the points.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
         if points.len() < LEAST_POINTS || !points.iter().all(is_point) {
@@ -79,8 +80,7 @@ impl Usl {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
 
-    /// Returns the knee; `None` if the points do not show a decline of throughput beyond chance, or if the knee is
-    /// far outside the points.
+    /// Returns the knee. `None` if the decline of throughput may be chance, or if the knee is far outside the points.
     pub fn knee(&self) -> Option<Knee> {
         self.knee
     }
@@ -97,7 +97,7 @@ fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
     knee.at >= least && knee.at <= most * BEYOND
 }
 
-/// Coefficients of the terms that bring all points as close to 1 as possible.
+/// The coefficients with which the sum of the terms is as close to 1 as possible at all points.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     coefficients: [f64; 3],

@@ -1,8 +1,8 @@
-//! HdrHistogram's two ways to iterate over a distribution, as redis-benchmark prints them. Pure.
+//! HdrHistogram's two ways to iterate over a distribution, as redis-benchmark prints them.
 
 use super::{Latency, recorder::cell_end};
 
-/// The value at which steps become longer, and their lengths, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
+/// The lengths of the steps over values, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
 const STEP_NS: u64 = 100_000;
 const LONG_FROM_NS: u64 = 2_000_000;
 const LONG_STEP_NS: u64 = 1_000_000;
@@ -10,7 +10,8 @@ const LONG_STEP_NS: u64 = 1_000_000;
 /// A point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// The share of values up to this point, or when iterating over percentiles the target percentile, in percent.
+    /// The share of values up to this point, in percent. In an iteration over percentiles, this is the target
+    /// percentile.
     pub percent: f64,
     /// The largest value of the cell, in nanoseconds.
     pub value_ns: u64,
@@ -18,16 +19,16 @@ pub struct Level {
     pub count: u64,
 }
 
-/// Iterates over percentiles, each in the middle between the one before and 100, skipping those in the same cell;
-/// the last appears twice, since it is the end. This is redis-benchmark's iteration.
+/// Iterates over percentiles as redis-benchmark does: each is in the middle between the previous percentile and 100,
+/// and percentiles in the same cell are skipped. The last value appears twice, since it is also the end.
 pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
     levels
 }
 
-/// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100; the last appears
-/// twice, since it is the end.
+/// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100. The last value appears
+/// twice, since it is also the end.
 pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
@@ -46,12 +47,12 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     levels
 }
 
-/// Returns twice the number of parts of the rest above a percentile, if it were divided equally.
+/// Returns HdrHistogram's half distance of a percentile: 2 from 0 on, 4 from 50, 8 from 75, and so on.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
 }
 
-/// Iterates over values in even steps, skipping steps without values.
+/// Iterates over values in even steps, and skips steps without values.
 pub fn over_values(latency: &Latency) -> Vec<Level> {
     let mut cells = cells(latency).peekable();
     let (mut levels, mut seen): (Vec<Level>, u64) = (Vec::new(), 0);
@@ -73,7 +74,7 @@ pub fn over_values(latency: &Latency) -> Vec<Level> {
     levels
 }
 
-/// Returns the cells, and the values beyond their range as one more cell.
+/// Returns the cells of `latency`, and all values over range as one more cell.
 fn cells(latency: &Latency) -> impl Iterator<Item = (u64, u64)> {
     let beyond = (latency.max_ns(), latency.over_range());
     latency.cells().iter().copied().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(rows(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
     }
 
-    /// As memtier_benchmark iterates, ten steps a half.
+    /// Iterates as memtier_benchmark does, in ten steps for each half of the distance.
     #[test]
     fn more_steps_are_given_also_where_they_are_one_cell() {
         let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);

@@ -1,5 +1,5 @@
-//! `{cas}`: the number of an item from the reply to the previous step, for a step that changes the item only if it
-//! still has that number.
+//! `{cas}` is memcached's CAS number of an item, taken from the reply to the previous step. The step with `{cas}`
+//! changes the item only if its number is still the same.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::protocol::Dialect;
 
-/// The flag of memcached's meta commands that compares the number.
+/// The flag `C` of memcached's meta commands: the server compares the item's CAS number.
 const COMPARES: u8 = b'C';
-/// The flag that asks for it.
+/// The flag `c` of memcached's meta commands: the reply includes the item's CAS number.
 const RETURNS: u8 = b'c';
 
 impl Workload {
-    /// Checks that `{cas}` is used only with a dialect that has such numbers, after a reply with one.
+    /// Checks that `{cas}` is used only if the protocol has CAS numbers, and only after a reply with such a number.
     pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let unspoken = |whose: &str, why: &str| Err(WorkloadError::of(format!("{whose}: {{cas}} {why}")));
         for (operation, compiled) in self.read_operations().filter(|(operation, _)| !operation.is_raw) {
@@ -39,7 +39,7 @@ impl Workload {
     }
 }
 
-/// Checks that each `{cas}` follows a step whose reply has the number, where the command accepts it.
+/// Checks that the step before each `{cas}` returns a CAS number, and that the command with `{cas}` accepts one.
 fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
     for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.awaits_cas()) {
         let before = n.checked_sub(1).map(|before| &steps[before]);
@@ -56,7 +56,7 @@ fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Returns whether the reply to a step contains the number of an item.
+/// Returns whether the reply to a step includes the item's CAS number.
 fn returns_cas(step: &Step) -> bool {
     match step.command().as_deref() {
         Some("GETS" | "GATS") => true,
@@ -65,7 +65,7 @@ fn returns_cas(step: &Step) -> bool {
     }
 }
 
-/// Returns whether a step uses `{cas}` once, where memcached accepts the number.
+/// Returns whether a step has exactly one `{cas}`, at a place where memcached expects the CAS number.
 fn takes_cas(step: &Step) -> bool {
     let compares = [Fragment::Text(vec![COMPARES]), Fragment::Cas];
     let is_taken = match step.command().as_deref() {
@@ -76,7 +76,7 @@ fn takes_cas(step: &Step) -> bool {
     is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
 }
 
-/// Returns the flags of a meta command: its words after the key, and in ms after the value.
+/// Returns the flags of a meta command: the words after the key, or for `ms` the words after the value.
 fn flags(step: &Step) -> impl Iterator<Item = &Vec<Fragment>> {
     let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
     step.0.iter().skip(before)
@@ -87,7 +87,7 @@ fn has_flag(step: &Step, flag: u8) -> bool {
     flags(step).any(is_it)
 }
 
-/// Returns which replies of a step are misses on memcached.
+/// Returns which of memcached's replies to a step are misses.
 pub(super) fn misses(step: &Step) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,

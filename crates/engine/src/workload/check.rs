@@ -11,17 +11,17 @@ use super::{
 };
 use crate::untrusted::is_obeyed;
 
-/// The most operations of a workload.
+/// The maximum number of operations in a workload.
 pub const MAX_OPERATIONS: usize = 256;
-/// The most sets of keys of a workload.
+/// The maximum number of sets of keys in a workload.
 const MAX_KEYSETS: usize = 64;
-/// The longest prefix of a set of keys, in bytes, since the names of all sets are in the marker of a run.
+/// The maximum length of a key prefix in bytes, since the run's marker on the server lists all prefixes.
 pub const LONGEST_PREFIX: usize = 128;
-/// The most kinds of values of a workload.
+/// The maximum number of kinds of values in a workload.
 const MAX_VALUE_KINDS: usize = 64;
-/// The longest name of an operation, in bytes.
+/// The maximum length of an operation's name in bytes.
 const LONGEST_NAME: usize = 64;
-/// The most steps of an operation.
+/// The maximum number of steps in an operation.
 const MAX_STEPS: usize = 1000;
 
 impl Workload {
@@ -76,7 +76,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Checks all operations, even without a weight; returns the place of an invalid one.
+    /// Checks all operations, also those with weight 0; returns the index of the first invalid operation and its error.
     pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
         // Each placeholder is looked up among these.
         self.check_keysets().map_err(|error| (0, error))?;
@@ -114,15 +114,15 @@ impl Workload {
         Ok(())
     }
 
-    /// Returns the error that the workload uses no keys.
+    /// Returns the error for a workload that uses no keys.
     pub fn has_no_keys(&self) -> WorkloadError {
         WorkloadError::of(format!("the workload '{}' has no keys to draw", self.name))
     }
 
-    /// Checks the names of its keys, if the knob is `keyspace`.
+    /// Checks all sets of keys for a load with `keyspace` keys.
     ///
     /// # Errors
-    /// Names the keys without valid names.
+    /// The error names the first invalid set.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_key_names(keyspace)?;
         let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
@@ -130,7 +130,7 @@ impl Workload {
         wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))
     }
 
-    /// Checks the same names, except for the requirements of a distribution on the numbers.
+    /// Checks all sets of keys, but not whether the parameters of their distributions fit the number of keys.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))
@@ -195,7 +195,7 @@ fn undrawn(keys: &str, error: &WorkloadError) -> WorkloadError {
 }
 
 impl Keyset {
-    /// Checks the names of its keys, called `name`, if the knob is `keyspace`.
+    /// Checks the set of keys called `name` for a load with `keyspace` keys.
     pub(super) fn check(&self, name: &str, keyspace: u64) -> Result<(), WorkloadError> {
         if self.prefix.len() > LONGEST_PREFIX || self.prefix.chars().any(is_obeyed) {
             let has = format!("must have at most {LONGEST_PREFIX} bytes and no control characters");

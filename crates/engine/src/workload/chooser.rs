@@ -1,6 +1,6 @@
-//! Chooses keys of a set: a [`Distribution`] over a number of keys, prepared when a program is compiled.
+//! Draws the keys of requests: each set of keys has a [`Distribution`], which is prepared when a program is compiled.
 //!
-//! The random state of a client.
+//! Each client has its own random state.
 
 #[cfg(test)]
 mod tests;
@@ -24,19 +24,19 @@ use super::{
     zipf::{YcsbZipf, Zipf, scattered, ycsb_hash},
 };
 
-/// YCSB's exponential distribution has 95 % of the draws in this part of the keys.
+/// In YCSB's exponential distribution, 95 % of the draws are in this part of the keys.
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// -ln(1 - 0.95)
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// The mean of that distribution as a part of the keys, before it is cut at their end.
+/// The mean of YCSB's exponential distribution, as a part of all keys, if draws beyond the last key were allowed.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
-/// The clients' common progress through a set. A new program continues from the previous one.
+/// The counters of a set of keys, shared by all clients. A new program continues with the counters of the previous one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counters {
-    /// The number of keys drawn in sequence.
+    /// The number of keys drawn in sequence so far.
     drawn: Arc<AtomicU64>,
-    /// New keys; one growth for all sets of the same keys.
+    /// The new keys. Sets with the same keys share the new keys.
     growth: Arc<Growth>,
 }
 
@@ -45,11 +45,11 @@ pub(super) struct Counters {
 pub(super) struct Chooser {
     /// The lowest number.
     first: u64,
-    /// The number of keys before any is inserted, at least 1.
+    /// The number of keys before the load inserts any, at least 1.
     count: u64,
     how: How,
     form: KeyForm,
-    /// Whether operations insert new ones.
+    /// Whether operations insert new keys.
     grows: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
@@ -74,8 +74,8 @@ enum How {
 }
 
 impl Chooser {
-    /// Creates the chooser for a set of keys, if the knob is `keyspace`, for one client; `grows` is whether operations
-    /// insert new keys.
+    /// Creates the chooser of a set of keys, for a load with one client and `keyspace` keys; `grows` is true if
+    /// operations insert new keys.
     pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
@@ -107,25 +107,25 @@ impl Chooser {
         }
     }
 
-    /// Shares growth with another set of the same keys.
+    /// Shares the new keys with another set of the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// Returns the number of the next new key, as in its name, and the handle that makes it available for drawing when
-    /// the operation at this place of its batch is answered.
+    /// Returns the next new key: the number in its name, and a handle. The handle makes the key available for drawing
+    /// when the reply to operation number `operation` of the batch has arrived.
     pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
         let growth = Arc::clone(&self.counters.growth);
         let number = growth.insert();
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
-    /// Returns the number of a drawn key, as in its name.
+    /// Returns the number in the name of the key with this number.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number)
     }
 
-    /// Returns the number of the next key, as in its name, for the set with the number `set`.
+    /// Draws a key of the set number `set`; returns the number in its name.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
         if self.grows {
@@ -136,7 +136,7 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// Returns the number of the next key, if there are new keys.
+    /// Draws a key of a set with new keys; returns the number in its name.
     fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let place = self.place(self.count + answered, set, draws);
@@ -144,7 +144,7 @@ impl Chooser {
         self.form.named(self.first + new.map_or(place, |number| self.count + number))
     }
 
-    /// Returns the place of the next key among `n`.
+    /// Draws the index of a key among `n` keys.
     #[inline(never)]
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         match self.how {
@@ -172,8 +172,9 @@ impl Chooser {
         }
     }
 
-    /// Draws like YCSB, which hashes onto the final number of keys, and draws again if a key does not exist yet. The
-    /// final number is unknown here: at first twice the present number, and doubled whenever it is reached.
+    /// Draws like YCSB: maps a rank to a key by a hash over the final number of keys, and draws again if the key does
+    /// not exist yet. The final number of keys is unknown here, so it is assumed to be twice the initial number, and
+    /// later the next power of two.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -184,7 +185,8 @@ impl Chooser {
         }
     }
 
-    /// Returns the next key in this client's part; if there are fewer keys than clients, some share one.
+    /// Returns the next key in this client's part of the keys. If there are fewer keys than clients, several clients
+    /// share a part.
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         let (parts, client) = (self.clients.min(n), draws.client());
         let part = client % parts;
@@ -193,18 +195,18 @@ impl Chooser {
     }
 }
 
-/// Returns this part of `n`, divided as evenly as possible.
+/// Divides `n` into `parts` ranges of equal size, up to rounding, and returns the range number `part`.
 pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
     begin(part)..begin(part + 1)
 }
 
-/// Returns the number of keys in a hotspot of this share, of `n` keys, at least one.
+/// Returns the number of keys in a hotspot: this share of `n` keys, but at least one.
 pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
     ((n as f64 * share) as u64).clamp(1, n)
 }
 
-/// Returns the first number within 0 to `n`, rounded down.
+/// Draws numbers until one is at least 0 and below `n`; returns this number, rounded down.
 fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
     loop {
         let drawn = draw();
@@ -216,7 +218,7 @@ fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
 }
 
 impl Workload {
-    /// Returns the sets of keys with their choosers and names.
+    /// Returns the choosers of all sets of keys, and the names of their keys.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
         let set = |(keys, &CompiledKeyset { grows, .. }): (&Keyset, &CompiledKeyset)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
@@ -233,19 +235,19 @@ pub struct Draws {
     pub(super) random: Pcg64Mcg,
     /// The number of the client in the run, from 0.
     client: u64,
-    /// How many operations were sent in turn.
+    /// The index of the client's next operation, if it sends its operations in turn.
     turn: u64,
-    /// The client's progress in its parts of partitioned sets.
+    /// For each set of keys, the number of keys that this client has drawn in sequence by itself.
     steps: Vec<u64>,
 }
 
 impl Draws {
-    /// Creates the stream with this seed. Different streams never give the same requests.
+    /// Creates the random numbers for this seed. Different seeds give different requests.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, steps: Vec::new() }
     }
 
-    /// Creates the stream with this seed, for the client `client` of the run, from 0.
+    /// Creates the random numbers for this seed, for client number `client` of the run, from 0.
     pub fn of_client(seed: u64, client: u64) -> Self {
         Self { client, ..Self::new(seed) }
     }
@@ -255,14 +257,14 @@ impl Draws {
         self.client
     }
 
-    /// Returns the place of the next operation among `n` that come in turn.
+    /// Returns the index of the next operation if `n` operations are sent in turn.
     pub(super) fn turn(&mut self, n: u64) -> u64 {
         let turn = self.turn;
         self.turn = if turn + 1 < n { turn + 1 } else { 0 };
         turn
     }
 
-    /// Returns how often this was called for the set with the number `set`.
+    /// Counts the calls for set number `set`; returns the number of earlier calls.
     pub(super) fn step(&mut self, set: usize) -> u64 {
         if self.steps.len() <= set {
             self.steps.resize(set + 1, 0);
@@ -277,7 +279,7 @@ impl Draws {
         (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Draws a normally distributed number with mean 0 and deviation 1, by Marsaglia's polar method.
+    /// Draws a normally distributed number with mean 0 and standard deviation 1 by Marsaglia's polar method.
     pub(super) fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -295,15 +297,15 @@ impl Draws {
     }
 }
 
-/// Maps a random number to a number below `n`, by Lemire's multiplication: its upper bits decide, and the bias is below
-/// n/2^64.
+/// Maps a random number to a number below `n` by Lemire's multiplication. The result depends on the upper bits; its
+/// bias is below n/2^64.
 #[inline]
 pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Returns the seed of the client `number` over all workers of a run with the seed `seed`. Similar seeds give
-/// independent streams: the generator mixes the seed.
+/// Returns the seed of client number `number` of a run with the seed `seed`; clients are counted over all workers.
+/// Similar seeds give independent random numbers, because the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

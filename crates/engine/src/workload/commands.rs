@@ -1,19 +1,19 @@
-//! Properties of commands, by their names.
+//! Properties of commands by name: whether they write, which replies are misses, which words are keys.
 
-/// Which replies of a command are misses.
+/// Which replies to a command are misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Misses {
-    /// No reply: the command neither hits nor misses.
+    /// No reply is a hit or a miss.
     #[default]
     Never,
-    /// A null, or an empty list; every other good reply is a hit.
+    /// A null reply or an empty list is a miss; every other successful reply is a hit.
     Null,
-    /// A null; a conflict is neither a miss nor a hit, and every other good reply is a hit.
+    /// A null reply is a miss, a CAS conflict is neither a hit nor a miss, and every other successful reply is a hit.
     NullOrConflict,
 }
 
-/// The commands that change nothing, and are never a hit or a miss. Commands neither here nor in [`FINDING`] are
-/// assumed to write.
+/// Commands that change no data, with replies that are neither hits nor misses. A command that is neither in this list
+/// nor in [`FINDING`] is assumed to write.
 const READING: &str = "\
     BITCOUNT BITFIELD_RO BITPOS DBSIZE DISCARD DUMP ECHO EVALSHA_RO EVAL_RO EXEC EXISTS EXPIRETIME FCALL_RO \
     FT.AGGREGATE FT.INFO FT.SEARCH GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GETBIT \
@@ -25,37 +25,38 @@ const READING: &str = "\
     XREAD XREVRANGE ZCARD ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX \
     ZRANGEBYSCORE ZREVRANGE ZUNION";
 
-/// The commands that change nothing, and return a null if there is nothing.
+/// Commands that only read, and reply null if the key or the element does not exist.
 const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE";
 
-/// The commands that read a whole key, and return an empty list if it does not exist: keys are never empty.
+/// Commands that read a whole key, and reply with an empty list if the key does not exist. Existing keys are never
+/// empty.
 const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
-/// The commands that read from the first element on, and return an empty list in the same case.
+/// Commands that read a range of a key, and reply with an empty list if the key does not exist.
 const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
-/// The commands with a subcommand as second word, which the server counts separately.
+/// Commands with a subcommand as their second word. The server counts each subcommand separately.
 const GROUPS: &str = "\
     ACL CLIENT CLUSTER COMMAND CONFIG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP \
     XINFO";
 
-/// The commands that change the connection itself: its database, user or name, or how many replies follow a request.
-/// Keys would be written where they are not removed, and replies would be assigned wrongly.
+/// Commands that change the connection itself: its database, user or name, or the number of replies to a request. After
+/// such a command, redyno would write keys where it does not remove them, or assign replies to the wrong requests.
 const OF_CONNECTIONS: &str = "\
     AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
     SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
 
-/// Returns whether `command`, as the server counts it, changes its connection.
+/// Returns whether `command` changes its connection; `command` is written as in the server's statistics.
 pub(super) fn changes_connection(command: &str) -> bool {
     is_in(OF_CONNECTIONS, command)
 }
 
-/// Returns whether `command` affects other commands between its own ones on the same connection.
+/// Returns whether `command` begins a transaction, which affects the next commands on the same connection.
 pub(super) fn begins_transaction(command: &str) -> bool {
     ["MULTI", "WATCH"].contains(&command)
 }
 
-/// Returns whether the server counts `command`, in upper case, with its second word.
+/// Returns whether the server counts `command`, in upper case, together with its second word.
 pub(super) fn has_subcommands(command: &str) -> bool {
     is_in(GROUPS, command)
 }
@@ -65,48 +66,49 @@ fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| name == command)
 }
 
-/// Returns whether `command` is known to change nothing.
+/// Returns whether `command` is known to change no data.
 pub(super) fn only_reads(command: &str) -> bool {
     is_in(FINDING, command) || is_in(READING, command)
 }
 
-/// Commands that read keys made by SET.
+/// Commands that can read keys made by SET.
 const OF_STRINGS: &str = "\
     BITCOUNT BITPOS DELETE DUMP EXISTS EXPIRETIME GAT GATS GET GETBIT GETRANGE GETS MG MGET PTTL STRLEN \
     SUBSTR TOUCH TTL TYPE";
 
-/// Commands that write without making a key: they change or remove one.
+/// Commands that change or remove existing keys, but never create a key.
 const KEEPING: &str = "\
     BLPOP BRPOP BZPOPMAX BZPOPMIN CAS DEL DELETE EXPIRE EXPIREAT GAT GATS GETDEL GETEX HDEL LINSERT LPOP \
     LPUSHX LREM LSET LTRIM MD MOVE PERSIST PEXPIRE PEXPIREAT REPLACE RPOP RPUSHX SPOP SREM TOUCH UNLINK XDEL \
     XTRIM ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE";
 
-/// Returns whether `command` reads keys made by SET.
+/// Returns whether `command` can read keys made by SET.
 pub(super) fn reads_strings(command: &str) -> bool {
     is_in(OF_STRINGS, command)
 }
 
-/// Returns whether `command` is known to write without making a key.
+/// Returns whether `command` is known to write, but never to create a key.
 pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
 
-/// The commands with replies on memcached that show whether the key was found: END alone, EN, NF, NOT_FOUND.
+/// Commands with replies on memcached that show whether the key was found: END alone, EN, NF and NOT_FOUND mean that it
+/// was not.
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 
-/// Returns whether the reply to `command` on memcached shows whether its key was found.
+/// Returns whether memcached's reply to `command` shows whether the key was found.
 pub(super) fn finds_on_memcached(command: &str) -> bool {
     is_in(FINDING_ON_MEMCACHED, command)
 }
 
-/// Returns which replies are misses of `command` with these arguments, as far as they are fixed.
+/// Returns which replies to `command` are misses; an argument that differs between requests is `None`.
 pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     let finds = is_in(FINDING, command) || is_in(WHOLE, command);
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Returns whether the arguments are a range of indices that includes the first element of every list.
+/// Returns whether the arguments are a range of indices that includes the first element of any list.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -120,7 +122,8 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// Returns how many elements the reply of `command` with this many words has, each null if there is nothing.
+/// Returns the number of elements in the reply to `command` with this many words; an element is null if its key or
+/// field does not exist.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,
@@ -129,8 +132,8 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Returns which of the `words` of `command`, the first of which is the command itself, are keys that it may write;
-/// empty if that is unknown, or there is none.
+/// Returns the positions of the keys that `command` may write, in a request of `words` words: the command is word 0.
+/// The result is empty if there are no such keys, or they are unknown.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

@@ -1,23 +1,22 @@
-//! The parsed text of a workload, as data.
+//! The result of parsing a workload's text.
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
 use super::step::Step;
 
-/// The parsed text of a workload.
 #[derive(Debug)]
 pub(super) struct Compiled {
     /// The workload's operations, in their order.
     pub(super) operations: Vec<CompiledOperation>,
     /// The workload's sets of keys, in the order of their names.
     pub(super) keysets: Vec<CompiledKeyset>,
-    /// The numbers of the kinds of values that any step sends.
+    /// The numbers of the kinds of values that the steps send.
     pub(super) values: BTreeSet<u16>,
-    /// The steps of its setup.
+    /// The setup's steps.
     pub(super) setup: Vec<Step>,
-    /// The steps of its prefill.
+    /// The prefill's steps.
     pub(super) prefill: Vec<Step>,
-    /// The first step whose quotes do not match. It is treated as one without words.
+    /// The first step with unmatched quotes. A step with unmatched quotes is treated as empty.
     pub(super) unread: Option<String>,
 }
 
@@ -25,20 +24,21 @@ pub(super) struct Compiled {
 #[derive(Debug)]
 pub(super) struct CompiledOperation {
     pub(super) steps: Vec<Step>,
-    /// Whether it changes the server's data. Commands that are not known to read are assumed to write.
+    /// Whether the operation changes the server's data. A command that is not known to only read is assumed to write.
     pub(super) writes: bool,
 }
 
 /// The parsed properties of a set of keys.
 #[derive(Debug)]
 pub(super) struct CompiledKeyset {
-    /// The first set with the same keys, even with another distribution: `{key}` and `{key latest}`.
+    /// The index of the first set with the same keys; the distribution may differ, as for `{key}` and `{key latest}`.
     pub(super) same: usize,
-    /// Whether operations insert new keys. Sets with the same keys get the same new ones.
+    /// Whether operations insert new keys. Sets with the same keys share the new keys.
     pub(super) grows: bool,
 }
 
-/// Where a workload keeps its parsed text. A copy of the workload parses its own text, which may be changed before.
+/// A cache for a workload's parsed text. A copy of the workload starts with an empty cache, because the copy's text may
+/// change.
 #[derive(Default)]
 pub struct CompiledOnce(pub(super) OnceLock<Compiled>);
 
@@ -49,7 +49,7 @@ impl Clone for CompiledOnce {
 }
 
 impl PartialEq for CompiledOnce {
-    /// Workloads with the same text are equal.
+    /// Returns true, because workloads with the same text have the same parsed text.
     fn eq(&self, _: &Self) -> bool {
         true
     }

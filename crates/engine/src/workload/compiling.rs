@@ -1,4 +1,4 @@
-//! The parsed text of a workload: the text of its steps is parsed here, and nowhere else.
+//! Parses the text of a workload. The text of a workload's steps is parsed here, and nowhere else.
 //!
 //! ```text
 //!  text ──► steps, by operations, of the setup, of the prefill ──► written keys, new keys, values
@@ -67,7 +67,7 @@ impl Workload {
         compiled
     }
 
-    /// Returns the set of keys with this number, and its name.
+    /// Returns the name and the definition of set number `set`.
     pub(super) fn keyset(&self, set: u16) -> (&str, &Keyset) {
         let (name, keys) =
             self.keys.iter().nth(set.into()).expect("a step has the sets of its workload only");
@@ -79,28 +79,29 @@ impl Workload {
         self.operations.iter().zip(&self.compiled().operations)
     }
 
-    /// Returns the parsed operations that have a weight.
+    /// Returns the parsed operations with a weight above 0.
     pub(super) fn read_asked(&self) -> impl Iterator<Item = &CompiledOperation> {
         let asked = self.read_operations().filter(|(operation, _)| operation.weight > 0);
         asked.map(|(_, compiled)| compiled)
     }
 
-    /// Returns the steps of operations with a weight.
+    /// Returns the steps of all operations with a weight above 0.
     pub(super) fn asked_steps(&self) -> impl Iterator<Item = &Step> {
         self.read_asked().flat_map(|operation| &operation.steps)
     }
 
-    /// Returns whether every operation with a weight may write.
+    /// Returns whether every operation with a weight above 0 may write.
     pub fn only_writes(&self) -> bool {
         self.read_asked().all(|operation| operation.writes)
     }
 
-    /// Returns the steps of operations with a weight that may write.
+    /// Returns the steps of all operations that have a weight above 0 and may write.
     pub(super) fn writing_steps(&self) -> impl Iterator<Item = &Step> {
         self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// Returns the steps of one operation as they are sent: a key drawn only once is drawn again as the same.
+    /// Returns an operation's steps as they are sent: a placeholder that is drawn once per operation repeats its first
+    /// key.
     pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
@@ -120,8 +121,8 @@ impl Workload {
         self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// Returns the sets of keys that operations with a weight, setup and prefill may write, and whether these include
-    /// new keys.
+    /// Returns the sets of keys that may be written by the setup, the prefill and the operations with a weight above 0.
+    /// The flag is true if operations insert new keys into the set.
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
@@ -131,14 +132,14 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// Returns the commands of operations with a weight, and of the prefill, that may write keys which are not the
-    /// run's own: with a literal key, `SET foo`, or unknown keys, `FLUSHALL`.
+    /// Returns the commands that may write keys other than the run's own: a literal key (`SET foo`), or unknown keys
+    /// (`FLUSHALL`). The commands are those of the prefill, and of operations with a weight above 0.
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
         steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// Returns the modules' commands in setup, prefill and operations with a weight: those with a dot in the name.
+    /// Returns the module commands (with a dot in the name) in setup, prefill and operations with a weight above 0.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);

@@ -1,4 +1,4 @@
-//! Commands on the command line as a workload: words with placeholders, each argument as given.
+//! A workload of commands from the command line: each argument is a word, sent as given except for its placeholders.
 //!
 //! ```text
 //! 3: SET {key} {value} \; GET {key}     two operations, the first three times as often
@@ -7,8 +7,9 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// Creates the workload of commands: their words in order, with `;` between two commands and `N:` before one as its
-    /// weight, 1 by default. A word is sent unchanged except for placeholders, see [`Operation::steps`].
+    /// Creates a workload of commands. The arguments are the words of the commands in order; `;` separates two
+    /// commands, and `N:` before a command is its weight, 1 by default. A word is sent unchanged except for
+    /// placeholders, see [`Operation::steps`].
     ///
     /// # Errors
     /// When a command is missing, or a weight is invalid.
@@ -31,7 +32,8 @@ impl Workload {
         Ok(Self { operations: named, ..unnamed.clone() })
     }
 
-    /// Creates the workload of steps, each an operation of equal weight named after its first word.
+    /// Creates a workload of these steps. Each step becomes an operation with weight 1, named after the step's first
+    /// word.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         Self::custom(operations)
@@ -43,7 +45,7 @@ impl Workload {
     }
 }
 
-/// Returns whether an operation has this `name`, or the name and a number.
+/// Returns whether the operation's name is `name`, or `name` and a number.
 fn is_named(operation: &Operation, name: &str) -> bool {
     let number = operation.name.strip_prefix(name);
     number.is_some_and(|rest| {
@@ -80,7 +82,7 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadErro
     Ok(Operation { name, weight, steps, ..Operation::default() })
 }
 
-/// Returns a word in the syntax of a step.
+/// Returns a word in the syntax of a step, in quotes if necessary.
 fn quoted(word: &str) -> String {
     let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && !word.contains(needs_quotes) {

@@ -1,4 +1,4 @@
-//! A workload as data: the content of a preset, a file or a recording.
+//! The data of a workload, as in a preset, a file or a recording.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -10,38 +10,40 @@ use super::{
     quantity::{quantity, some_quantity},
 };
 
-/// The requests of a load: operations with weights, and the keys that they use.
+/// The requests of a load: weighted operations, and the keys and values that they use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// The workload's name.
     pub name: String,
-    /// A description in one line.
+    /// A description of the workload in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The sets of keys, by their names in steps: `{key}` draws one of `key`.
+    /// The sets of keys by name. In a step, `{key}` draws a key of the set `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
-    /// The kinds of values, by their names in steps: `{text}` draws one of `text`. `{value}` is a plain value with the
-    /// size of the knob, unless a kind has this name.
+    /// The kinds of values by name. In a step, `{text}` draws a value of the kind `text`. If no kind is called `value`,
+    /// `{value}` is a plain value with the load's value size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
-    /// The operations, in the order of all lists.
+    /// The operations, in the order in which redyno lists them.
     pub operations: Vec<Operation>,
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The prefill, which makes the keys that it reads: each step runs once for every key of the first set with several
-    /// keys that it uses, or of a single key: `ZADD {index} 0 {post}` for every post.
+    /// The prefill makes the keys that the load reads. A step runs once for every key of the first set that the step
+    /// uses; sets with a single key are skipped if the step uses another one. `ZADD {index} 0 {post}` runs once for
+    /// every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// Whether each client sends its operations in turn, each as often as its weight, and not at random. It is not part
-    /// of files and recordings.
+    /// Whether each client sends its operations in turn, each as often as its weight, and not in random order. Files
+    /// and recordings never contain this setting.
     #[serde(skip)]
     pub in_turn: bool,
-    /// The workload's dataset, if it sends records. It is not part of files and recordings.
+    /// The workload's dataset, if the workload sends records. Files and recordings do not contain the dataset.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
-    /// The parsed text, once it was needed: after that, the text is changed only in copies.
+    /// The workload's parsed text, which is set at first use. After the first use, the text may be changed only in a
+    /// copy of the workload.
     #[serde(skip)]
     pub compiled: CompiledOnce,
 }
@@ -50,22 +52,23 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
-    /// The prefix before the number, after the prefix of all keys of the run.
+    /// The set's own prefix, after the prefix of all keys of the run and before the number.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The lowest number.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_zero")]
     pub first: u64,
-    /// The number of keys; `None`: the knob.
+    /// The number of keys; `None` means the load's number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// The least number of digits, up to 20; 0: no padding.
+    /// The minimum number of digits, up to 20; 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// Whether numbers are replaced by YCSB's hash: `user6284781860667377211`.
+    /// Whether YCSB's hash replaces the number in the key's name: `user6284781860667377211`.
     #[serde(skip_serializing_if = "is_false")]
     pub hashed: bool,
-    /// Whether it is only a number, without any prefix: part of a name or an argument, and not a key of the run.
+    /// Whether the set has numbers without any prefix. A number without a prefix is part of a name or an argument, and
+    /// not a key of the run.
     #[serde(skip_serializing_if = "is_false")]
     pub bare: bool,
     /// The distribution.
@@ -73,7 +76,7 @@ pub struct Keyset {
 }
 
 impl Default for Keyset {
-    /// Creates a set with as many keys as the knob, with twelve digits.
+    /// Creates a set with the load's number of keys and twelve digits.
     fn default() -> Self {
         let KeyForm { digits, hashed } = KeyForm::default();
         Self {
@@ -104,39 +107,39 @@ impl Steps {
 }
 
 impl Keyset {
-    /// Returns the numbers of the set's keys, if the knob is `keyspace`, before any is inserted.
+    /// Returns the numbers of the set's keys in a load with `keyspace` keys, before any key is inserted.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
     }
 
-    /// Returns the format of the set's numbers.
+    /// Returns the format of the numbers in the set's key names.
     pub fn form(&self) -> KeyForm {
         KeyForm { digits: self.digits, hashed: self.hashed }
     }
 }
 
-/// One or more commands that are sent and timed as one.
+/// One or more commands that are sent and timed together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     /// The operation's name.
     pub name: String,
-    /// How often it is sent, in relation to the others; 0 means never.
+    /// How often the operation is sent, relative to the other operations; 0 means never.
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
-    /// How its steps are combined.
+    /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "Together::is_default")]
     pub together: Together,
-    /// Whether it changes the server's data, if that cannot be seen from its commands.
+    /// Whether the operation changes the server's data, if that is not clear from its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// The operation's commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`,
-    /// with redis-cli's quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in
-    /// milliseconds since 1970, `{cas}` the number of the item in the reply to the previous step; braces with an
-    /// unknown name are unchanged.
+    /// The operation's commands, at least one, with placeholders and redis-cli's quotes: `SET {key} "<{value}>" EX
+    /// {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` is the time in
+    /// milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step. Braces with
+    /// an unknown name are sent unchanged.
     pub steps: Vec<String>,
-    /// Whether its steps are sent byte for byte, each as a request: inline commands with their line ends. It is not
-    /// part of files.
+    /// Whether each step is sent byte for byte, as one request: inline commands with their line ends. Workload files
+    /// never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
 }
@@ -145,12 +148,12 @@ pub struct Operation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Together {
-    /// Written at once.
+    /// All steps are written at once.
     #[default]
     Pipeline,
-    /// Written at once, between MULTI and EXEC.
+    /// All steps are written at once, between MULTI and EXEC.
     Multi,
-    /// Written one after the other, each when the reply to the previous one has arrived, even if that is an error.
+    /// Each step is written when the reply to the previous step has arrived, even if that reply is an error.
     Sequence,
 }
 
@@ -177,7 +180,7 @@ impl Together {
 }
 
 impl Operation {
-    /// Creates an operation with one command, named after its first word.
+    /// Creates an operation with one command, and names it after the command's first word.
     pub fn command(step: &str, weight: u32) -> Self {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
@@ -185,12 +188,12 @@ impl Operation {
 }
 
 impl Workload {
-    /// Returns the operations that have a weight.
+    /// Returns the operations with a weight above 0.
     pub fn asked(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.weight > 0)
     }
 
-    /// Returns the workload with this `distribution` for every set of keys.
+    /// Returns a copy of the workload with this `distribution` for every set of keys.
     #[must_use]
     pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
@@ -198,7 +201,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns the distributions of all sets of keys other than uniform, each once.
+    /// Returns the distributions of all sets of keys, each once, without the uniform distribution.
     pub fn distributions(&self) -> Vec<Distribution> {
         let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();
         let mut seen = Vec::new();
@@ -210,28 +213,29 @@ impl Workload {
         all
     }
 
-    /// Returns the workload's kinds of values by number: the named ones, in their order, then the plain kind.
+    /// Returns all kinds of values in the order of their numbers: first the named kinds, then the plain kind.
     pub fn value_kinds(&self) -> impl Iterator<Item = ValueKind> {
         self.values.values().cloned().chain([ValueKind::default()])
     }
 
-    /// Returns the number of the kind of `{name}`.
+    /// Returns the number of the kind of values called `name`.
     pub(super) fn value_kind(&self, name: &str) -> Option<u16> {
         let named = self.values.keys().position(|known| known == name);
         named.or_else(|| (name == "value").then_some(self.values.len())).map(|place| place as u16)
     }
 
-    /// Returns the place of the operation called `name`.
+    /// Returns the index of the operation called `name`.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.operations.iter().position(|operation| operation.name == name)
     }
 }
 
-/// The most operations that are listed by name.
+/// The maximum number of operations that are listed by name.
 const MOST_NAMES: usize = 4;
 
 impl Workload {
-    /// Returns `GET:SET 10:1`, always in the order of the operations: the form in exports, whose readers rely on it.
+    /// Returns `GET:SET 10:1`, always in the order of the operations. Programs that read redyno's exports rely on this
+    /// order.
     pub fn in_own_order(&self) -> String {
         self.listed(&self.asked().collect::<Vec<_>>())
     }
@@ -248,8 +252,8 @@ impl Workload {
 }
 
 impl fmt::Display for Workload {
-    /// Writes `SET:GET 1:10`, in the order of `--ratio`; other operations with a weight in their own order. A single
-    /// one is just its name, and many are counted: `ycsb (20 operations)`.
+    /// Writes `SET:GET 1:10` in the order of `--ratio`, and other operations with a weight above 0 in their own order.
+    /// A single operation is written as its name; if there are many, their number is written: `ycsb (20 operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut asked: Vec<_> = self.asked().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {

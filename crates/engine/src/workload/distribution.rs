@@ -1,7 +1,8 @@
-//! How often each key of a set is drawn, as data.
+//! Distributions: how often each key of a set is drawn.
 //!
-//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the
-//! default parameters. A [`Chooser`](super::chooser::Chooser) draws by it.
+//! Files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian = 1.1 }`. A
+//! distribution's name alone means the distribution with its default parameters. A [`Chooser`](super::chooser::Chooser)
+//! draws keys by a distribution.
 
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -21,41 +22,42 @@ pub const MAX_EXPONENT: f64 = 10.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution {
-    /// All keys are equally frequent.
+    /// All keys are drawn equally often.
     #[default]
     Uniform,
-    /// In sequence, from the last key to the first again, with one counter for all clients.
+    /// All clients together draw the keys in sequence; after the last key comes the first.
     Sequential,
-    /// In sequence in as many parts as there are clients, each client in its own part (memtier's P).
+    /// The keys are divided into one part for each client, and each client draws its part in sequence (memtier's P).
     Partitioned,
-    /// In sequence, from the last key to the first again, by each client separately (memtier's S).
+    /// Each client by itself draws all keys in sequence; after the last key comes the first (memtier's S).
     SequentialByClient,
-    /// The hottest key has frequency 1, the next 1/2^exponent, the next 1/3^exponent, ..., scattered over all numbers.
+    /// Zipf's law: the key of rank r is drawn in proportion to 1/r^exponent. Keys of similar rank are scattered over
+    /// all numbers.
     Zipfian(f64),
-    /// The same with the lowest number as the hottest key, and so on upwards (memtier's Z).
+    /// Zipf's law in the order of the numbers: the key with the lowest number is the hottest (memtier's Z).
     ZipfianInOrder(f64),
-    /// Exactly YCSB's zipfian: 10^10 ranks at 0.99, hashed onto the keys. The hottest key gets about 3.78 % of the
-    /// draws, for any number of keys.
+    /// Exactly YCSB's zipfian: 10^10 ranks with the exponent 0.99, mapped to the keys by a hash. The hottest key gets
+    /// about 3.78 % of the draws, for any number of keys.
     YcsbZipfian,
-    /// Zipfian with the newest key, the one with the highest number, as the hottest, and so on downwards.
+    /// Zipf's law by age: the newest key, which has the highest number, is the hottest.
     Latest(f64),
-    /// A share of the keys, those with the lowest numbers and at least one, gets a share of the requests; the others
-    /// get the rest.
+    /// A share of the keys, those with the lowest numbers, gets a share of the requests; the other keys get the rest.
+    /// At least one key is in the hotspot.
     Hotspot {
-        /// The share of the keys, 0 to 1.
+        /// The hotspot's share of the keys, 0 to 1.
         keys: f64,
-        /// The share of the requests, 0 to 1.
+        /// The hotspot's share of the requests, 0 to 1.
         share: f64,
     },
-    /// Less and less frequent from the newest key downwards: YCSB's, with 95 % of the draws in the newest 6/7 of the
-    /// keys.
+    /// YCSB's exponential distribution: the newest key is the hottest, and the newest 6/7 of the keys get 95 % of the
+    /// draws.
     Exponential,
-    /// A bell curve over the numbers (memtier's G); values outside are drawn again.
+    /// A bell curve over the numbers of the keys (memtier's G). A number outside the set is drawn again.
     Gaussian {
-        /// The number at its top; by default the middle of the set.
+        /// The number at the top of the curve; by default the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// The curve's standard deviation in keys; by default a sixth of the set.
+        /// The curve's standard deviation, in keys; by default a sixth of the number of keys.
         #[serde(default)]
         deviation: Option<f64>,
     },
@@ -96,7 +98,7 @@ impl Distribution {
         }
     }
 
-    /// Checks that its parameters fit keys with these numbers, at least one.
+    /// Checks that the parameters fit a set of keys with these numbers; the set must have at least one key.
     ///
     /// # Errors
     /// Names the one that does not.
@@ -124,8 +126,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = WorkloadError;
 
-    /// Parses `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and all of its parameters or
-    /// none. `-` is the default.
+    /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2 0.8`,
+    /// `gaussian`, `gaussian - 100`. `-` means the default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             WorkloadError::of(format!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}"))
@@ -158,7 +160,7 @@ impl FromStr for Distribution {
 }
 
 impl fmt::Display for Distribution {
-    /// Writes the distribution in the syntax that is parsed.
+    /// Writes the distribution in the syntax that `from_str` parses.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let optional =
             |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());

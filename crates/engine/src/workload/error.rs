@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Why a text is not a workload or a part of one, or a workload cannot be run, and what to write instead.
+/// The reason why a workload's text is invalid, or why a workload cannot be run, and what to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WorkloadError(String);

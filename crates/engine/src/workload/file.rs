@@ -1,4 +1,4 @@
-//! A workload's file: TOML, parsed strictly, with errors that name the line.
+//! A workload's file in TOML. Unknown fields are errors, and an error names its line.
 //!
 //! ```text
 //! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
@@ -18,10 +18,10 @@ use toml::Spanned;
 
 use super::{Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload, parameters};
 
-/// The longest file in bytes.
+/// The maximum length of a file in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A workload, and the load that it suggests.
+/// A workload, and the load settings that it suggests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chosen {
     /// The workload.
@@ -35,7 +35,7 @@ pub struct Chosen {
 pub struct FileError {
     /// The file.
     pub file: String,
-    /// The line, from 1, if it is known.
+    /// The number of the line, from 1, if it is known.
     pub line: Option<usize>,
     /// The error.
     pub cause: String,
@@ -44,7 +44,7 @@ pub struct FileError {
 impl std::error::Error for FileError {}
 
 impl fmt::Display for FileError {
-    /// Writes `mine.toml:3: unknown field …`.
+    /// Writes the error in the form `mine.toml:3: unknown field …`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}: {}", self.file, self.cause),
@@ -60,7 +60,7 @@ struct Written {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
-    /// Read earlier, for the replacement of names.
+    /// The parameters: their values replace `$name` in the text before the text is parsed.
     #[serde(default, rename = "parameters", skip_serializing)]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, skip_serializing_if = "Suggested::is_empty")]
@@ -94,7 +94,7 @@ impl Written {
         }
     }
 
-    /// Returns the file's workload, called `name` if it has no name of its own.
+    /// Returns the file's workload. The workload is called `name` if the file has no name for it.
     fn workload(self, name: &str) -> Workload {
         let Self { about, keys, values, operation, setup, prefill, .. } = self;
         Workload {
@@ -110,29 +110,29 @@ impl Written {
     }
 }
 
-/// Wraps a value whose place in the text does not matter.
+/// Wraps a value without a position in the text.
 fn anywhere<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// The place of an error in a text, and the error.
+/// An error, and its position in a text.
 pub struct Wrong {
     at: Option<usize>,
     cause: String,
 }
 
 impl Wrong {
-    /// Creates an error at this byte of the text.
+    /// Creates an error at byte `at` of the text.
     pub fn at(at: usize, cause: impl fmt::Display) -> Self {
         Self { at: Some(at), cause: cause.to_string() }
     }
 
-    /// Creates an error without a place.
+    /// Creates an error without a position in the text.
     pub fn anywhere(cause: impl fmt::Display) -> Self {
         Self { at: None, cause: cause.to_string() }
     }
 
-    /// Returns the error, for the file with this text.
+    /// Returns the error with the name of the file, and the line in the file's text.
     pub fn in_file(self, file: &str, text: &str) -> FileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
@@ -147,7 +147,7 @@ impl From<toml::de::Error> for Wrong {
 }
 
 impl Chosen {
-    /// Reads the file `path`, with these settings of its parameters.
+    /// Reads the workload file `path`, with these values for its parameters.
     ///
     /// # Errors
     /// Names the file, the line if it is known, and the error.
@@ -158,7 +158,7 @@ impl Chosen {
         Self::parse(&text, (&file, &name), settings)
     }
 
-    /// Reads the workload called `name` from a table in another file.
+    /// Reads a workload from a table in another file. The workload is called `name` if the table has no name for it.
     ///
     /// # Errors
     /// The error in it.
@@ -167,7 +167,7 @@ impl Chosen {
         parse(&text, name, settings).map_err(|wrong| wrong.cause)
     }
 
-    /// Parses a file's text. `name` is used if it has no name of its own.
+    /// Parses a file's text. The workload is called `name` if the text has no name for it.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -180,7 +180,7 @@ impl Chosen {
     }
 }
 
-/// Reads the text of a file written by a person: a workload, a series or a script.
+/// Reads the text of a file that a person has written: a workload, a series or a script.
 ///
 /// # Errors
 /// When it cannot be read, or is too long.
@@ -215,14 +215,15 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     Ok(Chosen { workload: Arc::new(workload), load })
 }
 
-/// Returns the line in `text` of the place `at` in `filled`: replacement of names changes no line's number.
+/// Returns where a line begins in `text`: the line that contains position `at` of `filled`. Replacing parameters does
+/// not change line numbers.
 pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
 impl fmt::Display for Chosen {
-    /// Writes the text of a file with this content.
+    /// Writes the workload and its load as the text of a file.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
     }

@@ -1,4 +1,4 @@
-//! The amount of data on a server when everything that a workload may write has been written.
+//! The amount of data on a server after a workload has written all keys that it may write.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,22 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// Keys, and the bytes of their values.
+/// A number of keys, and the size of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Footprint {
     /// The number of keys with values.
     pub keys: u64,
-    /// The mean size of all these values together.
+    /// The expected total size in bytes of the values of all keys.
     pub bytes: f64,
-    /// The most bytes that one operation, or one request of the prefill, writes.
+    /// The expected size in bytes of the values in the largest operation, or in the largest request of the prefill.
     pub each: f64,
 }
 
 impl Workload {
-    /// Returns the data on the server when the prefill, and the operations with a weight, have written every possible
-    /// key, if the knobs are `keyspace` and `value_size`. The values of a step belong to the set of keys from which it
-    /// draws first; of several steps the largest counts.
+    /// Returns the data on the server after the prefill and the operations with a weight above 0 have written every
+    /// possible key. The load has `keyspace` keys and values of `value_size` bytes. The values of a step are counted
+    /// for the first set of keys in the step; if several steps write to the same set, only the largest values are
+    /// counted.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
         let mut largest = BTreeMap::<_, f64>::new();

@@ -1,44 +1,44 @@
-//! The growth of a set of keys while it is used: which new keys were inserted, and which of them can be drawn already.
+//! Counts the new keys that a load inserts into a set, and which of them can be drawn already.
 //!
 //! ```text
 //!  inserted   0  1  2  3  4  5  6           numbers, in the order of their requests
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn after the reply to its insert has arrived; a key with a failed or lost insert is never drawn.
-//! The last [`KEPT`] are kept in the order of their replies, without a lock; older ones are in the order of their
-//! numbers.
+//! A key can be drawn after the reply to its insert has arrived; if the insert failed or was lost, the key is never
+//! drawn. The last [`KEPT`] new keys are stored in the order of their replies, without a lock. Older keys are ordered
+//! by their numbers.
 
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
-/// How many of the newest keys are kept in the order of their replies: more than are ever in flight.
+/// The number of new keys that are stored in the order of their replies; there are never so many requests in flight.
 const KEPT: u64 = 1 << 16;
 
-/// The growth of a set, which all clients share.
+/// The new keys of a set, shared by all clients.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
     inserted: AtomicU64,
     answered: AtomicU64,
-    /// Each place plus 1; 0 if a place was counted but is not written yet.
+    /// The number of each key plus 1; 0 means that the key is counted but not written yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
 
 impl Growth {
-    /// Returns the number of the next new key.
+    /// Counts a new key, and returns its number.
     pub(super) fn insert(&self) -> u64 {
         self.inserted.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Returns how many inserts were answered.
+    /// Returns how many inserts have been answered.
     #[inline]
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key with this position among the answered ones, from 0, of this many.
+    /// Returns the number of the key that was answered at position `nth`, from 0, of `answered` keys.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> u64 {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
@@ -53,16 +53,16 @@ impl Growth {
     }
 }
 
-/// A new key that was requested.
+/// A new key in a request without a reply so far.
 #[derive(Debug, Clone)]
 pub struct Inserted {
     pub(super) growth: Arc<Growth>,
     pub(super) number: u64,
-    /// The place of its operation in its batch.
+    /// The index of the key's operation in its batch.
     pub(super) operation: u32,
 }
 
-/// The new keys of a batch without replies so far.
+/// The new keys in a batch that have no reply yet.
 #[derive(Debug, Clone, Default)]
 pub struct Insertions(Vec<Inserted>);
 
@@ -73,13 +73,13 @@ impl Insertions {
         self.0.is_empty()
     }
 
-    /// Forgets them.
+    /// Removes all new keys.
     #[inline]
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Takes over all keys of another batch.
+    /// Moves all new keys of another batch into this one.
     #[inline]
     pub fn take(&mut self, other: &mut Self) {
         self.0.append(&mut other.0);
@@ -89,13 +89,14 @@ impl Insertions {
         self.0.push(inserted);
     }
 
-    /// Notes that the first `operations` of the batch were answered: their keys can be drawn from now on.
+    /// Counts the first `operations` operations of the batch as answered: the keys of these operations can be drawn
+    /// from now on.
     pub fn answer(&mut self, operations: u32) {
         let answered = self.0.iter().take_while(|inserted| inserted.operation < operations).count();
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// Notes that the operation with this place failed.
+    /// Removes the keys of this operation, because it failed.
     pub fn fail(&mut self, operation: u32) {
         self.0.retain(|inserted| inserted.operation != operation);
     }

@@ -1,4 +1,4 @@
-//! The share of draws on the hottest keys, in closed form.
+//! The share of all draws that the hottest keys get, in closed form.
 
 use std::{f64::consts, ops::Range};
 
@@ -9,29 +9,30 @@ use super::{
     zipf::YcsbZipf,
 };
 
-/// The reported hottest part of a set of keys is one of this many.
+/// One in this many keys belongs to the hottest part that is reported for a set of keys.
 const HOTTEST: u64 = 100;
 
-/// Shares of all draws, 0 to 1.
+/// The hottest keys' shares of all draws, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hottest {
-    /// The share of the hottest key.
+    /// The hottest key's share of the draws.
     pub key: f64,
-    /// The share of the hottest hundredth of the keys.
+    /// The share of the draws that the hottest hundredth of the keys gets.
     pub hundredth: f64,
-    /// The number of keys in that hundredth, at least one.
+    /// The number of keys in the hottest hundredth, at least one.
     pub keys: u64,
 }
 
 impl Distribution {
-    /// Returns the share of the hottest of the keys with these numbers, at least one.
+    /// Returns the hottest keys' shares of the draws, for a set of keys with these numbers; the set must have at least
+    /// one key.
     pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
         let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
         let share = |of| self.share_of_hottest(of, numbers);
         Hottest { key: share(1), hundredth: share(keys), keys }
     }
 
-    /// Returns the share of the `m` hottest.
+    /// Returns the share of the draws that the `m` hottest keys get.
     fn share_of_hottest(self, m: u64, numbers: &Range<u64>) -> f64 {
         let n = numbers.end - numbers.start;
         let part = m as f64 / n as f64;
@@ -58,7 +59,7 @@ impl Distribution {
     }
 }
 
-/// Returns the share of the `m` hottest of `n` keys, of which `hot` get this share of the requests.
+/// Returns the share of the draws that the `m` hottest of `n` keys get, if `hot` keys get this share of the requests.
 fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     let share = if hot < n { share } else { 1.0 };
     let (hot, n, m) = (hot as f64, n as f64, m as f64);
@@ -69,7 +70,7 @@ fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
 }
 
-/// Returns the share of the `m` keys around the top of a bell curve over the numbers from 0 to `n`.
+/// Returns the share of the draws that the `m` keys at the top of a bell curve get; the numbers are from 0 to `n`.
 fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     let (median, deviation) = (median.unwrap_or(n / 2.0), deviation.unwrap_or(n / 6.0));
     let below = |x: f64| erf((x - median) / (deviation * consts::SQRT_2));
@@ -80,8 +81,9 @@ fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     best[0].max(best[1]) / (below(n) - below(0.0))
 }
 
-/// Returns the error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within
-/// 1.5e-7; near 0, where that error is large, the beginning of its series, 7.1.5.
+/// Returns the error function by formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964),
+/// which is accurate to 1.5e-7. Near 0 this formula is not accurate enough, so the first terms of the series 7.1.5 are
+/// used there.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;
@@ -107,7 +109,7 @@ mod tests {
 
     const FIRST: u64 = 7;
 
-    /// Returns the share of draws from `n` keys at these places.
+    /// Returns the share of draws from `n` keys that are for the keys with these numbers.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };

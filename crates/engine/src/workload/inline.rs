@@ -1,19 +1,20 @@
-//! Sets of keys and kinds of values that a step describes itself: `{key zipfian 1.1}`, `{value 64..1024}`, and
-//! placeholders of other tools.
+//! Steps can define sets of keys and kinds of values themselves: `{key zipfian 1.1}`, `{value 64..1024}`. Steps can
+//! also use placeholders of other tools.
 //!
 //! ```text
 //!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
 //!  {value 64..1024}    ──► the values "value 64..1024"
 //!  __rand_int__        ──► the keys "__rand_int__": numbers alone, without a prefix
 //! ```
-//! They are added to the workload under the text between the braces, so that a step refers to names only.
+//! The text between the braces becomes the name of a set or kind in the workload, so a step refers to sets and kinds by
+//! name only.
 
 use std::collections::BTreeMap;
 
 use super::{Keyset, ValueKind, Workload};
 
-/// Placeholders for a number below the keyspace: with twelve digits (redis-benchmark's, valkey-benchmark's), or without
-/// padding (the TairRoaring tool's).
+/// Other tools' placeholders for a number below the number of keys: with twelve digits (redis-benchmark,
+/// valkey-benchmark), or without leading zeros (the TairRoaring tool).
 const NUMBERS: [(&str, u8); 12] = [
     ("__rand_int__", 12),
     ("__rand_1st__", 12),
@@ -29,24 +30,24 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// Returns the placeholders for a number, and what each draws if the knob sets the number of keys.
+/// Returns other tools' placeholders for a number, each with the set of numbers from which it draws.
 pub fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
     NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }
 
-/// Returns whether a placeholder has the same number everywhere in an operation.
+/// Returns whether a placeholder has the same number everywhere within an operation.
 pub(super) fn is_drawn_once(name: &str) -> bool {
     name.starts_with("__rand_") && name != "__rand_int__"
 }
 
-/// Returns the name at the beginning of `text`, if that is a placeholder of another tool: `__key__`.
+/// Returns the placeholder of another tool at the beginning of `text`, such as `__key__`.
 pub(super) fn foreign_name(text: &str) -> Option<&str> {
     let length = text.strip_prefix("__")?.find("__")? + 4;
     text.get(..length)
 }
 
-/// Returns the text in the braces with which `text` begins, and the rest after them. Braces are not nested: each is
-/// checked once, however many there are.
+/// Splits a text that begins with an opening brace into the text within the braces and the text after them. Nested
+/// braces are not accepted, so each brace is checked only once.
 pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find(['{', '}'])?;
@@ -54,7 +55,7 @@ pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Workload {
-    /// Returns the workload with the sets of keys and kinds of values that its steps describe.
+    /// Returns the workload with the sets of keys and kinds of values that its steps define.
     #[must_use]
     pub(super) fn with_inline(mut self) -> Self {
         let operations = self.operations.iter().flat_map(|operation| &operation.steps);
@@ -84,7 +85,7 @@ impl Workload {
         }
     }
 
-    /// Adds the set of a placeholder of another tool.
+    /// Adds the set of keys, or the kind of values, of another tool's placeholder.
     fn add_foreign(&mut self, name: &str) {
         match (name, self.keys.get("key")) {
             ("__data__", _) => drop(self.values.entry(name.to_owned()).or_default()),
@@ -101,8 +102,8 @@ impl Workload {
     }
 }
 
-/// Returns `text` with each `{repeat N: WORDS}` expanded: the words N times, with `{i}` in them as the number of the
-/// repetition, from 0. Invalid ones are unchanged.
+/// Returns `text` with each `{repeat N: WORDS}` replaced by N copies of the words. `{i}` in a copy is replaced by the
+/// number of the copy, from 0. An invalid repetition is unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -126,7 +127,7 @@ pub(super) fn written_out(text: &str) -> String {
     out + &text[at..]
 }
 
-/// Returns where each opening brace is closed.
+/// Returns the position of the closing brace for each opening brace.
 fn closing(text: &str) -> BTreeMap<usize, usize> {
     let (mut open, mut closing) = (Vec::new(), BTreeMap::new());
     for (at, brace) in text.match_indices(['{', '}']) {
@@ -142,7 +143,7 @@ const REPEAT: &str = "{repeat ";
 /// The most repetitions.
 const MOST_TIMES: u32 = 10_000;
 
-/// Returns the number of repetitions, and the words.
+/// Parses `N: WORDS`; returns the number of repetitions, and the words.
 fn repeated(inner: &str) -> Option<(u32, &str)> {
     let (times, words) = inner.split_once(':')?;
     let times = times.trim().parse().ok().filter(|times| *times <= MOST_TIMES)?;

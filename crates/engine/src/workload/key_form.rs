@@ -1,4 +1,4 @@
-//! The format of a key's number in its name.
+//! The format of the number in a key's name.
 
 use super::zipf::ycsb_hash;
 use crate::{
@@ -6,43 +6,44 @@ use crate::{
     untrusted,
 };
 
-/// The most digits: those of the highest number.
+/// The maximum number of digits: the highest 64-bit number has this many.
 pub const MAX_DIGITS: u8 = 20;
 
-/// The format of a key's number in its name.
+/// The format of the number in a key's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyForm {
-    /// The least number of digits, up to 20: lower numbers have leading zeros.
+    /// The minimum number of digits, up to 20; lower numbers have leading zeros.
     pub digits: u8,
-    /// Whether it is YCSB's hash of the number.
+    /// Whether YCSB's hash replaces the number in the name.
     pub hashed: bool,
 }
 
 impl Default for KeyForm {
-    /// Creates the form with twelve digits.
+    /// Creates the format with twelve digits.
     fn default() -> Self {
         Self { digits: KEY_DIGITS as u8, hashed: false }
     }
 }
 
 impl KeyForm {
-    /// Returns the number in the name for this one.
+    /// Returns the number in the name of key number `number`: the same number, or its hash.
     #[inline]
     pub(super) fn named(self, number: u64) -> u64 {
         if self.hashed { ycsb_hash(number) } else { number }
     }
 
-    /// Returns the text of a number that is [named](Self::named) already.
+    /// Formats a number that [`named`](Self::named) returned.
     pub(super) fn padded(self, named: u64) -> String {
         format!("{named:0width$}", width = usize::from(self.digits))
     }
 
-    /// Formats a number as text.
+    /// Formats the number of a key for the key's name.
     pub fn write(self, number: u64) -> String {
         self.padded(self.named(number))
     }
 
-    /// Parses the number in a text; `None` if the format differs. A hash cannot be reversed: any below 2^63 may be one.
+    /// Parses the number in a key's name; returns `None` if the format differs. A hash cannot be reversed, so every
+    /// number up to 2^63 is accepted as a hash.
     pub fn read(self, text: &[u8]) -> Option<u64> {
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
@@ -52,30 +53,30 @@ impl KeyForm {
         untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
     }
 
-    /// Returns the highest number that does not need more digits.
+    /// Returns the highest number that fits into the minimum number of digits.
     pub(super) fn highest(self) -> u64 {
         let is_any = self.digits == 0 || self.hashed;
         10_u64.checked_pow(self.digits.into()).filter(|_| !is_any).map_or(u64::MAX, |end| end - 1)
     }
 }
 
-/// The names of a set's keys.
+/// The format of the key names of a set.
 #[derive(Debug, Clone)]
 pub(super) struct SetNames {
     /// The prefix before the number.
     pub(super) prefix: String,
     pub(super) form: KeyForm,
-    /// Whether its numbers may need more digits.
+    /// Whether new keys may need more digits.
     pub(super) grows: bool,
 }
 
 impl SetNames {
-    /// Returns the key for a number that is [named](KeyForm::named) already.
+    /// Returns the key for a number that [`named`](KeyForm::named) returned.
     pub(super) fn key(&self, named: u64) -> Vec<u8> {
         [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
     }
 
-    /// Returns the parts of the key for a template, with the number from `source`.
+    /// Returns a key as the parts of a template; its number comes from the source with the number `source`.
     pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
         let number = match self.form.digits {
             0 | 1 => Part::Number(source),

@@ -1,4 +1,4 @@
-//! The names of a load's keys: those of a run itself, and a user's own.
+//! The names of a load's keys: they have the prefix of a run, or a prefix chosen by the user.
 //!
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
@@ -6,8 +6,8 @@
 //! redyno:4g7k2m9q:user8517097267634966620 a key of a set with hashed numbers, or its own number of digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
-//! Any other key belongs to another program. The sets of a run, with their formats and numbers, are in a
-//! [`KeySpan`](super::KeySpan).
+//! A key with any other name belongs to another program. A [`KeySpan`](super::KeySpan) lists the sets of keys of a run,
+//! with their formats and numbers.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -15,24 +15,24 @@ use thiserror::Error;
 
 use crate::protocol::KEY_DIGITS;
 
-/// The prefix of every key that redyno writes, unless the user chooses names.
+/// The prefix of all keys that redyno writes, unless the user chooses another prefix.
 pub const NAMESPACE: &str = "redyno:";
 
-/// Letters of a run's name, 5 random bits each: Crockford's base 32, which leaves out i, l, o and u.
+/// The characters of a run's name, each for 5 random bits: Crockford's base 32, which has no i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RUN_LETTERS: usize = 8;
 
-/// The name of a run: 40 random bits as text. It has no letter with a meaning in a pattern.
+/// The name of a run: 40 random bits as text. No character of a run's name has a special meaning in a glob pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId([u8; RUN_LETTERS]);
 
-/// A text that is not the name of a run.
+/// The error for a text that is not the name of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the name of a run is {RUN_LETTERS} of the characters 0 to 9 and a to z without i, l, o, u")]
 pub struct NoRunId;
 
 impl RunId {
-    /// Creates a unique name. It does not come from the seed of the load.
+    /// Creates a random name, which does not depend on the load's seed.
     pub fn random() -> Self {
         let bits: u64 = rand::random();
         Self(std::array::from_fn(|place| ALPHABET[(bits >> (5 * place)) as usize % ALPHABET.len()]))
@@ -48,7 +48,7 @@ impl RunId {
         letters.iter().all(|letter| ALPHABET.contains(letter)).then_some(Self(letters))
     }
 
-    /// Returns a pattern for KEYS and SCAN that matches every key of every run, and few others.
+    /// Returns a pattern for KEYS and SCAN that matches every key of every run, and few other keys.
     pub fn any_key_pattern() -> String {
         format!("{NAMESPACE}{}:*", "?".repeat(RUN_LETTERS))
     }
@@ -74,29 +74,29 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// The names of a load's keys: the prefix of their numbers. Copies share it.
+/// The common prefix of a load's keys. Copies share the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyNames {
     prefix: Arc<str>,
 }
 
 impl KeyNames {
-    /// Creates the names of a run.
+    /// Creates the prefix for the keys of a run.
     pub fn of_run(run: RunId) -> Self {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
     }
 
-    /// Creates the names of a run whose name is not chosen yet: `?` for each of its letters.
+    /// Creates a prefix for a run without a name yet: each character of the name is `?`.
     pub fn of_some_run() -> Self {
         Self { prefix: format!("{NAMESPACE}{}:", "?".repeat(RUN_LETTERS)).into() }
     }
 
-    /// Names chosen by the user.
+    /// Creates the key names for a prefix chosen by the user.
     pub fn given(prefix: &str) -> Self {
         Self { prefix: prefix.into() }
     }
 
-    /// Returns the prefix before that of every set of keys.
+    /// Returns the common prefix of the keys, before the prefix of each set.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -107,18 +107,18 @@ impl KeyNames {
 pub struct OwnKey<'a> {
     /// The run.
     pub run: RunId,
-    /// The rest after the run's name: the prefix of a set, and a number.
+    /// The rest of the key after the run's name: the prefix of a set, and a number.
     pub name: &'a [u8],
 }
 
 impl<'a> OwnKey<'a> {
-    /// Parses the name of a key; `None` for other keys.
+    /// Parses a key's name; returns `None` if it is not a key of a run.
     pub fn read(key: &'a [u8]) -> Option<Self> {
         let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
         Some(Self { run: RunId::read(run)?, name: rest.strip_prefix(b":")? })
     }
 
-    /// Returns whether the name ends in twelve digits after any prefix, as the keys of most sets do.
+    /// Returns whether the name ends in twelve digits, as the names of most keys do.
     pub fn is_usual(&self) -> bool {
         let digits = self.name.last_chunk::<KEY_DIGITS>();
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))

@@ -1,13 +1,13 @@
-//! The keys that a load may have written, so that exactly these can be removed.
+//! The keys that a load may have written, so that redyno can remove exactly these keys.
 
 use std::{cmp::Ordering, ops::Range};
 
 use super::{KeyForm, KeyNames, Keyset, Workload};
 
-/// The prefix of counters, which share no key with values.
+/// The prefix of counters: a counter and a value never have the same key.
 const COUNTER: &str = "counter:";
 
-/// The names that a load may have written, by set of keys.
+/// The names of all keys that a load may have written, by set of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeySpan(Vec<NameSet>);
 
@@ -20,7 +20,8 @@ pub struct NameSet {
     pub form: KeyForm,
     /// The numbers.
     pub numbers: Range<u64>,
-    /// Whether it includes all higher numbers: the set grows, and its end is unknown until the load has ended.
+    /// Whether the set also has all higher numbers: the load inserts keys, and the last number is unknown until the
+    /// load ends.
     pub is_open: bool,
 }
 
@@ -36,13 +37,13 @@ impl NameSet {
         (&self.prefix, self.form).cmp(&(&other.prefix, other.form))
     }
 
-    /// Returns the number in `name`, if it has the set's prefix and then a number.
+    /// Returns the number in `name` if the name has the set's prefix and format.
     fn number(&self, name: &[u8]) -> Option<u64> {
         self.form.read(name.strip_prefix(self.prefix.as_bytes())?)
     }
 
-    /// Returns whether the set has this name: the number cannot be recovered from a hash, so every hash is assumed to
-    /// be in the set.
+    /// Returns whether the set may have this name. A hash cannot be reversed, so every hash counts as a name of the
+    /// set.
     fn has(&self, name: &[u8]) -> bool {
         let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
         self.number(name).is_some_and(|number| self.form.hashed || reaches(number))
@@ -53,7 +54,7 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// Returns the name of the highest known number.
+    /// Returns the name with the highest known number, followed by ` and on` if the set also has higher numbers.
     pub fn last(&self) -> String {
         let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
         name + if self.is_open { " and on" } else { "" }
@@ -61,7 +62,7 @@ impl NameSet {
 }
 
 impl KeySpan {
-    /// Returns the names that a load of `workload` over `keyspace` keys may write.
+    /// Returns the names that a load of `workload` with `keyspace` keys may write.
     pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
         let set = |(keys, is_open): (&Keyset, bool)| NameSet {
             prefix: keys.prefix.clone(),
@@ -72,49 +73,49 @@ impl KeySpan {
         workload.written_keys().map(set).collect()
     }
 
-    /// Returns the names that a run of an old redyno, without prefixes of sets, may have written.
+    /// Returns the names that a run of an old version of redyno may have written: values and counters.
     pub fn of_values_and_counters(values: u64, counters: u64) -> Self {
         [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
 
-    /// Returns the span's sets, sorted by prefix.
+    /// Returns the sets, sorted by prefix.
     pub fn iter(&self) -> impl Iterator<Item = &NameSet> {
         self.0.iter()
     }
 
-    /// Returns the number of names; `None` if unknown.
+    /// Returns the number of names; `None` if the last name of a set is unknown.
     pub fn total(&self) -> Option<u64> {
         let count = |set: &NameSet| (!set.is_open).then(|| set.numbers.end - set.numbers.start);
         self.0.iter().try_fold(0_u64, |total, set| Some(total.saturating_add(count(set)?)))
     }
 
-    /// Returns whether the span is empty.
+    /// Returns whether the span has no names.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether the span contains this name, without the common prefix of the run.
+    /// Returns whether a key with this name may have been written; the name is without the prefix of the run.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.has(name))
     }
 
-    /// Returns whether a name has the prefix and the format of one of its sets.
+    /// Returns whether a name has the prefix and the format of one of the sets.
     pub fn has_form(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.number(name).is_some())
     }
 
-    /// Returns whether the span contains all of `other`.
+    /// Returns whether the span includes all names of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|other| self.0.iter().any(|set| set.covers(other)))
     }
 
-    /// Returns both spans together, and the numbers between theirs.
+    /// Returns the names of both spans. A set in both spans gets all numbers from the lowest to the highest.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         self.0.into_iter().chain(other.0).collect()
     }
 
-    /// Returns all names, up to the highest known numbers.
+    /// Returns all names, up to the highest known number of each set.
     pub fn names(self, names: &KeyNames) -> impl Iterator<Item = Vec<u8>> + use<> {
         let run = names.prefix().to_owned();
         self.0.into_iter().flat_map(move |set| {
@@ -125,7 +126,7 @@ impl KeySpan {
 }
 
 impl<S: Into<NameSet>> FromIterator<S> for KeySpan {
-    /// Unites sets with the same prefix and format.
+    /// Merges sets with the same prefix and format.
     fn from_iter<I: IntoIterator<Item = S>>(sets: I) -> Self {
         let mut all = Vec::<NameSet>::new();
         for set in sets.into_iter().map(Into::into).filter(|set| !set.numbers.is_empty() || set.is_open) {

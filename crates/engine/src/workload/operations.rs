@@ -1,9 +1,9 @@
-//! How replies to operations are counted: labels, and the requests on the wire.
+//! How the replies to operations are counted: the names of the operations, and their requests on the wire.
 
 use super::{Misses, Operation, Together, commands, spoken, step::Step};
 use crate::protocol::Dialect;
 
-/// The requests around a transaction.
+/// The requests at the beginning and at the end of a transaction.
 pub(super) const MULTI: &str = "MULTI";
 pub(super) const EXEC: &str = "EXEC";
 
@@ -12,44 +12,45 @@ pub(super) const EXEC: &str = "EXEC";
 pub struct OpId(pub(super) u16);
 
 impl OpId {
-    /// Returns the operation's place among the operations.
+    /// Returns the operation's index among all operations.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// How the replies to a program's operations are counted.
+/// The operations of a program, and how their replies are counted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
     wants_parts: bool,
 }
 
-/// The expected replies of one operation.
+/// The requests of one operation, and their expected replies.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The operation's name.
     pub label: String,
-    /// The operation's requests on the wire, one reply each.
+    /// The operation's requests on the wire; each request has one reply.
     pub requests: Vec<Request>,
-    /// Whether each of several requests waits for the reply to the previous one.
+    /// Whether each request waits for the reply to the previous request.
     pub is_sequence: bool,
-    /// Which elements of its last reply are misses: elements of EXEC's array, or MGET's. Empty otherwise.
+    /// Which elements of the last reply are misses, if that reply is the array of EXEC, MGET or a similar command.
+    /// Empty for other replies.
     pub elements: Vec<Misses>,
 }
 
 /// One request of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The command, as the server's statistics name it, in any case: `GET`.
+    /// The command as the server's statistics name it, in upper or lower case: `GET`.
     pub command: String,
-    /// Which of its replies are misses.
+    /// Which replies to the request are misses.
     pub misses: Misses,
 }
 
 impl Operations {
-    /// Creates the operations with these steps, in order of their numbers, in a dialect.
+    /// Creates the operations from their steps for this protocol, in the order of their numbers.
     pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
@@ -69,7 +70,8 @@ impl Operations {
         &self.all[op.index()]
     }
 
-    /// Returns whether parts of replies matter: elements that show whether keys were found, numbers for a later step.
+    /// Returns whether parts of replies are needed: elements that show whether keys were found, or CAS numbers for a
+    /// later step.
     #[inline]
     pub fn wants_parts(&self) -> bool {
         self.wants_parts
@@ -80,7 +82,7 @@ impl Operations {
         self.all.iter()
     }
 
-    /// Returns the operation called `label`.
+    /// Returns the number of the operation called `label`.
     pub fn find(&self, label: &str) -> Option<OpId> {
         self.all.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
     }

@@ -1,4 +1,4 @@
-//! Requests to be written: bytes that were built, and large values that stay in their pool.
+//! Requests to be written: bytes that are already built, and large values that are not copied out of their pool.
 //!
 //! ```text
 //!  bytes    *3 … $70000\r\n│\r\n*3 … $70000\r\n│\r\n
@@ -9,64 +9,64 @@ use std::io::IoSlice;
 
 use super::{DatasetError, Insertions, Values, dataset::Taken, values::Cut};
 
-/// Larger values are not copied.
+/// Values of more bytes than this are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
-/// Digits of the largest number that is inserted.
+/// The maximum number of digits of a CAS number.
 const LONGEST_NUMBER: usize = 20;
 
-/// Requests; some of their values are elsewhere.
+/// Requests to be written, without their large values.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     pub(super) bytes: Vec<u8>,
-    /// The values that are left out of `bytes`, in order.
+    /// The large values, which are missing from `bytes`, in order.
     pub(super) left_out: Vec<LeftOut>,
-    /// The keys that the present operation repeats, by set.
+    /// For each set, the key that the current operation can repeat.
     pub(super) noted: Vec<u64>,
-    /// The record of the last operation, if it used one.
+    /// The record of the last operation, if that operation used one.
     pub(super) record: Taken,
-    /// The numbers to be inserted, in order.
+    /// The CAS numbers to be inserted, in order.
     pub(super) awaited: Vec<Awaited>,
-    /// How many operations have a step here, if these are later steps.
+    /// For later steps: the number of operations that have this step.
     pub(super) operations: usize,
-    /// The length before the last step, if these are later steps.
+    /// For later steps: the length of `bytes` before the last step.
     pub(super) before: usize,
-    /// The first text that was not a valid key, since it was last taken.
+    /// The first name that was not a valid key, since the last [`take_refused`](Self::take_refused).
     refused: Option<Vec<u8>>,
     /// How many operations were appended.
     pub(super) appended: u32,
-    /// The new keys among these.
+    /// The new keys of the appended operations.
     pub(super) inserted: Insertions,
-    /// Requests to be written later: the second steps of operations with steps that wait for one another, the third,
-    /// ...
+    /// Requests to be written after replies, for operations with steps that wait for one another: all second steps,
+    /// then all third steps, and so on.
     pub(super) later: Vec<Outgoing>,
 }
 
-/// A value that is left out.
+/// A large value that is missing from the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeftOut {
-    /// The value's position in the bytes.
+    /// The value's position in `bytes`.
     pub(super) at: usize,
     pub(super) cut: Cut,
-    /// The total length of this one and those before it.
+    /// The total length of the missing values up to this one.
     pub(super) upto: usize,
 }
 
-/// A number that is known when the reply to the previous step has arrived.
+/// A CAS number that is unknown until the reply to the previous step arrives.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Awaited {
-    /// The position at which it is inserted.
+    /// The position at which the number is inserted.
     pub(super) at: usize,
-    /// The place of its operation among those with such a step.
+    /// The index of the operation among the operations that have this step.
     pub(super) operation: usize,
 }
 
 impl Outgoing {
-    /// Creates requests from these bytes.
+    /// Creates requests from complete bytes.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self { bytes, ..Self::default() }
     }
 
-    /// Forgets the requests, and keeps the memory.
+    /// Removes all requests, but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.left_out.clear();
@@ -75,25 +75,26 @@ impl Outgoing {
         self.inserted.clear();
     }
 
-    /// Returns the new keys among the requests.
+    /// Returns the new keys in the requests.
     #[inline]
     pub fn inserted(&mut self) -> &mut Insertions {
         &mut self.inserted
     }
 
-    /// Returns why a record could not be read: requests built since then must not be written.
+    /// Returns the error if a record could not be read. Requests that were built after the error must not be written.
     #[inline]
     pub fn failure(&self) -> Option<&DatasetError> {
         self.record.failure()
     }
 
-    /// Returns whether the last operation needs a record that is not read yet: no part of it is here.
+    /// Returns whether the last operation needs a record that is not read yet; if so, no part of the operation was
+    /// appended.
     #[inline]
     pub fn awaits_record(&self) -> bool {
         self.record.is_awaited()
     }
 
-    /// Removes the request that begins after this many bytes, because `key` is not a valid key.
+    /// Removes the request that begins at byte `start`, because `key` is not a valid key.
     #[cold]
     pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
         self.cut(start);
@@ -101,7 +102,7 @@ impl Outgoing {
         self.refused.get_or_insert(key);
     }
 
-    /// Removes the steps of the last operation from the first ones of those to be written later.
+    /// Removes the first `steps` later steps of the last operation.
     #[cold]
     pub(super) fn cut_later(&mut self, steps: usize) {
         for step in &mut self.later[..steps] {
@@ -116,19 +117,20 @@ impl Outgoing {
         while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
     }
 
-    /// Returns the text that was not a valid key, if a request was removed for that since the last call. Such a request
-    /// has no bytes.
+    /// Returns the name that was not a valid key, if a request was removed because of it since the last call. The
+    /// removed request has no bytes.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
     }
 
-    /// Takes the requests to be written later, by step; empty if all is written at once.
+    /// Returns the requests to be written after replies, by step; `None` if there are none.
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {
         (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
     }
 
-    /// Inserts the awaited numbers: `append` appends that of the operation at this place among those with such a step.
+    /// Inserts the CAS numbers. `append` gets the index of an operation among the operations that have this step, and
+    /// appends the operation's number.
     pub fn put_in(&mut self, append: impl Fn(usize, &mut Vec<u8>)) {
         if self.awaited.is_empty() {
             return;
@@ -148,13 +150,13 @@ impl Outgoing {
         self.bytes = bytes;
     }
 
-    /// Returns the bytes, if no value is left out.
+    /// Returns the bytes if no value is missing from them.
     #[inline]
     pub fn as_whole(&self) -> Option<&[u8]> {
         self.left_out.is_empty().then_some(&self.bytes)
     }
 
-    /// Returns the number of bytes on the wire.
+    /// Returns the number of bytes on the wire, without later steps.
     #[inline]
     pub fn length(&self) -> usize {
         self.bytes.len() + self.left_out.last().map_or(0, |last| last.upto)
@@ -166,15 +168,15 @@ impl Outgoing {
         self.length() + self.later.iter().map(Self::length).sum::<usize>()
     }
 
-    /// Returns the bytes on the wire; values that are left out come from `values`.
+    /// Returns the bytes on the wire; large values come from `values`.
     pub(super) fn wire(&self, values: &Values) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
         let filled = self.slices(Some(values), 0, &mut slices);
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// Fills `slices` with the data after the first `written` bytes, as far as there is room; values that are left out
-    /// come from `values`. Returns how many were filled.
+    /// Fills `slices` with the bytes on the wire after the first `written` bytes, as far as there is room; large values
+    /// come from `values`. Returns the number of slices that were filled.
     pub fn slices<'a>(
         &'a self,
         values: Option<&'a Values>,
@@ -206,8 +208,8 @@ mod tests {
         workload::{Draws, KeyNames, Operation, Program, Workload},
     };
 
-    /// Returns the requests of a workload on the wire, after the first `written` bytes; and whether no value is left
-    /// out.
+    /// Returns the bytes of a workload's requests after the first `written` bytes, and whether no value is missing from
+    /// `bytes`.
     fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
         let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
         (0..requests).for_each(|_| _ = program.append(&mut draws, &mut out));
@@ -232,7 +234,7 @@ mod tests {
         Program::new(&workload, dialect, 10, values, &KeyNames::given("k:"))
     }
 
-    /// Returns the number in a line of this kind at the beginning of the bytes, and the rest.
+    /// Parses a line of this kind at the beginning of the bytes; returns the number in the line, and the rest.
     fn header(kind: u8, bytes: &[u8]) -> (usize, &[u8]) {
         assert_eq!(bytes[0], kind);
         let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Generates a kind of values with its smallest and largest size.
+    /// Generates a kind of values, with its smallest and largest size.
     fn kinds() -> impl Strategy<Value = (String, usize, usize)> {
         let (one, large) = (11..200_usize, LARGE - 2..LARGE + 300);
         let size = prop_oneof![one.clone(), large, 11..3 * LARGE];

@@ -1,4 +1,4 @@
-//! Parameters of a workload: numbers and words named in its file, which `--set NAME=VALUE` sets.
+//! Parameters of a workload: numbers and words that have a name in its file, and that `--set NAME=VALUE` changes.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// Settings of parameters; the last one of a name counts.
+/// Values for parameters. If a parameter is set more than once, the last value counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
 
@@ -39,17 +39,17 @@ impl From<Vec<Setting>> for Settings {
 }
 
 impl Settings {
-    /// Returns the setting of the parameter `name`.
+    /// Returns the value that is set for the parameter `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns whether nothing is set.
+    /// Returns whether no parameter is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Checks that all settings are among `names`.
+    /// Checks that all parameters which are set are among `names`.
     ///
     /// # Errors
     /// Names the one that is not.
@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-/// Returns the text of a file with its parameters in place of their names, `$name`; unknown names are unchanged.
+/// Replaces each `$name` in the text of a file by the value of this parameter; unknown names are unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
     let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
@@ -83,7 +83,7 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
     Ok(filled(text, &values))
 }
 
-/// Returns `value`, if a parameter can have it.
+/// Returns `value` if a parameter can have this value.
 pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
     // It is inserted into a text in quotes, on one line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
@@ -92,12 +92,12 @@ pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError
     Ok(value)
 }
 
-/// Returns the error that a parameter cannot have this value.
+/// Returns the error for a value that the parameter cannot have.
 pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
     WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
 }
 
-/// Returns a text with these values in place of their names, `$name`.
+/// Replaces each `$name` in a text by the value of this name; unknown names are unchanged.
 pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

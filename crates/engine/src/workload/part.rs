@@ -1,9 +1,9 @@
-//! A workload reduced to some of its operations, or with its commands in batches.
+//! Workloads made from another workload: with only some of its operations, or with its commands in batches.
 
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// Returns the workload with only these operations; one without a weight gets weight 1.
+    /// Returns the workload with only these operations; an operation with weight 0 gets weight 1.
     ///
     /// # Errors
     /// Names the first one that it does not have.
@@ -24,8 +24,8 @@ impl Workload {
         Ok(Self { operations, ..self.clone() })
     }
 
-    /// Returns the workload with each operation this many times between MULTI and EXEC, with new keys and values each
-    /// time.
+    /// Returns the workload with each operation repeated `times` times between MULTI and EXEC. Each repetition has its
+    /// own keys and values.
     #[must_use]
     pub fn in_batches_of(&self, times: u32) -> Self {
         let batch = |operation: &Operation| Operation {

@@ -1,5 +1,5 @@
-//! The prefill: makes the keys that a workload reads, with steps that run once for every key, before anything is
-//! measured.
+//! The prefill makes the keys that a workload reads, before anything is measured. Each step of the prefill runs once
+//! for every key.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -9,13 +9,13 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// A step, and the numbers of its keys.
+/// A step of the prefill, and the keys for which it runs.
 pub(super) struct Filled {
     pub(super) step: Step,
     pub(super) numbers: Range<u64>,
-    /// The set of these keys.
+    /// The number of the set that has these keys.
     pub(super) set: u16,
-    /// Whether they are complete names.
+    /// Whether the name of a key is a complete argument of the step.
     is_whole: bool,
 }
 
@@ -34,14 +34,14 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// Returns the set of keys for which a step runs: the first one with several keys from which it draws, else the
-    /// first.
+    /// Returns the set of keys for which a step runs: the first set in the step with several keys, or else the first
+    /// set.
     fn filled_by(&self, step: &Step) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
     }
 
-    /// Returns the steps of the prefill over `keyspace` keys, with the key for which each runs.
+    /// Returns the steps of the prefill for a load with `keyspace` keys, and the keys for which each step runs.
     pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
         let filled = move |step: &Step| {
             let mut step = self.drawn_once([step]).pop()?;
@@ -55,18 +55,18 @@ impl Workload {
         self.compiled().prefill.iter().filter_map(filled)
     }
 
-    /// Returns the number of requests of the prefill over `keyspace` keys.
+    /// Returns the number of requests in the prefill of a load with `keyspace` keys.
     pub fn prefill_requests(&self, keyspace: u64) -> u64 {
         let requests = self.fillings(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
         requests.fold(0, u64::saturating_add)
     }
 
-    /// Returns the keys that the prefill makes over `keyspace` keys.
+    /// Returns the keys that the prefill makes for a load with `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
         self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Returns those of the prefill's keys whose names are not parts of others, so that they can be checked.
+    /// Returns the prefill's keys that are complete arguments of a command, so that their existence can be checked.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
@@ -84,8 +84,9 @@ impl Workload {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// Returns the workload with a prefill, if it has none: for each set of keys that it reads (or, if it reads none,
-    /// has) by the operation that makes them, whatever its weight, else by SET.
+    /// Returns the workload with a prefill. An existing prefill is unchanged. A new prefill makes all sets of keys that
+    /// the workload reads, or all that it uses if it reads none. The keys of a set are made by the operation that
+    /// writes new keys of the set, even with weight 0, or else by SET.
     ///
     /// # Errors
     /// When there are no keys, or it is unknown how they are made.
@@ -107,12 +108,12 @@ impl Workload {
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
-    /// Returns the first set that consists of the same keys as this one.
+    /// Returns the first set with the same keys as this one.
     fn first_of(&self, set: u16) -> usize {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// Returns the step that makes the keys of a set, which is the first one with these keys.
+    /// Returns the step that makes the keys of `set`, which is the first set with these keys.
     fn maker(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &Step)| {

@@ -18,21 +18,21 @@ struct Preset {
     source: PresetText,
 }
 
-/// The source of a preset.
+/// How a preset is defined.
 enum PresetText {
-    /// A file in the program.
+    /// The preset is a file, which is compiled into the program.
     File(&'static str),
-    /// Made from its parameters.
+    /// The preset is made by a function from its parameters.
     Made(ycsb::Make),
 }
 
-/// All presets, in the order of the list.
+/// All presets, in the order in which they are listed.
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     let files = FILES.iter().map(|(name, text)| of_file(name, text));
     files.chain(ycsb::ALL.into_iter().map(made)).collect()
 });
 
-/// The files of presets, by name.
+/// Includes the files of presets, each with its name.
 macro_rules! files {
     ($($name:literal),*) => {
         const FILES: &[(&str, &str)] =
@@ -72,8 +72,8 @@ fn made(make: ycsb::Make) -> Preset {
 }
 
 impl Chosen {
-    /// Returns the preset called `text`, or the workload in the file `text`, which has a `/` or ends with `.toml`; with
-    /// these settings of its parameters.
+    /// Returns the preset called `text`. If `text` has a `/` or ends with `.toml`, returns the workload in the file
+    /// with this path instead. The settings are values for the workload's parameters.
     ///
     /// # Errors
     /// When it does not exist, is invalid, or lacks one of these parameters.
@@ -81,7 +81,7 @@ impl Chosen {
         Self::find_in(Path::new(""), text, settings)
     }
 
-    /// Finds a workload like `find`, with other files relative to `directory`.
+    /// Finds a workload like [`find`](Self::find), but paths of files are relative to `directory`.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -103,7 +103,7 @@ impl Chosen {
         }
     }
 
-    /// Returns the preset called `name`, with the load that it suggests.
+    /// Returns the preset called `name`, and the load that it suggests.
     ///
     /// # Errors
     /// When there is none with this name.
@@ -111,7 +111,7 @@ impl Chosen {
         found(name).map(|preset| preset.usual.clone())
     }
 
-    /// Returns the text of a file with the preset called `name`.
+    /// Returns the preset called `name` as the text of a workload file.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -123,7 +123,7 @@ impl Chosen {
     }
 }
 
-/// Returns whether a text names a file: it has a `/`, or ends with `.toml`.
+/// Returns whether a text is the path of a file: it has a `/`, or ends with `.toml`.
 pub fn is_path(text: &str) -> bool {
     text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }
@@ -149,12 +149,12 @@ pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
     PRESETS.iter().map(|preset| &preset.usual.workload)
 }
 
-/// Returns the names of all presets, for a message or a help text.
+/// Returns the names of all presets, as a list for messages and help texts.
 pub fn preset_names() -> String {
     presets().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the default workload: one SET per ten GETs, as in memtier_benchmark.
+/// Returns the default workload: one SET for every ten GETs, as in memtier_benchmark.
 pub fn usual() -> Arc<Workload> {
     Arc::clone(&PRESETS[0].usual.workload)
 }
@@ -185,7 +185,7 @@ impl Workload {
     }
 }
 
-/// Creates a workload of GETs and SETs of the same keys.
+/// Creates a workload of GETs and SETs that use the same keys.
 fn strings(set: u32, get: u32) -> Workload {
     let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
     let keys = [("key".to_owned(), Keyset::default())].into();

@@ -1,4 +1,4 @@
-//! A preview of a run's requests, before anything connects.
+//! A preview of a run's requests, made before redyno connects.
 //!
 //! ```text
 //!  Workload ──compile──► Program ──► a few requests, the shares and the bytes of the operations
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::{protocol::Dialect, untrusted};
 
-/// How many requests are shown.
+/// The number of requests that are shown.
 const SAMPLES: usize = 12;
-/// The number of draws of each operation for the mean of its bytes, since numbers have different lengths.
+/// How often each operation is drawn to compute its mean size; the size varies with the lengths of numbers.
 const DRAWS: u64 = 500;
 /// The run to preview.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// The workload; it can be [run](Workload::check), and the dialect [supports it](Workload::check_dialect).
+    /// The workload, which can be [run](Workload::check) and which the protocol [supports](Workload::check_dialect).
     pub workload: &'a Workload,
-    /// In which dialect.
+    /// The protocol.
     pub dialect: Dialect,
-    /// The number of keys of sets without their own number.
+    /// The number of keys in sets without a number of their own.
     pub keyspace: u64,
-    /// The size of values without their own size.
+    /// The size of values without a size of their own.
     pub value_size: u32,
     /// The number of clients.
     pub clients: u32,
@@ -42,15 +42,15 @@ pub struct Asking<'a> {
 /// A preview of a run's requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
-    /// The operations with a weight.
+    /// The operations with a weight above 0.
     pub operations: Vec<OperationPreview>,
-    /// The sets of keys that they use.
+    /// The sets of keys that the operations use.
     pub keys: Vec<KeysPreview>,
     /// The dataset, if records are sent.
     pub dataset: Option<DatasetPreview>,
     /// The prefill, if there is one.
     pub prefill: Option<PrefillPreview>,
-    /// Some requests of the first client.
+    /// Examples of requests, from the first client.
     pub samples: Vec<Sample>,
 }
 
@@ -61,9 +61,9 @@ pub struct OperationPreview {
     pub name: String,
     /// The operation's share of all operations, 0 to 1.
     pub share: f64,
-    /// The mean of the bytes sent.
+    /// The mean number of bytes that the operation sends.
     pub bytes: f64,
-    /// The operation's commands, as the workload has them.
+    /// The operation's commands, as written in the workload.
     pub commands: String,
 }
 
@@ -72,17 +72,17 @@ pub struct OperationPreview {
 pub struct KeysPreview {
     /// The set's name in the workload.
     pub name: String,
-    /// The number of keys, before any is inserted.
+    /// The number of keys before the load inserts any.
     pub count: u64,
     /// The name of the lowest key.
     pub first: String,
     /// The name of the highest key.
     pub last: String,
-    /// Whether keys are inserted after it.
+    /// Whether the load inserts keys after the highest one.
     pub grows: bool,
-    /// The distribution; `None` if only new keys are used.
+    /// The distribution; `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
-    /// The shares of the hottest keys before any is inserted; `None` if there is no closed form.
+    /// The hottest keys' shares of the draws, before the load inserts any key; `None` if there is no closed form.
     pub hottest: Option<Hottest>,
 }
 
@@ -93,27 +93,27 @@ pub struct DatasetPreview {
     pub file: String,
     /// The number of records.
     pub records: u64,
-    /// The number of first records from which the bytes of operations are computed.
+    /// The sizes of operations are computed from this many records at the beginning of the file.
     pub read: u64,
-    /// The parts of each that are sent.
+    /// The parts of each record that are sent.
     pub portions: Vec<String>,
 }
 
 /// The prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillPreview {
-    /// The number of its requests.
+    /// The number of requests in the prefill.
     pub requests: u64,
-    /// The number of keys that it makes.
+    /// The number of keys that the prefill makes.
     pub keys: u64,
-    /// The bytes sent in all.
+    /// The number of bytes that the prefill sends.
     pub bytes: f64,
-    /// About how many bytes a server needs for each key, in addition to the data.
+    /// The approximate number of bytes that a server needs for each key, in addition to the data.
     pub overhead: u64,
 }
 
 impl PrefillPreview {
-    /// Returns the approximate memory in bytes: the data, and the overhead of each key.
+    /// Returns the approximate memory on the server in bytes: the data, and the overhead of each key.
     pub fn memory(&self) -> f64 {
         self.bytes + (self.keys * self.overhead) as f64
     }
@@ -124,9 +124,9 @@ impl PrefillPreview {
 pub struct Sample {
     /// The request's operation.
     pub operation: String,
-    /// The request's bytes on the wire.
+    /// The number of bytes on the wire.
     pub bytes: u64,
-    /// The request's text, in a line.
+    /// The request's text in one line.
     pub request: String,
 }
 
@@ -146,7 +146,7 @@ impl Preview {
         })
     }
 
-    /// Returns the mean of the bytes sent for an operation, over all.
+    /// Returns the mean number of bytes that an operation sends, over all operations.
     pub fn bytes(&self) -> f64 {
         self.operations.iter().map(|operation| operation.share * operation.bytes).sum()
     }
@@ -157,7 +157,7 @@ impl Asking<'_> {
         Draws::of_client(client_seed(self.seed, 0), 0)
     }
 
-    /// Creates a program that begins with the first record.
+    /// Creates a program that uses the dataset's records from the first one on.
     fn program(&self, make: Make, workload: &Workload) -> Program {
         let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(DRAWS));
         let workload = &Workload { dataset, ..workload.clone() };
@@ -166,7 +166,7 @@ impl Asking<'_> {
         program.for_clients(self.clients)
     }
 
-    /// Returns the operations of a program, with the share and the mean bytes of each.
+    /// Returns the operations of a program, each with its share and its mean number of bytes.
     fn weighed(&self, make: Make) -> Result<Vec<Weighed>, DatasetError> {
         let program = self.program(make, &levelled(self.workload));
         program.weighed(DRAWS, &mut self.draws())
@@ -220,7 +220,7 @@ impl Asking<'_> {
         (0..SAMPLES).map(sample).collect()
     }
 
-    /// Returns the sets of keys that operations with a weight use.
+    /// Returns the sets of keys that operations with a weight above 0 use.
     fn keys(&self) -> Vec<KeysPreview> {
         let workload = self.workload;
         let fragments: Vec<_> = workload.asked_steps().flat_map(Step::fragments).collect();
@@ -265,7 +265,7 @@ impl Asking<'_> {
 /// Makes programs.
 type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
-/// Returns the workload with each value at the mean size of its kind.
+/// Returns the workload with all values of a kind at the mean size of this kind.
 fn levelled(workload: &Workload) -> Workload {
     let level = |size: &Size| match size {
         Size::Knob => Size::Knob,

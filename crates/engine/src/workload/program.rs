@@ -1,9 +1,10 @@
-//! The program of workers: a workload, compiled for a number of keys and a size of values.
+//! A program builds the requests of a load: it is a workload compiled for a number of keys and a size of values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
 //! ```
-//! All state on which a client's requests depend is in its [`Draws`]: with a copy of them, a batch can be drawn again.
+//! All state that decides a client's requests is in the client's [`Draws`]: a copy of that state draws the same batch
+//! again.
 
 mod filling;
 
@@ -18,32 +19,32 @@ use super::{
 };
 use crate::protocol::Dialect;
 
-/// A set of keys: its name, and the prefix of its numbers.
+/// The name of a set of keys, and the prefix before their numbers.
 type SetName = (String, String);
 
-/// The place of an operation, its share of all, 0 to 1, and its mean bytes on the wire.
+/// An operation's index, its share of all operations from 0 to 1, and its mean number of bytes on the wire.
 pub(super) type Weighed = (usize, f64, f64);
 
-/// The requests of a load. Each client draws from it with its own [`Draws`].
+/// The requests of a load. Each client draws requests with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
     templates: Templates,
     sources: Sources,
-    /// For each set the first one with the same keys.
+    /// For each set of keys, the index of the first set with the same keys.
     same: Vec<usize>,
-    /// The names of the sets of keys, and the prefixes of their numbers.
+    /// The name of each set of keys, and the prefix before their numbers.
     called: Vec<SetName>,
-    /// The clients' common counters for each set of this program, or of an earlier one.
+    /// The counters that all clients share, for each set of keys in this program or in an earlier program.
     counted: BTreeMap<SetName, Counters>,
-    /// Whether each client sends its operations in turn.
+    /// Whether each client sends its operations in turn, and not at random.
     in_turn: bool,
     /// The dataset.
     dataset: Option<Dataset>,
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys for sets without
-    /// their own number, called `names`, with `values` that were made for it.
+    /// Compiles a workload, which can be [run](Workload::check), for a protocol. Sets without a number of keys have
+    /// `keyspace` keys; `names` contains the prefix of all keys. The argument `values` must be made for this workload.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -57,8 +58,9 @@ impl Program {
         Self::of(workload, templates, sets, names, values)
     }
 
-    /// Compiles the prefill of a workload in the same way. Each of its requests has a number, by which it is
-    /// [appended](Self::append_nth): the steps one after the other, and in each the keys.
+    /// Compiles the prefill of a workload in the same way as [`new`](Self::new). [`append_nth`](Self::append_nth)
+    /// appends one request by its number: first all keys of the first step, then all keys of the second step, and so
+    /// on.
     pub fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -98,7 +100,8 @@ impl Program {
         self
     }
 
-    /// Returns the program, continuing from `before` for each set of keys that it had too, or an earlier one.
+    /// Returns the program with the counters of `before`, for each set of keys in `before` or in a program before that
+    /// one.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -115,23 +118,23 @@ impl Program {
         self
     }
 
-    /// Returns the source of values.
+    /// Returns the values that the program sends.
     pub fn values(&self) -> &Values {
         &self.sources.values
     }
 
-    /// Returns the labels and expected replies of the operations.
+    /// Returns the names and the expected replies of the operations.
     pub fn operations(&self) -> &Arc<Operations> {
         &self.templates.operations
     }
 
-    /// Returns whether the program's operations may need records that are not read yet.
+    /// Returns whether operations may need records that are not read yet.
     pub fn has_records(&self) -> bool {
         self.dataset.is_some()
     }
 
-    /// Appends the next operation of `draws` to `out`, unless that [awaits](Outgoing::awaits_record) a record; returns
-    /// which one.
+    /// Appends the next operation of `draws` to `out`, and returns its number. Nothing is appended if the operation
+    /// [needs a record](Outgoing::awaits_record) that is not read yet.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let asked = match self.templates.asked.as_slice() {
@@ -146,16 +149,16 @@ impl Program {
         self.fill(asked, 0, draws, out)
     }
 
-    /// Appends the request of a prefill with this number; returns which of its operations it is.
+    /// Appends the prefill's request with this number, and returns the number of its operation.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
         let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
-    /// Returns the place of each operation with its share of all, and its bytes on the wire, as the mean of this many
-    /// draws; for a prefill, over the keys from the first to the last. With records, these are as many whole passes as
-    /// fit.
+    /// Returns each operation's index, its share of all operations, and its mean number of bytes on the wire over `of`
+    /// draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
+    /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
     ///
     /// # Errors
     /// When a record cannot be read.
@@ -269,7 +272,7 @@ mod tests {
         assert!(next > before + 50, "{next} after {before}");
     }
 
-    /// The requests of a seed never change: these bytes were written before workloads were data.
+    /// The requests of a seed never change: the expected bytes are from an early version of redyno.
     #[test]
     fn a_seed_asks_what_it_always_asked() {
         let (_, text) = drawn(&preset("mixed").unwrap(), 1000, 3, 7);

@@ -1,10 +1,10 @@
-//! Whole numbers in a workload's file: as numbers, or as text with a suffix, `"1M"`.
+//! Whole numbers in a workload's file, written as a number, or as a text with a suffix: `"1M"`.
 
 use serde::{Deserialize, Deserializer, de};
 
 use crate::units::parse_count;
 
-/// The largest weight of an operation: a change of the read share multiplies weights by up to 200, within 32 bits.
+/// The maximum weight of an operation: a new share of reads multiplies weights by up to 200, which must fit in 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -14,7 +14,7 @@ enum Written {
     Text(String),
 }
 
-/// Parses a number that fits its field.
+/// Parses a whole number that fits the type of its field.
 pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N, D::Error> {
     let number = match Written::deserialize(from)? {
         Written::Number(number) => number,
@@ -23,7 +23,7 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Parses a number that may be absent.
+/// Parses a whole number that may be missing.
 pub(super) fn some_quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(
     from: D,
 ) -> Result<Option<N>, D::Error> {

@@ -1,10 +1,10 @@
-//! The records of a file as they were written: the commands that read them back, and the expected replies.
+//! Reads the records of a file back from the server: the commands, and the replies if the records are unchanged.
 //!
 //! ```text
 //!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
 //!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
 //! ```
-//! A reply in RESP2 has only one form, so it is compared byte for byte.
+//! RESP2 has only one form for a correct reply, so replies are compared byte for byte.
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,
@@ -13,26 +13,26 @@ use super::{
 };
 use crate::{protocol::Dialect, untrusted};
 
-/// The records of a file, as they were written.
+/// The commands that read the records of a file back, record by record.
 #[derive(Debug)]
 pub struct ReadBack {
     dataset: Dataset,
-    /// How many records are left.
+    /// The number of records that are not read back yet.
     left: u64,
     taken: Taken,
     steps: Vec<Step>,
 }
 
-/// The commands that read a record back, and the expected replies in RESP2, byte for byte.
+/// A command that reads a record back, and its expected replies in RESP2, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
-    /// The key that was written.
+    /// The key of the record.
     pub key: Vec<u8>,
-    /// The command that reads it.
+    /// The command that reads the key.
     pub question: Vec<u8>,
-    /// The reply if the record is as it was written.
+    /// The reply if the record is unchanged.
     pub answer: Vec<u8>,
-    /// The reply if there is no such key.
+    /// The reply if the key does not exist.
     pub nothing: Vec<u8>,
 }
 
@@ -40,7 +40,7 @@ const SEVERAL: &str =
     "--verify needs a workload with one operation, since with several it is unknown which one wrote a record";
 
 impl Workload {
-    /// Returns the commands for a whole pass over the dataset's records.
+    /// Returns the commands that read all records of the dataset back.
     ///
     /// # Errors
     /// When it is unknown how they were written.
@@ -76,7 +76,8 @@ fn can_be_read_back(step: &Step) -> bool {
 }
 
 impl ReadBack {
-    /// Returns the commands for the next record, one for each step; `None` after the last.
+    /// Returns the commands that read the next record back, one for each step; the result is empty after the last
+    /// record.
     ///
     /// # Errors
     /// When the record cannot be read.

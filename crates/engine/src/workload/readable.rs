@@ -1,19 +1,19 @@
-//! Requests on the wire, as a line that a person can read.
+//! Shows requests on the wire as a line that a person can read.
 
 use super::{Operation, Together};
 use crate::{protocol::Dialect, untrusted};
 
-/// The longest word in characters, with the note about the rest: enough for the name of a key.
+/// The maximum number of characters in a word, including the note about the rest: enough for the name of a key.
 const LONGEST_WORD: usize = 80;
-/// The most characters of a line; words after the one that reaches this are counted.
+/// A line of at least this many characters gets no further words; the remaining words are only counted.
 const LONGEST_LINE: usize = 200;
 
-/// The longest commands of an operation in characters.
+/// The maximum number of characters for the commands of an operation.
 const LONGEST_COMMANDS: usize = 160;
-/// The separator of two steps of which the second waits for the reply to the first.
+/// The separator between two steps, if the second step waits for the reply to the first.
 pub(super) const THEN: &str = " then ";
 
-/// Returns the commands of an operation, as in the workload.
+/// Returns an operation's commands, as written in the workload.
 pub(super) fn commands_of(operation: &Operation) -> String {
     let between = if operation.together == Together::Sequence { THEN } else { " ; " };
     let steps = operation.steps.join(between);
@@ -21,8 +21,8 @@ pub(super) fn commands_of(operation: &Operation) -> String {
     if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
 }
 
-/// Returns the request in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; lines of a text
-/// protocol become one, with `\r\n` escaped.
+/// Returns the request as one line: `SET k:000000000001 4g2A`. Several commands are separated by `;`. Line ends of a
+/// text protocol are escaped as `\r\n`.
 pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
     let commands = if dialect.counts_words() { commands(wire) } else { None };
     commands.map_or_else(|| untrusted::at_most(wire, LONGEST_LINE), |commands| line(&commands))
@@ -54,14 +54,14 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
     line
 }
 
-/// Returns a word, in quotes if it would not be recognised as one.
+/// Returns a word, in quotes if it is empty or contains spaces or quotes.
 fn shown(word: &[u8]) -> String {
     let shown = untrusted::at_most(word, LONGEST_WORD);
     let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }
 
-/// Parses the words of commands in RESP; `None` for anything else.
+/// Parses commands in RESP into words; returns `None` for anything else.
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     Some(commands)
 }
 
-/// Parses the number in the line of this kind at the beginning of the bytes, and the rest.
+/// Parses a line of this kind at the beginning of the bytes; returns the number in the line, and the rest.
 fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\r')?;
     let (line, behind) = bytes.split_at(end);

@@ -1,4 +1,4 @@
-//! The use of a dataset's records by a workload.
+//! How a workload uses the records of a dataset.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Step {
 }
 
 impl Workload {
-    /// Returns the parts of a record that the operations send, each once.
+    /// Returns the parts of a record that the operations send, each part once.
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
         let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
@@ -35,12 +35,12 @@ impl Workload {
         portions
     }
 
-    /// Returns whether each of the operations with a weight uses a record.
+    /// Returns whether every operation with a weight above 0 uses a record.
     pub fn is_of_records(&self) -> bool {
         self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
     }
 
-    /// Returns the workload with the first `most` records of a file, which is read once.
+    /// Returns the workload with a dataset: the first `most` records of a file, which is read once.
     ///
     /// # Errors
     /// When it sends no part of a record, the file lacks a part, or one of its records is invalid.

@@ -1,24 +1,25 @@
-//! The setup: commands that run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
+//! The setup: commands that run once before a load, such as SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, or one that makes a
+//! key for all operations.
 //!
-//! The setup's commands are not operations: the control plane sends them before the load, in order, each after the
-//! reply to the previous one, and they are not counted with operations.
+//! redyno sends the setup's commands in order before the load, each one after the reply to the previous one. The
+//! setup's commands are not counted as operations.
 
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
 };
 use crate::protocol::Dialect;
 
-/// A command of a setup as it is sent.
+/// A command of a setup, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupCommand {
-    /// As the server's statistics name it, in any case: `SCRIPT|LOAD`.
+    /// The command as the server's statistics name it, in upper or lower case: `SCRIPT|LOAD`.
     pub name: String,
-    /// The command's words, the first of which is the command.
+    /// The words of the command, including its name.
     pub words: Vec<Vec<u8>>,
 }
 
 impl Workload {
-    /// Returns the names of the commands of the setup, each once, in order.
+    /// Returns the names of the setup's commands, each name once, in order.
     pub fn setup_names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
         let mut seen = std::collections::HashSet::new();
@@ -26,8 +27,9 @@ impl Workload {
         names
     }
 
-    /// Returns the commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called
-    /// `names`, with values of `value_size` bytes; the same seed draws the same.
+    /// Returns the setup's commands for a workload that can be [run](Self::check). The load has `keyspace` keys,
+    /// `names` contains the prefix of the keys, and values have `value_size` bytes. The same seed gives the same
+    /// commands.
     pub fn setup_commands(
         &self,
         keyspace: u64,

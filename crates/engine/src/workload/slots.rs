@@ -1,4 +1,4 @@
-//! Fills the slots of a template with drawn values.
+//! Fills the slots of a template: the places for keys, numbers and values.
 
 use rand::Rng;
 
@@ -12,24 +12,24 @@ use super::{
 };
 use crate::{clock, protocol::Fill};
 
-/// The source of a slot's number, other than a set of keys.
+/// The source of a slot's number, if it is not a set of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
-    /// A whole number from the first to the last.
+    /// A random whole number from the first to the last.
     Number(u64, u64),
-    /// A key of the set with this number: drawn and remembered if it `is_new`, else the one remembered last.
+    /// A key of set number `set`: a newly drawn key if `is_new`, or else the key that this operation drew last.
     Repeated { set: u16, is_new: bool },
-    /// The next key of this set in order, which is remembered.
+    /// The next key of this set in order, for a prefill.
     Given(u16),
-    /// A new key of the set with this number, which is remembered.
+    /// A new key of this set.
     Inserted(u16),
     /// The time in milliseconds since 1970.
     Now,
 }
 
 impl NumberSource {
-    /// Returns the source of a fragment's number, beside the sets of keys, in an operation that repeats keys of these
-    /// sets.
+    /// Returns the source of a fragment's number; `None` if the source is a set of keys, or there is no number. The
+    /// operation repeats keys of the sets `repeated`.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
             Fragment::Key(set) => {
@@ -45,13 +45,13 @@ impl NumberSource {
     }
 }
 
-/// From this number on, kinds of values are parts of a record.
+/// Kinds of values with this number or a higher one are parts of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
-/// The sources of a program's slots.
+/// The sources for the slots of a program.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// The sets of keys: the first sources of numbers.
+    /// The sets of keys, which are the first sources of numbers.
     pub(super) sets: Vec<Chooser>,
     /// The other sources of numbers.
     pub(super) others: Vec<NumberSource>,
@@ -62,31 +62,31 @@ pub(super) struct Sources {
 pub(super) struct Filling<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
-    /// Large values that are not copied.
+    /// The large values, which are not copied.
     pub(super) left_out: &'a mut Vec<LeftOut>,
-    /// The remembered keys of this operation, by set.
+    /// For each set, the key that this operation can repeat.
     pub(super) noted: &'a mut Vec<u64>,
-    /// Where new keys are recorded, and the place of this operation in its batch.
+    /// The list of new keys, and the index of this operation in its batch.
     pub(super) inserted: (&'a mut Insertions, u32),
     /// The record of the operation, if it uses one.
     pub(super) record: &'a Taken,
-    /// The next key in order, if each key gets a request.
+    /// The next key in order, for a prefill.
     pub(super) given: u64,
-    /// Where a number is to be inserted later, if there is one.
+    /// The position at which a CAS number is inserted later, if there is one.
     pub(super) awaited: Option<usize>,
-    /// The text of a name that is not a valid key.
+    /// The name that is not a valid key, if there is one.
     pub(super) refused: Option<Vec<u8>>,
 }
 
 impl Filling<'_> {
-    /// Draws a key of a set that may be repeated later in the operation.
+    /// Draws a key of a set, and stores it for repetition in the same operation.
     pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
         let drawn = self.sources.sets[place].choose(place, self.draws);
         self.keep(set, drawn)
     }
 
-    /// Draws the next new key of a set, which may be repeated later in the operation.
+    /// Draws the next new key of a set, and stores it for repetition in the same operation.
     fn insert(&mut self, set: u16) -> u64 {
         let (insertions, operation) = &mut self.inserted;
         let (key, inserted) = self.sources.sets[usize::from(set)].insert(*operation);
@@ -94,7 +94,7 @@ impl Filling<'_> {
         self.keep(set, key)
     }
 
-    /// Draws the next number of a source that is not a set of keys.
+    /// Returns the next number from a source that is not a set of keys.
     #[inline(never)]
     fn of_source(&mut self, source: NumberSource) -> u64 {
         match source {
@@ -107,7 +107,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Remembers a key of a set.
+    /// Stores a key of a set for repetition in the same operation.
     fn keep(&mut self, set: u16, key: u64) -> u64 {
         let place = usize::from(set);
         self.noted.resize(self.noted.len().max(place + 1), 0);
@@ -115,7 +115,8 @@ impl Filling<'_> {
         key
     }
 
-    /// Appends a field of a record, or a value that is large or has text around it.
+    /// Appends a field of a record, a large value, or a value with text around it. Returns the size of a large value,
+    /// which is not copied, or else 0.
     #[inline(never)]
     fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
         if cut.kind() >= FIELDS {
@@ -135,7 +136,7 @@ impl Filling<'_> {
         if is_large { cut.size() } else { 0 }
     }
 
-    /// Draws a whole number from the first to the last.
+    /// Draws a whole number from `from` to `to`.
     #[inline]
     pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.draws.below((to - from).saturating_add(1))

@@ -1,4 +1,4 @@
-//! A workload in a dialect: whether the dialect has its commands, and which of their replies are misses.
+//! A workload in a protocol: whether the protocol supports its commands, and which replies are misses.
 
 use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,
@@ -9,7 +9,7 @@ use crate::{
     untrusted,
 };
 
-/// Returns which replies of a `step` are misses.
+/// Returns which replies to a `step` are misses.
 pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     match (dialect, step.command()) {
         (Dialect::Resp2 | Dialect::Resp3, Some(command)) => {
@@ -21,7 +21,7 @@ pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     }
 }
 
-/// Returns a word that is the same in every request.
+/// Returns a word if it is the same in every request.
 fn fixed(word: &[Fragment]) -> Option<String> {
     match word {
         [Fragment::Text(text)] => Some(untrusted::bytes(text)),
@@ -30,7 +30,7 @@ fn fixed(word: &[Fragment]) -> Option<String> {
 }
 
 impl Workload {
-    /// Checks that a dialect has its commands, with keys called `names`.
+    /// Checks that the protocol supports the workload's commands, with the key prefix in `names`.
     ///
     /// # Errors
     /// Names the first one that it lacks.
@@ -64,7 +64,7 @@ impl Workload {
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
-    /// Returns the words of a step, in parts, with each number at its largest; `None` is a value, or a field of a
+    /// Returns the words of a step in parts, with each number at its maximum. `None` is a value, or a field of a
     /// record.
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
@@ -83,7 +83,7 @@ impl Workload {
     }
 }
 
-/// Returns a part that is fixed, or a value, which is a slot in any case.
+/// Returns a fixed part as text; a value, or a field of a record, is a slot.
 fn part(part: &Option<Vec<u8>>) -> Part<'_> {
     part.as_deref().map_or(Part::Value { kind: 0, size: None }, Part::Text)
 }

@@ -1,34 +1,34 @@
-//! A step of an operation: the words of a command, with placeholders.
+//! A step of an operation: a command with placeholders in its words.
 
 use super::{Portion, commands};
 use crate::untrusted;
 
-/// A command: its arguments, each a list of fragments.
+/// A command: a list of words, each of which is a list of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
 
-/// A part of an argument.
+/// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fragment {
     /// Literal bytes.
     Text(Vec<u8>),
-    /// A key of the set with this number, in the order of names.
+    /// A key of the set with this number; sets are numbered in the order of their names.
     Key(u16),
-    /// The next key of this set in order, if each key gets a request.
+    /// The next key of this set in order, for a prefill.
     Given(u16),
-    /// The next new key of the set.
+    /// The next new key of this set.
     New(u16),
-    /// The key of this set that was drawn last within the operation.
+    /// The key of this set that the operation drew last.
     Same(u16),
     /// A value of the kind with this number.
     Value(u16),
-    /// A whole number from the first to the last.
+    /// A random whole number from the first to the last.
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// The number of the item in the reply to the previous step.
+    /// The CAS number of the item in the reply to the previous step.
     Cas,
-    /// A part of the operation's record.
+    /// A part of the record that the operation uses.
     OfRecord(Portion),
 }
 
@@ -38,26 +38,26 @@ impl Fragment {
         if let Self::Key(set) | Self::New(set) = self { Some(*set) } else { None }
     }
 
-    /// Returns the set that gets a new key.
+    /// Returns the set into which the fragment inserts a key.
     pub(super) fn inserts(&self) -> Option<u16> {
         if let Self::New(set) = self { Some(*set) } else { None }
     }
 
-    /// Returns the set of which the fragment repeats the last key.
+    /// Returns the set of the key that the fragment repeats.
     pub(super) fn repeats(&self) -> Option<u16> {
         if let Self::Same(set) = self { Some(*set) } else { None }
     }
 }
 
 impl Step {
-    /// Returns the kinds of values that the step sends, in the order of the wire.
+    /// Returns the kinds of values that the step sends, in their order on the wire.
     pub(super) fn values(&self) -> impl Iterator<Item = u16> {
         self.fragments()
             .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
     }
 
-    /// Returns the command as the server's statistics name it, in any case, `GET` or `SCRIPT|LOAD`; `None` if that is
-    /// unknown before it is drawn, or there is none.
+    /// Returns the command as the server's statistics name it: `GET` or `SCRIPT|LOAD`. Returns `None` if there is no
+    /// command, or its name has a placeholder.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
             [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
@@ -70,8 +70,8 @@ impl Step {
         }
     }
 
-    /// Returns the writes that are not to the run's own keys: the command with each name, or alone if names are
-    /// unknown. `is_bare` returns which sets of keys are only numbers.
+    /// Returns the step's writes to keys other than the run's own: the command with each key, or the command alone if
+    /// its keys are unknown. `is_bare` returns whether a set of keys has only numbers.
     pub(super) fn written_by_name(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
@@ -95,7 +95,7 @@ impl Step {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// Returns the literal beginning of a word, as a person would write it.
+    /// Returns the fixed text at the beginning of a word, as a person would write it.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),
@@ -104,7 +104,7 @@ impl Step {
         }
     }
 
-    /// Returns whether the step is known to change nothing.
+    /// Returns whether the step is known to change no data.
     pub(super) fn only_reads(&self) -> bool {
         // memcached's mg reads, unless a flag creates missing items (N) or sets their expiry (T).
         let changes = |word: &Vec<Fragment>| match word.first() {
@@ -117,12 +117,12 @@ impl Step {
         }
     }
 
-    /// Returns whether the step sends the number of an item from the reply to the previous step.
+    /// Returns whether the step sends the CAS number from the reply to the previous step.
     pub(super) fn awaits_cas(&self) -> bool {
         self.fragments().any(|fragment| *fragment == Fragment::Cas)
     }
 
-    /// Returns all fragments of the step, in the order of the wire.
+    /// Returns all fragments of the step, in their order on the wire.
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.0.iter().flatten()
     }

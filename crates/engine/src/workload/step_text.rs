@@ -5,19 +5,19 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// A quote that is not closed, or closed within a word.
+/// The error for a quote that is never closed, or that is closed within a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Parses `text`: words separated by spaces. `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`
-    /// and the names of keys and values of the `workload` in braces are placeholders, anywhere in a word; `{NAME.new}`
-    /// is the next key after those of the set, and `{NAME.same}` the last key of `{NAME}` or `{NAME.new}`. `{repeat 10:
-    /// field{i} {value}}` is expanded. Other braces are unchanged.
+    /// Parses `text`: words separated by spaces. Placeholders can be anywhere in a word: `{value}`, `{now}`, `{cas}`,
+    /// `{number FROM..TO}`, `{number below N}`, and in braces the names of keys and values of the `workload`.
+    /// `{NAME.new}` is a new key of the set, and `{NAME.same}` repeats the last key of `{NAME}` or `{NAME.new}`.
+    /// `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
     ///
-    /// Quotes are those of redis-cli: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\`
-    /// are escapes for one byte; `'a b'` is one word, in which only `\'` is an escape. Between braces a quote is a
-    /// plain character, so that JSON needs no escapes.
+    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`,
+    /// `\xHH`, `\"` and `\\` are escapes for one byte. `'a b'` is one word, in which only `\'` is an escape. Within
+    /// braces, a quote is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = Reading::default();
@@ -35,8 +35,8 @@ impl Step {
     }
 }
 
-/// Parses the words of a command like redis-cli, including quotes, without placeholders; `None` if a quote is not
-/// closed, or is closed in the middle of a word.
+/// Parses the words of a command like redis-cli, with quotes but without placeholders. Returns `None` if a quote is
+/// never closed, or is closed within a word.
 pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     let mut reading = Reading { is_plain: true, ..Reading::default() };
     let mut rest = text;
@@ -59,7 +59,7 @@ struct Reading {
     quote: Option<char>,
     /// The number of open braces in the word.
     braces: u32,
-    /// Whether braces have no meaning.
+    /// Whether braces are plain characters.
     is_plain: bool,
 }
 
@@ -80,7 +80,8 @@ impl Reading {
         }
     }
 
-    /// Processes the next character. Returns the remaining text, which is `behind` without the characters used.
+    /// Processes the character `next`, and the rest of an escape in the text `behind` it. Returns the rest of the text
+    /// `behind`.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {
             (Some('"'), '\\') => {
@@ -116,7 +117,7 @@ impl Reading {
     }
 }
 
-/// Returns the bytes for a backslash and the beginning of `text`, and the text after them.
+/// Parses an escape; `text` begins after the backslash. Returns the escaped bytes, and the text after them.
 fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     let hex = text.strip_prefix('x').and_then(|rest| Some((rest.get(..2)?, rest.get(2..)?)));
     let hex = hex.filter(|(digits, _)| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -136,7 +137,7 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
 }
 
-/// Parses the placeholder at the beginning of `text`. Returns it with the text after it.
+/// Parses the placeholder at the beginning of `text`. Returns the placeholder, and the text after it.
 fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
     let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
     let drawn = |name: &str| match (set(name), workload.value_kind(name)) {
@@ -163,7 +164,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
     Some((fragment, behind))
 }
 
-/// Parses the numbers of `1..9`, or `below 10`.
+/// Parses the range of a random number: `1..9`, or `below 10`.
 fn number(range: &str) -> Option<Fragment> {
     let (from, to) = match range.strip_prefix("below ") {
         Some(count) => (0, count.parse::<u64>().ok()?.checked_sub(1)?),

@@ -1,26 +1,26 @@
-//! The load that a workload suggests, for options that are not given.
+//! The load settings that a workload suggests. A suggested setting applies unless the user gives the option.
 
 use serde::{Deserialize, Serialize};
 
 use super::quantity::some_quantity;
 
-/// Settings of the load that a workload suggests. Absent ones have their usual default.
+/// The load settings that a workload suggests. Settings that are absent have their usual default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Suggested {
     /// Connections.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Requests in flight on each.
+    /// Requests in flight on each connection.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u32>,
-    /// Rate, in requests per second.
+    /// The rate in requests per second.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// Keys of the sets without their own number.
+    /// The number of keys in sets without a number of their own.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
-    /// Bytes of the values without their own size.
+    /// The size in bytes of values without a size of their own.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub data_size: Option<u32>,
     /// Duration in seconds.
@@ -40,7 +40,7 @@ impl Suggested {
         *self == Self::default()
     }
 
-    /// Returns these settings, completed by `other`.
+    /// Returns these settings, with the values of `other` for absent settings.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         // Both are about the length of the load.
@@ -57,7 +57,7 @@ impl Suggested {
         }
     }
 
-    /// Returns whether the workload suggests the length of the load.
+    /// Returns whether the workload suggests when the load ends.
     pub fn has_end(&self) -> bool {
         self.duration.is_some() || self.requests.is_some()
     }

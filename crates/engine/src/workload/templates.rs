@@ -1,4 +1,4 @@
-//! Translates operations into templates, and the sources of their slots.
+//! Compiles operations into templates of requests. A template has slots, each with a source of keys, numbers or values.
 //!
 //! ```text
 //!  operation ──► its steps ──► templates, each written at once
@@ -19,22 +19,23 @@ use crate::protocol::{Dialect, Part, Template};
 /// Operations as templates.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
-    /// The operations with a weight, with cumulative sums of their weights.
+    /// The operations with a weight above 0, with cumulative sums of their weights.
     pub(super) asked: Vec<(u64, OpId, Template)>,
-    /// The sum of all shares.
+    /// The sum of all weights.
     pub(super) total: u64,
-    /// The first key of each operation, for a program where each key of its set has a turn.
+    /// For a prefill, the first key of each operation.
     pub(super) firsts: Vec<u64>,
-    /// The steps of operations that are written later.
+    /// The templates of the steps that are written after replies.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
     /// The operations that use a record.
     pub(super) of_records: Vec<OpId>,
-    /// The labels and expected replies of all operations.
+    /// The names and the expected replies of all operations.
     pub(super) operations: Arc<Operations>,
 }
 
 impl Templates {
-    /// Compiles the operations of a workload that have a weight, and their sources of numbers after the sets of keys.
+    /// Compiles the operations of a workload with a weight above 0. Also returns the sources of numbers other than sets
+    /// of keys.
     pub(super) fn of_operations(
         workload: &Workload,
         dialect: Dialect,
@@ -52,7 +53,7 @@ impl Templates {
         Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
 
-    /// Compiles the steps of a workload's prefill over `keyspace` keys, in the same form.
+    /// Compiles the steps of a workload's prefill, for a load with `keyspace` keys, in the same way as operations.
     pub(super) fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -104,14 +105,14 @@ impl Templates {
 struct OperationSpec {
     /// The operation's weight.
     share: u64,
-    /// The operation's place among the operations.
+    /// The operation's index among all operations.
     place: usize,
     steps: Vec<Step>,
 }
 
-/// The context of making templates.
+/// The context in which templates are compiled.
 struct Making<'v> {
-    /// The sources needed so far.
+    /// The sources of numbers that are used so far.
     sources: Vec<NumberSource>,
     names: &'v [SetNames],
     values: &'v Values,
@@ -124,7 +125,7 @@ impl<'v> Making<'v> {
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 
-    /// Compiles the templates of an operation, each written when the reply to the previous one has arrived.
+    /// Compiles the templates of an operation. Each template is written when the reply to the previous one has arrived.
     fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
@@ -155,7 +156,7 @@ impl<'v> Making<'v> {
         }
     }
 
-    /// Returns the parts of a fragment in an operation that repeats keys of the sets `repeated`.
+    /// Returns the parts of a fragment; the operation repeats keys of the sets `repeated`.
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;

@@ -1,14 +1,15 @@
-//! Programs for the tests of this room.
+//! Programs for the tests of this module.
 
 use super::{Draws, KeyNames, Keyset, Operation, Outgoing, Program, ValueKind, Values, Workload};
 use crate::protocol::Dialect;
 
-/// Returns the program of a workload in RESP2, its keys called `k:…` and its values of 4 bytes.
+/// Returns the program of a workload in RESP2, with keys called `k:…` and values of 4 bytes.
 pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
     Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
 }
 
-/// Returns the names of the first `n` operations with a seed, and all their bytes; each is answered before the next.
+/// Returns the names of the first `n` operations for a seed, and the bytes of all their requests. Each operation is
+/// answered before the next one is drawn.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
     let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
@@ -29,7 +30,8 @@ pub(super) fn of(operations: Vec<Operation>) -> Workload {
     Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
 }
 
-/// Creates a workload with only the sets of keys `a`, `key` and `zz_bare`, which has no prefix, and the values `text`.
+/// Creates a workload without operations, but with the sets of keys `a`, `key` and `zz_bare`, and the kind of values
+/// `text`. The set `zz_bare` has no prefix.
 pub(super) fn described() -> Workload {
     let bare = Keyset { bare: true, ..Keyset::default() };
     let keys = [("a", Keyset::default()), ("key", Keyset::default()), ("zz_bare", bare)];

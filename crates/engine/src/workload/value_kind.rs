@@ -1,4 +1,4 @@
-//! A kind of values as data.
+//! Kinds of values: their sizes and their content.
 
 mod written;
 
@@ -7,16 +7,16 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use super::{WorkloadError, quantity::MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
 
-/// The largest value: 64 MiB.
+/// The maximum size of a value: 64 MiB.
 pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 
-/// The characters of a JSON object around its text.
+/// The characters around the text in a JSON value.
 pub(super) const JSON: [&[u8]; 2] = [b"{\"text\":\"", b"\"}"];
 
-/// The smallest share to which a value is compressed: less would leave no differences between values.
+/// The lowest share of their size to which values can be compressed: below it, values would not differ.
 const LEAST_SHARE: f64 = 0.02;
 
-/// A kind of values: sizes and content.
+/// A kind of values: their sizes and their content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValueKind {
@@ -28,23 +28,23 @@ pub struct ValueKind {
     pub content: Content,
 }
 
-/// The sizes of a kind of values. In a file a number, `{ from = 64, to = 1024 }`, or `{ weights = { 64 = 9, "4k" = 1 }
-/// }`.
+/// The sizes of a kind of values. In a file, a size is a number, `{ from = 64, to = 1024 }`, or `{ weights = { 64 = 9,
+/// "4k" = 1 } }`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Size {
-    /// The size of the knob.
+    /// The value size that is set for the load.
     #[default]
     Knob,
     /// A fixed size.
     Bytes(u32),
-    /// Any size from the lowest to the highest, uniformly.
+    /// Any size from the lowest to the highest, each equally likely.
     Range {
         /// The lowest.
         from: u32,
         /// The highest.
         to: u32,
     },
-    /// One of these sizes, drawn by weight.
+    /// One of these sizes, drawn in proportion to its weight.
     Weights(BTreeMap<u32, u32>),
 }
 
@@ -52,18 +52,18 @@ pub enum Size {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// 64 random letters, digits and signs, so six bits of entropy a byte.
+    /// Random characters out of 64 letters, digits and signs: each byte has six bits of entropy.
     #[default]
     Printable,
     /// Random bytes.
     Random,
     /// Random English words.
     Text,
-    /// A JSON object with one text.
+    /// A JSON object with one text field.
     Json,
     /// Only the letter x.
     Alike,
-    /// Bytes that deflate compresses to this share, 0.02 to 1: 0.5 is half.
+    /// Bytes that deflate compresses to this share of their size, 0.02 to 1; 0.5 means half.
     Compressible(f64),
 }
 
@@ -72,7 +72,7 @@ impl Size {
         *self == Self::Knob
     }
 
-    /// Returns the smallest and the largest size, with the knob at `knob`.
+    /// Returns the smallest and the largest size, if the load's value size is `knob`.
     pub fn bounds(&self, knob: u32) -> RangeInclusive<u32> {
         match self {
             Self::Knob => knob..=knob,
@@ -86,7 +86,7 @@ impl Size {
         }
     }
 
-    /// Returns the mean size, with the knob at `knob`.
+    /// Returns the mean size, if the load's value size is `knob`.
     pub fn mean(&self, knob: u32) -> f64 {
         match self {
             Self::Knob | Self::Bytes(_) | Self::Range { .. } => {
@@ -107,7 +107,7 @@ impl Content {
         *self == Self::default()
     }
 
-    /// Returns the smallest size of a value.
+    /// Returns the smallest possible size of a value with this content.
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),
@@ -117,7 +117,7 @@ impl Content {
 }
 
 impl ValueKind {
-    /// Checks the values, with the knob at `knob`.
+    /// Checks the kind of values, if the load's value size is `knob`.
     ///
     /// # Errors
     /// Names the error.

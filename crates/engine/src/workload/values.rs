@@ -1,13 +1,14 @@
-//! Values: their sizes and contents, and the pools from which they are cut.
+//! Values: their sizes and contents, and the pools of bytes from which values are cut.
 //!
 //! ```text
 //!  ValueKind (data) ── in a step ──► used by operations ── the knob's size, a seed ──► Values: one pool for each content
 //!                                                                                       └── a random number ──► Cut
 //! ```
 //!
-//! The kinds of values of a workload, and how many bytes of them its operations send.
+//! The kinds of values in a workload, and how many bytes of values its operations send.
 //!
-//! Pools of bytes from which values are cut: there are as many different values as places to begin.
+//! Pools of bytes from which values are cut. A pool has as many different values of a size as positions at which a
+//! value can begin.
 
 mod cutting;
 
@@ -22,8 +23,8 @@ use rand_pcg::Pcg64Mcg;
 use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::Step};
 
 impl Workload {
-    /// Returns the most bytes of values that one of its operations, or of the steps of its prefill, sends if the knob
-    /// is `value_size`; 0 if it sends no value.
+    /// Returns the maximum number of value bytes in an operation, or in a step of the prefill, if the load's value size
+    /// is `value_size`; 0 if the workload sends no values.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
@@ -32,14 +33,15 @@ impl Workload {
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0)
     }
 
-    /// Returns whether the workload sends values, and all of them have their own sizes, so that no knob changes these.
+    /// Returns whether the workload sends values, and all of them have sizes of their own: the load's value size has no
+    /// effect.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
         !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
-    /// Checks the kinds of values, if the knob is `value_size`.
+    /// Checks the kinds of values, if the load's value size is `value_size`.
     ///
     /// # Errors
     /// Names the invalid kind, and why.
@@ -49,26 +51,26 @@ impl Workload {
 }
 
 impl ValueKind {
-    /// Checks these values, called `name`, if the knob is `value_size`.
+    /// Checks the kind of values called `name`, if the load's value size is `value_size`.
     pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
         self.check(value_size)
             .map_err(|cause| WorkloadError::of(format!("the values '{name}' are invalid: {cause}")))
     }
 }
 
-/// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
+/// The number of bytes by which a pool is larger than its largest value: a value can begin at any of these offsets.
 pub(super) const SPREAD: usize = 64 * 1024;
 
-/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor deduplication in
-/// a server or on the way finds repetitions.
+/// The 64 possible bytes of a printable value, so that each byte has six bits of entropy. Neither compression nor
+/// deduplication finds repetitions in printable values.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// The length of a stretch of which the first bytes are random and the others equal.
+/// The length of a stretch of bytes. The first bytes of a stretch are random, and the others are equal.
 const STRETCH: f64 = 128.0;
-/// The bytes that deflate needs to encode the equal ones.
+/// The number of bytes to which deflate compresses the equal bytes of a stretch.
 const ALIKE: f64 = 1.5;
 
-/// The words of texts; the first ones are the most frequent.
+/// The words in texts, with the most frequent words first.
 const WORDS: &str = "the of and to a in is that it was for on are as with his they at be this have from or one had by \
     word but not what all were we when your can said there use an each which she do how their if will up other about \
     out many then them these so some her would make like him into time has look two more write go see number no way \
@@ -79,17 +81,17 @@ const WORDS: &str = "the of and to a in is that it was for on are as with his th
     read need land different home us move try kind hand picture again change off play spell air away animal house point \
     page letter mother answer found study still learn should world";
 
-/// The bytes of one content. Copies share them.
+/// The pool of bytes for one content. Copies share the bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Pool {
     pub(super) content: Content,
     pub(super) bytes: Arc<[u8]>,
-    /// Where values may begin; empty means anywhere in the first [`SPREAD`] bytes.
+    /// The positions at which a value can begin; empty means any of the first [`SPREAD`] bytes.
     pub(super) starts: Arc<[u16]>,
 }
 
 impl Pool {
-    /// Creates the empty pool for kinds that need none.
+    /// Creates an empty pool, for a kind of values that is not sent.
     pub(super) fn none() -> Self {
         Self { content: Content::default(), bytes: Arc::new([]), starts: Arc::new([]) }
     }
@@ -112,7 +114,8 @@ impl Pool {
         Self { content, bytes: bytes.into(), starts: starts.into() }
     }
 
-    /// Returns where the value for this random number begins. Its upper bits decide the size.
+    /// Returns the position at which the value for this random number begins. The upper bits of the random number
+    /// decide the value's size.
     #[inline]
     pub(super) fn offset(&self, draw: u64) -> usize {
         let offset = draw as usize % SPREAD;
@@ -124,7 +127,8 @@ impl Pool {
     }
 }
 
-/// Words with spaces between them; and where each begins that begins in the first [`SPREAD`] bytes.
+/// Fills `bytes` with random words and spaces. Returns the positions of the words that begin in the first [`SPREAD`]
+/// bytes.
 fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
     let words: Vec<_> = WORDS.split_whitespace().collect();
     let (mut at, mut starts) = (0, Vec::new());
@@ -140,7 +144,7 @@ fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
     starts
 }
 
-/// Stretches of random bytes followed by equal bytes, so that deflate compresses them to `share`.
+/// Fills `bytes` with stretches of random and then equal bytes: deflate compresses them to `share` of their size.
 fn write_stretches(bytes: &mut [u8], share: f64, random: &mut Pcg64Mcg) {
     let by_chance = if share < 1.0 { share * STRETCH - ALIKE } else { STRETCH };
     let mut owed = 0.0;
@@ -186,7 +190,7 @@ mod tests {
         assert!(!own(&[("a", "64")], &["SET k {value}"]) && !own(&[("a", "64")], &["PING"]));
     }
 
-    /// Returns the compression by deflate of values of `size` bytes.
+    /// Returns the share of its size to which deflate compresses a value of `size` bytes.
     fn compressed(content: Content, size: usize) -> f64 {
         let pool = Pool::new(content, size, 7);
         let one = |n: u64| {

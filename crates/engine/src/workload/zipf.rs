@@ -1,12 +1,12 @@
-//! Zipf's law: ranks 1 to n, each with a frequency of 1/rank^exponent.
+//! Zipf's law: the frequency of rank r, from 1 to n, is proportional to 1/r^exponent.
 //!
-//! Scattering numbers, so that the hottest ones are not adjacent.
+//! Numbers are scattered, so that the hottest keys do not have adjacent numbers.
 
-/// The number of terms that are added one by one; the rest is summed in one step.
+/// The number of terms that are summed one by one. The sum of the other terms is computed by a formula.
 const SUMMED: u64 = 1000;
 
-/// Returns ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time: after the first thousand terms
-/// by the formula of Euler and Maclaurin, whose relative error is below 10^-12 there.
+/// Returns ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time. The terms after the first
+/// thousand are summed by the Euler-Maclaurin formula, with a relative error below 10^-12.
 pub fn zeta(n: u64, exponent: f64) -> f64 {
     let first: f64 = (1..=n.min(SUMMED)).rev().map(|i| (i as f64).powf(-exponent)).sum();
     if n <= SUMMED {
@@ -18,39 +18,39 @@ pub fn zeta(n: u64, exponent: f64) -> f64 {
     first + (integral(n, exponent) - integral(k, exponent)) + ends + slopes
 }
 
-/// Returns ∫ x^-exponent from 1 to `x`.
+/// Returns the integral of x^-exponent from 1 to `x`.
 fn integral(x: f64, exponent: f64) -> f64 {
     let logarithm = x.ln();
     logarithm * expm1_over((1.0 - exponent) * logarithm)
 }
 
-/// Returns (e^x - 1)/x, and its limit at 0.
+/// Returns (e^x - 1)/x; at 0, returns the limit 1.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.exp_m1() / x } else { 1.0 + x / 2.0 }
 }
 
-/// Returns ln(1 + x)/x, and its limit at 0.
+/// Returns ln(1 + x)/x; at 0, returns the limit 1.
 fn ln_1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x / 2.0 }
 }
 
-/// Draws ranks by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions", ACM TOMACS 6 (1996) 169-184. It needs no table, and a power or two for each draw,
-/// for every exponent above 0 and every n.
+/// Draws ranks by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions", ACM TOMACS 6 (1996) 169-184. The method works for every exponent above 0 and every n. The
+/// method needs no table, and computes one or two powers for each draw.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,
-    /// The integral up to 3/2, less the term of rank 1.
+    /// The integral up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// A rank that is rounded up by at most this is accepted at once.
+    /// If rounding up to a rank adds at most `near`, the rank is accepted without a further check.
     near: f64,
-    /// The number of ranks, and the integral up to half a rank after them.
+    /// The number of ranks. The field `highest` is the integral up to half a rank after the last rank.
     ranks: u64,
     highest: f64,
 }
 
 impl Zipf {
-    /// Creates the law over the ranks 1 to `ranks`.
+    /// Creates the law for the ranks from 1 to `ranks`.
     pub(super) fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf = Self { exponent, lowest: 0.0, near: 0.0, ranks, highest: 0.0 };
         zipf.lowest = integral(1.5, exponent) - 1.0;
@@ -59,7 +59,7 @@ impl Zipf {
         zipf
     }
 
-    /// Returns the same law over the ranks 1 to `ranks`.
+    /// Returns the law with the same exponent for the ranks from 1 to `ranks`.
     #[inline]
     pub(super) fn over(mut self, ranks: u64) -> Self {
         if ranks != self.ranks {
@@ -69,7 +69,7 @@ impl Zipf {
         self
     }
 
-    /// Draws a rank from numbers of `unit`, which are uniform in [0, 1).
+    /// Draws a rank; `unit` returns uniform random numbers in [0, 1).
     #[inline]
     pub(super) fn draw(&self, mut unit: impl FnMut() -> f64) -> u64 {
         loop {
@@ -83,7 +83,7 @@ impl Zipf {
         }
     }
 
-    /// Returns the x at which the integral equals `area`.
+    /// Returns the number x at which the integral from 1 to x equals `area`.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
         // Below -1 only because of rounding.
@@ -92,8 +92,8 @@ impl Zipf {
     }
 }
 
-/// YCSB's approximation of Zipf's law at 0.99 over the ranks from 0, used by its scrambled generator: J. Gray and
-/// others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
+/// Draws ranks from 0 on by YCSB's approximation of Zipf's law with the exponent 0.99, which YCSB's scrambled generator
+/// uses: Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,
@@ -103,7 +103,7 @@ pub(super) struct YcsbZipf {
 impl YcsbZipf {
     /// ζ(10^10, 0.99), as in YCSB's code.
     pub(super) const ZETA: f64 = 26.469_028_201_783_02;
-    /// One more than YCSB's constant.
+    /// The number of ranks, which is one more than YCSB's constant.
     const RANKS: f64 = 10_000_000_001.0;
     pub(super) const EXPONENT: f64 = 0.99;
 
@@ -113,7 +113,7 @@ impl YcsbZipf {
         Self { alpha: 1.0 / (1.0 - Self::EXPONENT), eta }
     }
 
-    /// Returns the rank for a number in [0, 1).
+    /// Returns the rank for a uniform random number in [0, 1).
     #[inline]
     pub(super) fn rank(self, unit: f64) -> u64 {
         let uz = unit * Self::ZETA;
@@ -127,15 +127,16 @@ impl YcsbZipf {
     }
 }
 
-/// Odd, with well mixed bits: 2^64 divided by the golden ratio.
+/// An odd number with well mixed bits: 2^64 divided by the golden ratio.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const ROUNDS: [u64; 4] =
     [0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_3822_299F_31D0, 0x082E_FA98_EC4E_6C89];
 
-/// Returns the place of the number `from` below `n`: a permutation of the numbers below `n`, the same in every run.
+/// Maps the number `from` to a number below `n`, by a permutation that is the same in every run.
 ///
-/// Four rounds of a Feistel network over the next power of two; a result of `n` or more is mapped again, on average
-/// less than once. While `n` grows within a power of two, only results affected by the new numbers move.
+/// The permutation is a Feistel network of four rounds over the next power of two. A result of `n` or more is mapped
+/// again, on average less than once. While `n` grows within a power of two, a result changes only if a new number
+/// affects it.
 #[inline]
 pub(super) fn scattered(from: u64, n: u64) -> u64 {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -161,7 +162,7 @@ fn mixed(number: u64, key: u64) -> u64 {
     ((number ^ key).wrapping_mul(MIX)) >> 32
 }
 
-/// Returns YCSB's hash of a number: 64-bit FNV of its eight bytes, lowest first, without the sign.
+/// Returns YCSB's hash of a number: the absolute value of the 64-bit FNV hash of its eight bytes, lowest byte first.
 #[inline]
 pub(super) fn ycsb_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
@@ -197,7 +198,7 @@ mod tests {
         }
     }
 
-    /// How often each of the first ranks occurs, compared with its expected share.
+    /// Compares how often each of the first ranks occurs with its expected share.
     #[test]
     fn ranks_come_as_often_as_the_law_says_at_every_exponent_and_after_growing() {
         const N: u32 = 200_000;

@@ -1,4 +1,4 @@
-//! The figures of runs of two sides, their differences, and whether these are more than noise.
+//! Compares the runs of two sides: their figures, the differences, and whether a difference is more than noise.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     stats::{Reason, Verdict, repeats, seconds},
 };
 
-/// The figures of all operations together for closed loops.
+/// The figures that are compared for closed loops, over all operations together.
 const CLOSED: [Figure; 7] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -31,17 +31,18 @@ const OPEN: [Figure; 7] = [
     figures::RESPONSE_MAX,
     figures::ERRORS,
 ];
-/// The figures of each operation.
+/// The figures that are compared for each single operation.
 const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
 
-/// Runs of two sides, compared.
+/// The comparison of the runs of two sides.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// The differences: of all operations together, then of each.
+    /// The differences: first for all operations together, then for each operation.
     pub table: Table,
-    /// The settings that differ, although a comparison needs them equal; empty if the sides can be compared.
+    /// The settings that differ between the sides but must be equal; empty if the sides can be compared.
     pub misfits: Vec<String>,
-    /// Whether all runs of one side came before all of the other: then each difference includes a drift of the machine.
+    /// Whether all runs of one side came before all runs of the other side; each difference then includes any drift of
+    /// the machine.
     pub is_sequential: bool,
     is_one_run_each: bool,
     is_one_session: bool,
@@ -91,7 +92,7 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
     are_before(base, new) || are_before(new, base)
 }
 
-/// Returns a figure of both sides, of one operation or of all together.
+/// Compares a figure of both sides; `None` as `operation` means all operations together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
     let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
@@ -111,7 +112,7 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))
 }
 
-/// Compares one run with another, by their seconds if the figure has values by second.
+/// Compares two single runs, second by second if the figure has a value for each second.
 fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     let stretches = stretches(&base.segment, &new.segment, measured.figure);
     // Without values by second, the noise is unknown.
@@ -129,7 +130,7 @@ fn by_seconds(measured: Difference, base: &Run, new: &Run) -> Difference {
     }
 }
 
-/// Returns the values of the runs that have one.
+/// Returns the value of the figure in each run; runs without a value are left out.
 fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
     let of = |run: &Run| {
         let row = run.row();

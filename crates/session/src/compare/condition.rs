@@ -21,10 +21,10 @@ pub struct Condition {
     bound: Bound,
 }
 
-/// The figure of a condition.
+/// The figure that a condition tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
-    /// A level of the response time under a rate, otherwise of the service time.
+    /// A latency figure: of the response time if the load has a rate, otherwise of the service time.
     Level {
         service: Figure,
         response: Figure,
@@ -34,7 +34,7 @@ enum What {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bound {
-    /// A change, as a share of the base.
+    /// A change relative to the base, as a share: 0.1 is +10 %.
     Change(f64),
     /// A value, in the figure's own unit.
     Value(f64),
@@ -51,7 +51,7 @@ pub enum ConditionError {
     /// The figure is unknown.
     #[error("'{0}' is not a figure; give one of {names}, or of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
     Figure(String),
-    /// The bound does not fit the figure.
+    /// The bound has the wrong form for the figure.
     #[error("'{bound}' cannot be compared with {figure}; give {expected}")]
     Bound {
         /// The bound as written.
@@ -70,7 +70,7 @@ pub struct Crossed {
     pub condition: String,
     /// The measured value, as text.
     pub measured: String,
-    /// Whether the condition is certainly met; false if the difference may be noise, or was not measured.
+    /// Whether the condition is certainly met; false if the difference may be noise or the figure was not measured.
     pub is_sure: bool,
 }
 
@@ -149,12 +149,13 @@ impl What {
 }
 
 impl Condition {
-    /// Returns whether the condition is about a change, which needs a base.
+    /// Returns whether the condition limits the change from a base, such as `p99 > +10%`.
     pub fn is_relative(&self) -> bool {
         matches!(self.bound, Bound::Change(_))
     }
 
-    /// Returns the condition if the measured figure meets it. A figure that was not measured is returned as not sure.
+    /// Returns the condition if the measured figure meets it. If the figure was not measured, the condition is returned
+    /// with `is_sure` false.
     pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
         let figure = self.what.figure(is_open);
         match figure.value(row) {
@@ -168,8 +169,8 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. 'No difference' meets no condition about a
-    /// change.
+    /// Returns the condition if the new side of a comparison meets it. A condition on a change is not met if the
+    /// verdict is *no difference*.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<Crossed> {
         let Bound::Change(_) = self.bound else {
             return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));

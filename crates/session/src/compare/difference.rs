@@ -1,4 +1,4 @@
-//! The difference of two values of a figure.
+//! The difference between two values of a figure.
 
 use crate::{
     session::{
@@ -9,16 +9,17 @@ use crate::{
     units,
 };
 
-/// A figure of two sides, and their difference.
+/// One figure of two sides, and the difference between its two values.
 #[derive(Debug, Clone)]
 pub struct Difference {
     /// The operation; `None` for all operations together.
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// The values of both sides; for several runs the mean, for latencies and rates the geometric mean.
+    /// The values of both sides; for several runs, the geometric mean of the runs (of error counts, the arithmetic
+    /// mean).
     pub values: [Option<f64>; 2],
-    /// The change from the first to the second side, as a share of the first.
+    /// The change from the first to the second value, as a share of the first: 0.1 is +10 %.
     pub change: Option<f64>,
     /// The confidence interval of the change.
     pub interval: Option<(f64, f64)>,
@@ -26,10 +27,10 @@ pub struct Difference {
     pub verdict: Option<Verdict>,
 }
 
-/// Returns a figure's values by second.
+/// A function that returns the values of a figure for each second.
 type Measure = fn(&Seconds) -> &PerSecond;
 
-/// The figures of a segment that have values by second.
+/// The figures that have a value for each second of a segment.
 const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::OPS_PER_S, Seconds::ops_per_s),
     (figures::SERVICE_P50, Seconds::service_p50_ns),
@@ -37,7 +38,7 @@ const BY_SECONDS: [(Figure, Measure); 4] = [
     (figures::RESPONSE_P99, Seconds::response_p99_ns),
 ];
 
-/// Returns whether higher or lower values are better.
+/// Returns whether higher or lower values of the figure are better.
 pub(super) fn better(figure: Figure) -> Better {
     if figure == figures::OPS_PER_S { Better::Higher } else { Better::Lower }
 }
@@ -57,13 +58,14 @@ impl Difference {
         }
     }
 
-    /// Returns the same difference, with the verdict of a statistical model.
+    /// Returns this difference with the confidence interval and the verdict of `comparison`.
     pub(super) fn judged(self, comparison: &Comparison) -> Self {
         Self { interval: comparison.interval, verdict: Some(comparison.verdict), ..self }
     }
 
-    /// Returns the difference of pairs: `differences` has the difference of the logarithms for each pair, `values` the
-    /// values of all pairs; `is_last` is whether no more pairs will come.
+    /// Returns the difference between two sides that were measured in pairs. `differences` has one number for each
+    /// pair: the logarithm of the second value minus the logarithm of the first. `values` are the values of both sides
+    /// over all pairs. `is_last` is true if no more pairs follow.
     pub fn of_pairs(
         operation: Option<&str>,
         figure: Figure,
@@ -75,8 +77,8 @@ impl Difference {
         Self { change: comparison.change, ..Self::unjudged(operation, figure, values).judged(&comparison) }
     }
 
-    /// Returns the difference of two segments of a session at `now_s`, from their seconds if the figure has values by
-    /// second.
+    /// Returns the difference between two segments of a session at `now_s`. The difference has a verdict if the figure
+    /// has a value for each second.
     pub fn of_segments(baseline: &SegmentTotal, other: &SegmentTotal, figure: Figure, now_s: f64) -> Self {
         let values = [baseline, other].map(|segment| figure.value(&Row::of_segment(segment, now_s)));
         let unjudged = Self::unjudged(None, figure, values);
@@ -94,7 +96,7 @@ impl Difference {
             .map_or_else(|| heading.to_owned(), |operation| format!("{operation} {heading}"))
     }
 
-    /// Returns a value as text, of the first or the second side.
+    /// Returns the value of one side as text: 0 is the first side, 1 the second.
     pub fn written(&self, side: usize) -> String {
         let write = |value: f64| match self.figure.unit {
             Unit::Latency => units::latency(value as u64),
@@ -118,7 +120,7 @@ impl Difference {
         Some(format!("{} to {}", units::change(low), units::change(high)))
     }
 
-    /// Returns the verdict with its reason: `better: more than noise`; empty without a verdict.
+    /// Returns the verdict with its reason, such as `better: more than noise`, or an empty text without a verdict.
     pub fn words(&self) -> String {
         self.verdict.map_or_else(String::new, |verdict| match verdict {
             Verdict::Same { .. } => format!("{} {}", verdict.word(), verdict.reason()),
@@ -132,7 +134,7 @@ impl Difference {
     }
 }
 
-/// Returns the seconds of two segments in this figure, if the figure has values by second.
+/// Returns the values of the figure for each second of both segments; `None` if it has no such values.
 pub(super) fn stretches<'a>(
     baseline: &'a SegmentTotal,
     other: &'a SegmentTotal,

@@ -3,8 +3,7 @@
 use super::Run;
 use crate::knobs::{Adjustable, Knobs};
 
-/// Returns the settings in which `base` and `new` differ, although a comparison needs them equal; empty if they can be
-/// compared.
+/// Returns the settings that differ between `base` and `new` but must be equal; empty if the runs can be compared.
 pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
     let Some(first) = base.first() else { return Vec::new() };
     let mut misfits = Vec::new();
@@ -41,7 +40,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     misfits
 }
 
-/// Returns the kind of server of a run, without its version, since a new version may be the reason for the comparison.
+/// Returns the kind of server of a run. The version is not included: a comparison may be about a new version.
 fn kind(run: &Run) -> String {
     let target = &run.session.target;
     let name = target.server.split_whitespace().next().unwrap_or("unknown");

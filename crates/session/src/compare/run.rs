@@ -9,13 +9,13 @@ use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTota
 pub struct Run {
     /// The name of the run: the file, and the segment if one was named.
     pub name: String,
-    /// The first record of the session, with server and tool.
+    /// The first record of the session; it names the server and the tool.
     pub session: SessionStart,
     /// The measurements.
     pub segment: SegmentTotal,
 }
 
-/// The reasons why a recording is not a run.
+/// The reasons why a recording cannot be compared as a run.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum RunError {
     /// The recording has no load.
@@ -28,7 +28,7 @@ pub enum RunError {
         name: String,
         /// The number of settings.
         count: usize,
-        /// The first settings, as text.
+        /// The numbers and settings of the first of these segments, as text.
         listed: String,
         /// The number of the first segment.
         first: u32,
@@ -52,7 +52,7 @@ pub enum RunError {
 const LISTED: usize = 4;
 
 impl Run {
-    /// Returns the run in a recording that was read completely; `segment` chooses one of several.
+    /// Returns the run of a recording that was read completely; `segment` chooses one of several segments under load.
     ///
     /// # Errors
     /// When there is no run, or more than one and none is named.

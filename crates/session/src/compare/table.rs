@@ -1,4 +1,4 @@
-//! Differences as a table: as text, in Markdown, as records.
+//! A table of differences, written as text, in Markdown or as records.
 //!
 //! ```text
 //!          A       B  B against A
@@ -14,7 +14,7 @@ use crate::{session::figures::Unit, stats::Verdict, untrusted};
 /// The names of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sides {
-    /// A and B: settings or targets in alternation.
+    /// A and B: two alternating settings or targets.
     Ab,
     /// The base and the new side.
     BaseNew,
@@ -28,7 +28,7 @@ impl Sides {
         }
     }
 
-    /// Returns the names of the sides in records.
+    /// Returns the field names of the sides in a record.
     fn keys(self) -> [&'static str; 2] {
         match self {
             Self::Ab => ["a", "b"],
@@ -42,7 +42,7 @@ impl Sides {
 pub struct Table {
     /// The names of the sides.
     pub sides: Sides,
-    /// The rows: first of all operations together, then of each operation.
+    /// The rows: first those of all operations together, then those of each operation.
     pub rows: Vec<Difference>,
 }
 
@@ -93,7 +93,7 @@ impl Serialize for Table {
     }
 }
 
-/// A row in a record.
+/// A row of the table, written as part of a record.
 struct Record<'a> {
     row: &'a Difference,
     keys: [&'static str; 2],

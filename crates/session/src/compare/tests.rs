@@ -12,7 +12,7 @@ use crate::{
     workload::Workload,
 };
 
-/// Returns a recording that began at this hour, with these replies and service times in its seconds.
+/// Returns a recording that began at `hour`; `seconds` has the replies and the service time of each second.
 fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
     let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
     let mut session = SessionStart::now(target);
@@ -67,9 +67,9 @@ fn repeats_distinguish_a_difference_from_noise() {
     assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
-/// Compares three runs of two settings in alternation, the second with service times `more` longer and throughput
-/// `more` lower. Runs of one setting deviate by 2 % as a whole, their seconds by 1 %. Returns the number of each
-/// verdict by figure.
+/// Compares three runs of each of two alternating settings. The second setting has longer service times and less
+/// throughput, by the share `more`. Runs of the same setting differ by 2 %, and the seconds of a run by 1 %. Returns
+/// how often each figure had each verdict.
 fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
     let knobs = Knobs::default();
     let mut counts = BTreeMap::new();
@@ -133,7 +133,7 @@ fn one_run_each_may_be_drift() {
     assert_eq!(row(&compared, "p99.9").words(), "");
 }
 
-/// Within one session, the comparison by second takes the drift of the machine into account.
+/// Within one session, the comparison of seconds accounts for the drift of the machine.
 #[test]
 fn segments_of_one_session_are_judged_by_their_seconds() {
     let knobs = Knobs::default();

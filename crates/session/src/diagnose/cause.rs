@@ -4,7 +4,7 @@
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
 //!  602 ms, near: a fork held the server for 412 µs      much too short for a cause
 //! ```
-//! The server's reports arrive with the next poll, and a server that hangs answers no poll.
+//! An event on the server is known only after the next poll, and a server that hangs answers no poll.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct Delay {
 /// The most probable cause of a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// Whether the event lasted long enough for a cause; otherwise it was only near.
+    /// Whether the event lasted long enough to be the cause; otherwise it only happened near the delay.
     pub explains: bool,
     /// The event.
     pub what: String,
@@ -39,29 +39,31 @@ pub struct Cause {
     pub client: Option<String>,
 }
 
-/// A request needs a cause only if it took at least this many times the median.
+/// A cause is reported only for a request that took at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// The largest distance between the delay and an event in seconds: the time between two polls, and a reply.
+/// The longest time in seconds between a delay and an event that may be its cause: the time between two polls plus the
+/// time of a reply.
 const NEAR_S: f64 = 2.0;
-/// The least duration in nanoseconds of a request that an outage may explain; shorter requests ended before the outage.
+/// The shortest request, in nanoseconds, that an outage may explain; a shorter request ended before the outage.
 const OUTAGE_NS: u64 = 100_000_000;
-/// The least share of the delay that a cause lasted: earlier requests may have waited in addition.
+/// A cause lasted at least this share of the delay; the rest may be the wait for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.
 struct Suspect {
     what: String,
     client: Option<String>,
-    /// How long it blocked the server; `None` if unknown.
+    /// How long the event blocked the server, in nanoseconds; `None` if unknown.
     held_ns: Option<f64>,
     /// Whether the event blocks all clients while it lasts.
     is_outage: bool,
-    /// The rank of the event among equally near ones: lower ranks have more information.
+    /// The rank among equally near events: events with more information have lower ranks.
     rank: u8,
 }
 
 impl Cause {
-    /// Returns the cause of `delay` among `events`; `None` if the delay is not unusual, or there is no event near it.
+    /// Returns the most probable cause of `delay` among `events`; `None` if the delay is usual, or if no event is near
+    /// it.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
             return None;
@@ -82,7 +84,7 @@ impl Cause {
         })
     }
 
-    /// Returns the same cause without the client.
+    /// Returns this cause without the client.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self { client: None, ..self.clone() }
@@ -90,7 +92,7 @@ impl Cause {
 }
 
 impl fmt::Display for Cause {
-    /// Writes the text that follows the delay.
+    /// Writes the text that is shown after the delay, such as ` ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", if self.explains { " ←" } else { ", near:" }, self.what)?;
         self.client.as_ref().map_or(Ok(()), |client| write!(f, " from {client}"))
@@ -98,14 +100,15 @@ impl fmt::Display for Cause {
 }
 
 impl Delay {
-    /// Returns the delay of this longest latency, with the median service time of its segment as the usual time.
+    /// Returns the longest latency as a delay; its usual time is the median service time of its segment.
     pub fn of(worst: Worst, segments: &Segments) -> Self {
         let segment = segments.holding_at(worst.t_s);
         let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));
         Self { t_s: worst.t_s, ns: worst.ns, usual_ns }
     }
 
-    /// Returns the distance of a moment from the event, in seconds; 0 while the event lasted.
+    /// Returns the time between an event at `t_s` and the request, in seconds; 0 if the event happened during the
+    /// request.
     fn away_s(&self, t_s: f64) -> f64 {
         let began_s = self.t_s - self.ns as f64 / 1e9;
         (began_s - t_s).max(t_s - self.t_s).max(0.0)
@@ -118,8 +121,8 @@ impl Delay {
         }
     }
 
-    /// Returns a number that is lower for a more probable cause: first an event that explains the delay, then a nearer
-    /// one (by a poll), then one with more information, then one with a more similar length.
+    /// Returns a sort key, which is lower for a more probable cause. An event that explains the delay comes first, then
+    /// a nearer event (in whole seconds), then one with more information, then one with a more similar length.
     fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());

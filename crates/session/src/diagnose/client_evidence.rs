@@ -1,6 +1,6 @@
-//! The evidence that the load generator itself is the limit, of five kinds.
+//! The five kinds of evidence that the load generator itself is the limit.
 //!
-//! Measured with one worker, GET, and separate cores for the server and for redyno:
+//! These shares were measured with one worker, GET, and separate cores for the server and for redyno:
 //!
 //! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
 //! |---|---|---|---|
@@ -29,21 +29,21 @@ pub(super) enum Kind {
     ReadWait,
 }
 
-/// One reason to consider the client the limit.
+/// One piece of evidence that the client is the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evidence {
     pub(super) kind: Kind,
-    /// The share for the thresholds of its kind.
+    /// The share that is compared with the thresholds of this kind.
     share: f64,
     /// The text of the evidence, with its figure.
     pub(super) words: String,
 }
 
-/// The percentiles above which requests count as slow: the first one with enough samples is used.
+/// Requests above a percentile count as slow: the first of these percentiles with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// Returns the evidence of an interval, which is the same live and from a recording: the kinds with a share of at least
-/// `threshold`, the strongest first.
+/// Returns the evidence in an interval, the strongest first: each kind whose share is at least `threshold`. A recording
+/// has the same evidence as the live session.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(Kind) -> f64) -> Vec<Evidence> {
     let found = Kind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
@@ -53,8 +53,8 @@ impl Kind {
     /// All kinds of evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
-    /// Returns the share above which this is evidence, and the lower share below which it is no evidence any more.
-    /// Because they differ, a figure that varies around the first one is not reported repeatedly.
+    /// Returns two shares: the evidence begins at the first share, and ends below the second, lower share. Because the
+    /// two shares differ, a figure that varies around the first share is reported only once.
     ///
     /// - Reader: as for a core; the first record of a batch may be slightly late.
     /// - CPU: a saturated worker shows 0.92 to 0.95, since it still enters the kernel to poll.
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// Returns the evidence of this kind; `None` if it was not measured, or with too few requests.
+    /// Returns the evidence of this kind; `None` if it was not measured, or if there were too few requests.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
@@ -82,7 +82,7 @@ impl Kind {
                 let share = client.record_wait?;
                 let waited = units::percent(share);
                 let words = format!(
-                    "the reader is the limit: clients wait {waited} of the time for a record of the dataset"
+                    "the dataset is read too slowly: clients wait {waited} of the time for its next record"
                 );
                 (share, words)
             }
@@ -99,7 +99,9 @@ impl Kind {
                 let unread_ns = client.readable_to_read.coarse().percentile(0.5)?;
                 let service_ns = stretch.service.percentile(0.5)?;
                 let (unread, service) = (units::latency(unread_ns), units::latency(service_ns));
-                let words = format!("replies wait {unread} to be read, of a p50 of {service}");
+                let words = format!(
+                    "replies wait {unread} before redyno reads them, of a p50 service time of {service}"
+                );
                 (unread_ns as f64 / service_ns.max(1) as f64, words)
             }
         };
@@ -107,7 +109,8 @@ impl Kind {
     }
 }
 
-/// Returns the share of the slow requests that waited for a core during half of their time; `held` has these requests.
+/// Returns, as a share and as text, how many of the slow requests waited for a core; `held` are the requests that
+/// waited for at least half of their time.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -122,7 +125,7 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let slow = units::percent(share);
     Some((
         share,
-        format!("{name} is due to this machine: {slow} of the slow requests waited for a core here"),
+        format!("this machine causes the {name}: {slow} of the slow requests waited for one of its cores"),
     ))
 }
 
@@ -136,8 +139,8 @@ pub(super) mod tests {
         stats::fixture::repeated,
     };
 
-    /// Returns a quarter of a second of `workers` with these shares of a core and of waiting for a core; replies wait
-    /// this long to be read.
+    /// Returns an interval of 0.25 s. For each worker, `workers` has the share of a core that the worker uses, and the
+    /// share of the time that the worker waits for a core. Replies wait `unread_ns` before they are read.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
         let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
         let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
@@ -163,7 +166,7 @@ pub(super) mod tests {
     #[test]
     fn a_client_with_time_to_spare_is_no_limit() {
         assert_eq!(our_limit(&stretch(&[(0.89, 0.05), (0.5, 0.19)], 149_000)), None);
-        assert_eq!(our_limit(&Interval::default()), None, "what was not measured is no evidence");
+        assert_eq!(our_limit(&Interval::default()), None, "a figure that was not measured is no evidence");
     }
 
     #[test]
@@ -172,13 +175,13 @@ pub(super) mod tests {
         let waits = text(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
         assert_eq!(waits, "load-0 waits 41 % of the time for a core");
         let unread = text(&stretch(&[(0.3, 0.0)], 200_000));
-        assert_eq!(unread, "replies wait 200 µs to be read, of a p50 of 300 µs");
+        assert_eq!(unread, "replies wait 200 µs before redyno reads them, of a p50 service time of 300 µs");
         let all = text(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
     }
 
-    /// Returns an interval in open loop: 990 requests of 0.3 ms and `slow` ones of 6.8 ms, of which `held` waited for a
-    /// core.
+    /// Returns an interval of an open loop: 990 requests take 0.3 ms, and `slow` requests take 6.8 ms; `held` of the
+    /// slow requests waited for a core.
     fn with_tail(slow: u64, held: u64) -> Interval {
         let mut response = repeated(300_000, 990);
         response.merge(&repeated(6_800_000, slow));
@@ -193,11 +196,11 @@ pub(super) mod tests {
         let limit = |slow, held| text(&with_tail(slow, held));
         assert_eq!(
             limit(20, 16),
-            "p99 is due to this machine: 80 % of the slow requests waited for a core here"
+            "this machine causes the p99: 80 % of the slow requests waited for one of its cores"
         );
-        assert_eq!(limit(20, 9), "", "the server's, or the network's");
+        assert_eq!(limit(20, 9), "", "the server or the network is the cause");
         assert_eq!(limit(20, 0), "");
-        assert_eq!(advice(&with_tail(20, 16), 8), "give it its own cores");
+        assert_eq!(advice(&with_tail(20, 16), 8), "give redyno its own cores");
     }
 
     #[test]
@@ -207,7 +210,7 @@ pub(super) mod tests {
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
         assert_eq!(
             text(&few),
-            "p95 is due to this machine: 67 % of the slow requests waited for a core here"
+            "this machine causes the p95: 67 % of the slow requests waited for one of its cores"
         );
         few.response = Some(repeated(6_800_000, 50));
         assert_eq!(text(&few), "", "too few to judge");
@@ -235,10 +238,10 @@ pub(super) mod tests {
             stretch
         };
         let limit = text(&waiting(0.97));
-        let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
+        let reader = "the dataset is read too slowly: clients wait 97 % of the time for its next record";
         assert!(limit.starts_with(reader), "{limit}");
         assert!(advice(&waiting(0.97), 8).contains("faster disk"));
-        assert!(!text(&waiting(0.1)).contains("reader"));
+        assert!(!text(&waiting(0.1)).contains("dataset"));
         let mut longer = waiting(0.8);
         longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
         assert_eq!(longer.client.unwrap().record_wait, Some(0.4));
@@ -247,8 +250,8 @@ pub(super) mod tests {
     #[test]
     fn advice_follows_the_reason() {
         let busy = stretch(&[(0.97, 0.0)], 1_000);
-        assert_eq!(advice(&busy, 2), "give it more --threads");
-        assert_eq!(advice(&busy, 1), "run it on another machine");
-        assert_eq!(advice(&stretch(&[(0.3, 0.5)], 1_000), 8), "give it its own cores");
+        assert_eq!(advice(&busy, 2), "give redyno more --threads");
+        assert_eq!(advice(&busy, 1), "run redyno on another host");
+        assert_eq!(advice(&stretch(&[(0.3, 0.5)], 1_000), 8), "give redyno its own cores");
     }
 }

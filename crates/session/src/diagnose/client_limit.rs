@@ -1,4 +1,5 @@
-//! Finding: redyno itself is the limit. A slow server excludes this finding, whatever the workers cost.
+//! Finding: redyno itself is the limit. While the server is slow, no client limit is found, however much CPU time the
+//! workers use.
 
 use super::{
     Finding,
@@ -9,21 +10,23 @@ use super::{
 };
 use crate::session::{Interval, Record};
 
-/// The judged time in seconds: long enough to even out a tick, short enough to follow a knob.
+/// The judged time in seconds: long enough that a single tick does not decide, short enough to follow a change of the
+/// knobs.
 const WINDOW_S: f64 = 2.0;
-/// The least time for a verdict, in seconds: one second, less the delays at its borders.
+/// The shortest time for a verdict, in seconds: slightly less than one second, since ticks begin and end late.
 const ENOUGH_S: f64 = 0.9;
 
-/// Checks whether the client is the limit: in the last two seconds under load. After a change of the knobs, the earlier
+/// Checks whether the client was the limit in the last two seconds under load. After a change of the knobs, the earlier
 /// verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of latest intervals that count: those since the segment began and since the server was slow.
+    /// The number of latest intervals that are judged: those since the segment began and since the server was last
+    /// slow.
     counted: usize,
-    /// The kind of evidence of the present verdict.
+    /// The kinds of evidence in the present verdict.
     resting: Vec<Kind>,
     probes: Probes,
-    /// The tick of the last interval, until the probes have reported about its time.
+    /// The tick of the last interval; `None` once the probes have reported on its time.
     unjudged: Option<u64>,
 }
 
@@ -81,14 +84,14 @@ impl ClientLimit {
         before.unwrap_or(Verdict::AsBefore)
     }
 
-    /// Returns whether the last interval can be judged: the probes have reported about its time, except its last tick
-    /// at most.
+    /// Returns whether the last interval can be judged: the probes have reported on its time up to the last tick, or do
+    /// not report at all.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// Returns the verdict on the intervals before the last `but`, if there are enough.
+    /// Returns the verdict on the intervals without the last `but`; `None` if these are too short.
     fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);
@@ -111,10 +114,10 @@ impl ClientLimit {
 fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
     let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
     let next = match evidence.first()?.kind {
-        Kind::Reader => "read the dataset from a faster disk, and uncompressed",
-        Kind::RunDelay | Kind::Tail => "give it its own cores",
-        Kind::Cpu | Kind::ReadWait if workers < cores => "give it more --threads",
-        Kind::Cpu | Kind::ReadWait => "run it on another machine",
+        Kind::Reader => "store the dataset uncompressed and on a faster disk",
+        Kind::RunDelay | Kind::Tail => "give redyno its own cores",
+        Kind::Cpu | Kind::ReadWait if workers < cores => "give redyno more --threads",
+        Kind::Cpu | Kind::ReadWait => "run redyno on another host",
     };
     Some(Finding {
         is_ours: true,
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(limit(&watch), None);
     }
 
-    /// Returns the records of a second: the load, the pings, the wake probe.
+    /// Returns the records of one second: of the load, of the pings and of the wake probe.
     fn second(t_s: u32, cpu: f64, waiting_ms: u64) -> [Record; 3] {
         let load = Interval {
             t_s: t_s.into(),
@@ -223,8 +226,8 @@ mod tests {
         [Record::Interval(Box::new(load)), ping(t_s, 1, waiting_ms), wake(t_s, 1)]
     }
 
-    /// Returns after each record whether the client is reported as the limit, and whether the server is reported as
-    /// slow.
+    /// Returns two values after each record: whether the client is reported as the limit, and whether the server is
+    /// reported as slow.
     fn verdicts(seconds: impl IntoIterator<Item = [Record; 3]>) -> Vec<(bool, bool)> {
         let mut findings = Findings::default();
         findings.push(&segment(1, true));
@@ -254,7 +257,7 @@ mod tests {
         assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
 
-    /// A generator of numbers that look random, the same in every run.
+    /// A pseudorandom generator: its numbers are the same in every run.
     struct Chance(u64);
 
     impl Chance {
@@ -264,8 +267,8 @@ mod tests {
         }
     }
 
-    /// Returns twelve seconds in which another process sometimes uses the core: some requests take milliseconds, and
-    /// most of these waited for the core.
+    /// Returns the records of twelve seconds in which another process sometimes uses the core. Some requests take
+    /// milliseconds, and most of these waited for the core.
     fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
         let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));
         for tick in 1..=48_u32 {
@@ -282,7 +285,7 @@ mod tests {
         records.into_iter().map(Arc::new).collect()
     }
 
-    /// Returns the findings on these records after each interval, and on their segment as a whole.
+    /// Returns the findings after each interval of these records, and then those of the whole segment.
     fn said(records: &[Arc<Record>]) -> Vec<String> {
         let (mut findings, mut timeline) = (Findings::default(), Timeline::default());
         let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! Finding: a setting that is about to begin may harm the server or its users, and how.
+//! Finding: a new setting may harm the server or its users. A danger is reported before the new setting begins.
 //!
 //! | setting | danger if |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | the rate goes to max | others use the server as well |
 //! | a memory limit, or its policy, is set | more memory is in use than the limit |
 //!
-//! The amount of data is the smaller of keys times their size and requests times the data of each request, including
-//! the server's overhead for each key.
+//! The amount of data is the smaller of two products: keys times the data of each key, and requests times the data of
+//! each request. The amount of data includes the server's overhead for each key.
 
 use super::{Finding, Severity, rule::Rule};
 use crate::{
@@ -19,10 +19,11 @@ use crate::{
     workload::Footprint,
 };
 
-/// The amount of data above which redyno asks, whatever the server's memory is: 1 GiB.
+/// Above this amount of data, 1 GiB, redyno always asks the user, even if the server has enough memory.
 const MUCH: u64 = 1 << 30;
 /// The advice against too much data.
-const LESS: &str = "smaller values (-d), fewer keys (-r) or a number of requests (-n) reduce the data";
+const LESS: &str =
+    "reduce the data with smaller values (-d), fewer keys (-r) or a limited number of requests (-n)";
 
 /// Checks settings before they begin.
 #[derive(Debug, Clone)]
@@ -46,7 +47,7 @@ impl Rule for Danger {
     }
 }
 
-/// Returns the data that may be written: its memory in bytes, and its description.
+/// Returns how much data may be written: its size in the server's memory, in bytes, and its description.
 fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
@@ -79,11 +80,11 @@ fn too_much_data(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let data = format!("{what} may fill {} of the server's memory", units::bytes(bytes));
     match room.memory {
         Some(room) if bytes > room => Some(format!(
-            "{data}; {} are left below its maxmemory, so it will evict keys, including those of others, or refuse writes",
+            "{data}; {} are left below its maxmemory, so the server will evict keys, including those of others, or refuse writes",
             units::bytes(room)
         )),
         _ if bytes > MUCH => Some(format!(
-            "{data}; a server with less may swap or be killed, which also affects its other users"
+            "{data}; a server with less memory may swap or be killed, which also affects its other users"
         )),
         _ => None,
     }
@@ -96,8 +97,8 @@ fn too_many_clients(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let left = most.saturating_sub(others);
     (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server takes {most} clients and has {others} others, so {left} are left for {wanted}; it will turn \
-             away those that come next, ours or others'"
+            "the server accepts {most} clients and has {others} others, so only {left} of {wanted} can connect; it will \
+             refuse all further clients, including those of others"
         )
     })
 }
@@ -107,13 +108,13 @@ fn full_speed(Change { from, to, room }: &Change<'_>) -> Option<String> {
     let (verb, s) = if others == 1 { ("uses", "") } else { ("use", "s") };
     (from.knobs.load && from.knobs.rate.is_some() && to.knobs.rate.is_none()).then(|| {
         format!(
-            "{others} other client{s} {verb} this server; without a rate the load takes all that it can give, and \
-             they wait"
+            "{others} other client{s} {verb} this server; without a rate, the load uses all capacity of the server, and \
+             other clients wait"
         )
     })
 }
 
-/// Returns the immediate harm of setting the parameter `name` to `to` on a server with this status, if there is any.
+/// Returns the immediate harm of setting the server parameter `name` to the value `to`; `None` if there is no harm.
 pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let used = status.gauges.whole(Gauge::UsedMemory)?;
     let (limit, policy) = match name {
@@ -134,7 +135,7 @@ pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     Some(format!("{} are used: {what}", units::bytes(used)))
 }
 
-/// Parses bytes as CONFIG SET does.
+/// Parses a number of bytes, such as `64mb`, as CONFIG SET does.
 fn memory(text: &str) -> Option<u64> {
     config_word(text).parse().ok()
 }
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::{knobs::Knobs, session::running::Room, workload::Workload};
 
-    /// Returns the danger of `to` after `from`, with any number of requests.
+    /// Returns the danger of a change from `from` to `to`, with an unlimited number of requests.
     fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         of_requests(None, from, to, room)
     }
@@ -204,7 +205,7 @@ mod tests {
         let off = Knobs { load: false, ..huge.clone() };
         let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
         let question = of(None, &huge).unwrap();
-        let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server with less may";
+        let expected = "10 M keys of about 1.00 MiB and 64 B of overhead each may fill 9.54 TiB of the server's memory; a server with less memory may";
         assert!(question.starts_with(expected) && question.ends_with(LESS), "{question}");
         assert_eq!(of(Some(1000), &huge), None);
         let question = of(Some(5000), &huge).unwrap();
@@ -252,7 +253,7 @@ mod tests {
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
         assert!(
-            question.contains("takes 128 clients and has 60 others, so 68 are left for 100"),
+            question.contains("accepts 128 clients and has 60 others, so only 68 of 100 can connect"),
             "{question}"
         );
         assert_eq!(danger(&loaded(), &more, Room { others: Some(2), ..room }), None);

@@ -1,4 +1,4 @@
-//! A finding and its text, which is the same on the screen, in lines and in exports.
+//! A finding and its text. The screen, printed lines and exports use the same text.
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,14 +11,14 @@ pub enum Severity {
     Standstill,
 }
 
-/// A problem, or a limit of the result.
+/// A problem, or something that limits the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The name of the rule: `client limit`.
     pub rule: &'static str,
     /// The severity of the finding.
     pub severity: Severity,
-    /// Whether redyno or its machine is the cause, so that the figures are not the server's.
+    /// Whether redyno or its machine is the cause; the figures then do not describe the server.
     pub is_ours: bool,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
@@ -28,18 +28,18 @@ pub struct Finding {
     pub long: String,
     /// The evidence, the strongest first; empty if the sentence contains it.
     pub evidence: Vec<String>,
-    /// The advice, after its reason and a colon if there is one. May be empty.
+    /// The advice; a reason and a colon may come before it. May be empty.
     pub next: String,
-    /// The advice on the screen of the session, if it is different.
+    /// The advice on the session's screen, if it differs from `next`.
     pub next_at_screen: Option<&'static str>,
 }
 
-/// Returns `a: b`, or the part that exists.
+/// Joins both parts as `a: b`; without evidence, returns only the first part.
 fn of(what: &str, evidence: &[String]) -> String {
     if evidence.is_empty() { what.to_owned() } else { format!("{what}: {}", evidence.join(", ")) }
 }
 
-/// Returns `a; b`, or the part that exists.
+/// Joins both parts as `a; b`; an empty second part is left out.
 fn then(what: &str, next: &str) -> String {
     if next.is_empty() { what.to_owned() } else { format!("{what}; {next}") }
 }
@@ -60,15 +60,15 @@ impl Finding {
         }
     }
 
-    /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run it on another machine`.
+    /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run redyno on another host`.
     pub fn line(&self) -> String {
         let why = if self.evidence.is_empty() { self.long.clone() } else { self.evidence.join(", ") };
         let name = if why.starts_with(self.rule) { String::new() } else { format!("{}: ", self.rule) };
         then(&format!("{name}{why}"), &self.next)
     }
 
-    /// Returns as many words as fit into `width` together with the advice; `at_screen` is whether the session's screen
-    /// shows it.
+    /// Returns the longest form of the finding that fits into `width` columns, with the advice if possible. `at_screen`
+    /// is whether the session's screen shows the finding.
     pub fn sentence(&self, width: usize, at_screen: bool) -> String {
         let next = self.next_at_screen.filter(|_| at_screen).unwrap_or(&self.next);
         let first = &self.evidence[..self.evidence.len().min(1)];

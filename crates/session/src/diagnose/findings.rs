@@ -1,4 +1,4 @@
-//! All rules over one stream of records: the present findings, and the findings of a segment as a whole.
+//! Applies all rules to one stream of records: the present findings, and the findings of a whole segment.
 
 use super::{
     Finding, Severity,
@@ -25,7 +25,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     ]
 }
 
-/// A fold over the records of one target, with the present findings.
+/// The present findings of one target, updated with each record.
 #[derive(Debug, Clone)]
 pub struct Findings {
     now: Now,
@@ -56,7 +56,7 @@ impl Findings {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
     }
 
-    /// Takes the next record. Returns a line for each finding that began or ended with it.
+    /// Takes the next record. Returns a line for each finding that begins or ends with this record.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         self.now.push(record);
         let (now, watches) = (&self.now, self.watches.iter_mut());
@@ -74,7 +74,8 @@ impl Findings {
 }
 
 impl Watch {
-    /// Takes the next record. Returns the name of the rule and its text, if the finding changed.
+    /// Takes the next record. Returns the name of the rule and its text for the end of a finding, if a finding begins
+    /// or ends.
     fn push(&mut self, record: &Record, now: &Now) -> Option<(&'static str, &'static str)> {
         let stood = self.stands.take();
         let has_stood = stood.is_some();
@@ -90,7 +91,8 @@ impl Watch {
     }
 }
 
-/// Returns the same findings; if redyno itself is the cause of one, its advice comes first.
+/// Returns the findings. If redyno itself is the cause of one finding, the other findings of severity `Bad` show that
+/// finding as their advice.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
@@ -104,8 +106,8 @@ fn of(whole: &Whole<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
-/// Returns the findings of a segment as a whole; `total` is the sum of its intervals, and `cores` are redyno's.
-/// Warm-ups and prefills have no findings.
+/// Returns the findings of a whole segment. `total` is the sum of the segment's intervals; `cores` is the number of
+/// cores of redyno's machine. Warm-ups and prefills have no findings.
 pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
     if !is_judged(segment) {
         return Vec::new();
@@ -113,7 +115,8 @@ pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Find
     of(&Whole { segment: Some(segment), total, cores })
 }
 
-/// Returns the findings of all segments of a session: each with the text of its first segment, and the numbers of all.
+/// Returns the findings of all segments of a session. Each finding has the text from the first segment that has the
+/// finding, and the numbers of all segments that have the finding.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     let cores = timeline.session().map_or(0, |session| session.host.cores);
     let mut found: Vec<(Finding, String)> = Vec::new();
@@ -129,12 +132,12 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     found
 }
 
-/// Returns the danger of this setting before it begins, and the alternative, for the user who decides.
+/// Returns the danger of a new setting before it begins, and the alternative, as text for the user, who decides.
 pub fn danger(change: &Change<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
-/// Returns why redyno itself was the limit, if it was.
+/// Returns the reason why redyno itself was the limit; `None` if it was not.
 pub fn our_limit(measured: &Interval) -> Option<String> {
     let found = of(&Whole { segment: None, total: measured, cores: 0 });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
@@ -148,7 +151,7 @@ mod tests {
         session::{Client, WorkerCost},
     };
 
-    /// Returns a second of a load with a rate of 1 M/s, and a client that uses `cpu` of a core.
+    /// Returns one second of a load with a rate of 1 M/s; its worker uses the share `cpu` of a core.
     fn second(segment: u32, cpu: f64, n: u32) -> Record {
         let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
         let (t_s, due, ops, behind_us) = (f64::from(n), 1_000_000, 88_000, u64::from(n) * 900_000);
@@ -185,9 +188,9 @@ mod tests {
         };
         let too_much = "overloaded: 88.0 k of 1.00 M/s, 2.70 s behind, growing";
         let alone =
-            format!("{too_much}; this many connections cannot do more: give more clients, or a lower rate");
+            format!("{too_much}; these connections cannot send more: give more clients, or a lower rate");
         assert_eq!(now(0.5), [(2.0, alone)]);
-        let ours = "the client is the limit: load-0 uses 97 % of a core; run it on another machine";
+        let ours = "the client is the limit: load-0 uses 97 % of a core; run redyno on another host";
         assert_eq!(now(0.97), [(2.0, format!("{too_much}; {ours}")), (1.0, ours.to_owned())]);
     }
 

@@ -7,16 +7,16 @@ use super::{
 };
 use crate::{session::Interval, units, workload::Workload};
 
-/// The share of hits below which a reading workload does not measure what it should.
+/// Below this share of hits, a workload of reads does not measure what it should.
 const LOW: f64 = 0.90;
-/// The share of hits above which the finding ends; higher than the other so that the finding does not flicker.
+/// Above this share of hits, the finding ends. `GOOD` is higher than `LOW`, so the finding does not flicker.
 const GOOD: f64 = 0.92;
-/// The least number of reads for a verdict: at 90 %, the share is known to within 2 points.
+/// The smallest number of reads for a verdict: a share of 90 % is then known to within 2 percentage points.
 const ENOUGH: u64 = 1000;
 /// The judged time, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// The rise of the share within the judged time that shows that it will soon be good: the load writes the keys that it
-/// reads.
+/// If the share rises by this much within the judged time, there is no finding: the load is still writing the keys that
+/// it reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether most reads find their key.
@@ -77,17 +77,19 @@ impl Reads {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// Returns the finding that only this share of the reads of `workload` found their key, with advice.
+    /// Returns the finding of a low hit rate, with advice for `workload`.
     fn low(self, workload: &Workload) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
-        let long = format!("{short}: the other reads find no key, which costs the server less");
+        let long = format!("{short}: the other reads find no key, which costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
             // A prefill made the keys, but they are gone or too few.
             (false, _) => (
-                "the keys made before have expired or were evicted, or the number of keys was raised since",
-                Some("type :prefill to make all keys now; those made before are gone or too few"),
+                "the prefilled keys have expired or were evicted, or the number of keys was raised after the prefill",
+                Some("type :prefill to write all keys now; the prefilled keys are gone or too few"),
             ),
-            (true, Ok(_)) => ("--prefill makes the keys first", Some("type :prefill to make the keys now")),
+            (true, Ok(_)) => {
+                ("--prefill writes the keys before the load", Some("type :prefill to write the keys now"))
+            }
             // A prefill cannot make the keys.
             (true, Err(_)) => {
                 ("write the keys before reading them: give the workload a [prefill] table", None)
@@ -123,7 +125,7 @@ mod tests {
         }))
     }
 
-    /// Returns for each second whether a low hit rate is reported, with these hits in a thousand.
+    /// Returns, for each second, whether a low hit rate is reported; `hits` are the hits of each second in 1000 reads.
     fn said(segment: Segment, hits: &[u64]) -> Vec<bool> {
         let mut findings = Findings::default();
         findings.push(&Record::Segment(segment));
@@ -171,12 +173,12 @@ mod tests {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
         let finding = |segment: &Segment| of_segment(segment, &total, 1).remove(0);
         let get = segment("get");
-        let line = "hit rate 12 %: the other reads find no key, which costs the server less";
-        assert_eq!(finding(&get).line(), format!("{line}; --prefill makes the keys first"));
-        assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to make the keys now"));
+        let line = "hit rate 12 %: the other reads find no key, which costs the server less than a hit";
+        assert_eq!(finding(&get).line(), format!("{line}; --prefill writes the keys before the load"));
+        assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to write the keys now"));
         let mut filled = get;
         filled.knobs.workload = filled.knobs.workload.with_prefill().unwrap().into();
-        assert!(finding(&filled).next.starts_with("the keys made before"));
+        assert!(finding(&filled).next.starts_with("the prefilled keys"));
         let mut ping = segment("ping");
         ping.knobs.workload = crate::workload::Workload::clone(&ping.knobs.workload).into();
         assert!(finding(&ping).next.contains("[prefill] table"));

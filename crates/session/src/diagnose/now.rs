@@ -8,7 +8,7 @@ use crate::{
 /// The longest time that a rule judges, in seconds.
 const KEPT_S: f64 = 4.0;
 
-/// A fold over the records of one target that keeps its recent state.
+/// The recent state of one target, updated with each record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Now {
     /// The number of cores of the machine that redyno runs on.
@@ -16,7 +16,7 @@ pub(super) struct Now {
     server: String,
     /// The current segment.
     pub(super) segment: Option<Segment>,
-    /// The last intervals of this segment, without their parts by operation.
+    /// The last intervals of the current segment, without the figures of each operation.
     parts: Vec<Interval>,
 }
 
@@ -42,17 +42,19 @@ impl Now {
         }
     }
 
-    /// Returns whether this interval belongs to the current segment; late reports of workers do not.
+    /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
+    /// one.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }
 
-    /// Returns the server's own terms.
+    /// Returns the names that this kind of server uses, such as `PING`.
     pub(super) fn words(&self) -> &'static Words {
         Dialect::of_server(&self.server).words()
     }
 
-    /// Returns the latest intervals before the last `but`, oldest first: as few as cover `window_s`, or all.
+    /// Returns the latest intervals, oldest first, without the last `but`: as few intervals as cover `window_s`, or
+    /// all.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;

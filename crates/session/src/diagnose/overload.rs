@@ -1,4 +1,4 @@
-//! Finding: the rate of an open loop is too high: requests wait before they are sent, or are shed.
+//! Finding: the rate of an open loop is too high, so requests wait before they are sent, or are shed.
 
 use super::{
     Finding, Severity,
@@ -12,23 +12,23 @@ use crate::{
 
 /// The judged time in seconds: long enough that one slow command does not look like a trend.
 const WINDOW_S: f64 = 2.0;
-/// The send lag that is more than a usual pause of the server, in microseconds.
+/// A longer send lag than this, in microseconds, is more than a usual pause of the server.
 const LATE_US: u64 = 100_000;
-/// The send lag below which the load has caught up, in microseconds.
+/// Below this send lag, in microseconds, the load has caught up.
 const CAUGHT_UP_US: u64 = 50_000;
-/// The least share of shed requests in an overload.
+/// If at least this share of the requests is shed, the load is overloaded.
 const SHED: f64 = 0.01;
-/// The share of its rate below which a whole segment was overloaded.
+/// A segment that reached less than this share of its rate was overloaded as a whole.
 const REACHED: f64 = 0.98;
 /// The advice, if redyno itself is not the cause.
-const NEXT: &str = "this many connections cannot do more: give more clients, or a lower rate";
+const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";
 
 /// Checks whether the rate is too high.
 #[derive(Debug, Clone)]
 pub(super) struct Overload;
 
-/// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds
-/// (the delay of the oldest due request).
+/// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds.
+/// The send lag is the delay of the oldest due request.
 struct Reached {
     ops_per_s: f64,
     shed: f64,
@@ -82,7 +82,7 @@ fn rate(segment: Option<&Segment>) -> Option<u32> {
 }
 
 impl Reached {
-    /// Returns the finding that the `rate` is not reached; `trend` describes the send lag.
+    /// Returns the finding that the `rate` is not reached; `trend` describes how the send lag changes.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
         let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {
@@ -120,7 +120,7 @@ mod tests {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }
     }
 
-    /// Returns the finding after a quarter of a second with these replies and this lag.
+    /// Returns the finding after another 0.25 s with this number of replies and this send lag.
     fn tick(findings: &mut Findings, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
         let interval = Interval {
             segment: 3,

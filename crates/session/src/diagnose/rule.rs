@@ -1,18 +1,18 @@
-//! The trait of rules: records in, findings out.
+//! The trait of all rules: a rule reads records and returns findings.
 
 use std::fmt;
 
 use super::{Finding, now::Now};
 use crate::session::{Interval, Record, Segment, running::Change};
 
-/// The change of a rule's finding by a record.
+/// How a record changes the finding of a rule.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// The finding does not change.
     AsBefore,
     /// There is no finding now.
     Clear,
-    /// This is the finding now.
+    /// The rule has this finding now.
     Found(Finding),
 }
 
@@ -22,9 +22,9 @@ impl From<Option<Finding>> for Verdict {
     }
 }
 
-/// The measurements of a segment, or of another time, as a whole.
+/// The measurements of a whole segment, or of another span of time.
 pub(super) struct Whole<'a> {
-    /// The segment, if the measurements are of one.
+    /// The measured segment; `None` if the measurements are of another span of time.
     pub(super) segment: Option<&'a Segment>,
     /// The sum of the intervals.
     pub(super) total: &'a Interval,
@@ -37,25 +37,24 @@ pub(super) fn is_judged(segment: &Segment) -> bool {
     segment.knobs.load && segment.aside().is_none()
 }
 
-/// A rule, which detects one kind of finding.
+/// A rule detects one kind of finding.
 pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     /// Returns the name of the rule.
     fn name(&self) -> &'static str;
 
-    /// Returns the text for the end of a finding.
+    /// Returns the text that is reported when the finding ends.
     fn over(&self) -> &'static str {
         "no longer"
     }
 
-    /// Returns the finding after an interval of the current segment. `stands` is whether there was a finding before: it
-    /// continues between the threshold for its beginning and the one for its end, so that a varying figure is reported
-    /// once.
+    /// Returns the finding after an interval of the current segment. `stands` is whether the rule already has a
+    /// finding. A finding begins and ends at different thresholds, so a figure that varies is reported once.
     fn judge(&self, _: &Now, _stands: bool) -> Verdict {
         Verdict::AsBefore
     }
 
-    /// Takes the next record of one target, which `now` has already taken. A new segment begins without a finding,
-    /// unless a rule overrides this.
+    /// Takes the next record of one target; `now` already includes this record. By default, a new segment begins
+    /// without a finding.
     fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
         match record {
             Record::Segment(_) | Record::End(_) => Verdict::Clear,
@@ -64,12 +63,12 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
         }
     }
 
-    /// Returns the finding about the whole time under load.
+    /// Returns the finding about all measurements together.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {
         None
     }
 
-    /// Returns the finding about a setting before it begins.
+    /// Returns the finding about a new setting, before the setting begins.
     fn before(&self, _: &Change<'_>) -> Option<Finding> {
         None
     }
@@ -77,7 +76,7 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
 
 /// A trait that makes boxed rules cloneable.
 pub(super) trait Copied {
-    /// Returns a copy in the same state.
+    /// Returns a copy of the rule in its present state.
     fn copied(&self) -> Box<dyn Rule>;
 }
 

@@ -1,11 +1,11 @@
-//! Finding: the server is slow while redyno is not: PING waits, and redyno's own threads wake on time.
+//! Finding: the server is slow and redyno is not. PING waits for its reply, while redyno's own threads wake on time.
 //!
 //! ```text
 //!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, answers no client. The cost of redyno's workers during that
-//! time does not show the limit of the load.
+//! A server that is stopped, or busy with one long command, answers no client. During that time, the CPU use of
+//! redyno's workers does not show the limit of the load.
 
 use super::{
     Finding, Severity,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{session::Record, units};
 
-/// The least wait of a PING that a person notices, in nanoseconds.
+/// The shortest wait of a PING that a person notices, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
-/// Redyno's threads wake on time if the largest delay of a thread is less than the wait divided by this number.
+/// Redyno's threads wake on time if their largest delay is less than the wait of the PING divided by this number.
 const PART: u64 = 5;
 
 /// Checks whether the server is slow at present.
@@ -41,12 +41,12 @@ impl Rule for SlowServer {
     }
 }
 
-/// Reports of ping and wake probe for the same time.
+/// The last reports of the ping probe and of the wake probe, and their comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probes {
-    /// The last report of the pings: its tick, and their longest wait.
+    /// The last report of the ping probe: its tick, and the longest wait in nanoseconds.
     ping: Option<(u64, u64)>,
-    /// The last report of the wake probe: its tick, and the largest delay.
+    /// The last report of the wake probe: its tick, and the largest delay in nanoseconds.
     wake: Option<(u64, u64)>,
     /// The evidence for a slow server; `None` if the server is not slow.
     slow: Option<String>,
@@ -58,7 +58,7 @@ impl Probes {
         self.slow.is_some()
     }
 
-    /// Returns the tick up to which both probes have reported; `None` if one of them never did.
+    /// Returns the tick up to which both probes have reported; `None` if one probe has not reported yet.
     pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
     }
@@ -84,7 +84,7 @@ impl Probes {
         if ping_tick.abs_diff(wake_tick) <= 1 {
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
             let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
-            self.slow = is_slow.then(|| format!("PING waited {waited}, our own threads woke within {woke}"));
+            self.slow = is_slow.then(|| format!("PING waited {waited}, redyno's threads woke within {woke}"));
         }
     }
 }
@@ -100,15 +100,15 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns the pings' report up to `t_s`: one was answered after `answered_ms`, and one has waited for
-    /// `waiting_ms`.
+    /// Returns the report of the ping probe up to `t_s`: one PING was answered after `answered_ms`, and another has
+    /// waited for `waiting_ms`.
     pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
         let rtt = latency_of([answered_ms * MS]);
         let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };
         Record::Ping(Box::new(Span::new(t_s, 0.25, body)))
     }
 
-    /// Returns the wake probe's report up to `t_s`.
+    /// Returns the report of the wake probe up to `t_s`: a thread woke `late_ms` late.
     pub(in crate::diagnose) fn wake(t_s: f64, late_ms: u64) -> Record {
         Record::Wake(Span::new(t_s, 0.25, Wake { late: latency_of([late_ms * MS]) }))
     }
@@ -124,17 +124,17 @@ pub(super) mod tests {
 
     #[test]
     fn a_ping_that_waits_names_the_server_where_our_own_threads_wake_on_time() {
-        let expected = "PING waited 480 ms, our own threads woke within 2.00 ms";
+        let expected = "PING waited 480 ms, redyno's threads woke within 2.00 ms";
         assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(expected.to_owned())]);
         assert_eq!(
             said([wake(0.5, 2), ping(0.5, 480, 0)])[1].as_deref(),
             Some(expected),
-            "it was answered by then"
+            "the PING was answered by then"
         );
         assert_eq!(
             said([ping(0.5, 1, 480), wake(0.5, 200)]),
             [None, None],
-            "this machine holds us up as well"
+            "redyno's threads were late as well"
         );
         assert_eq!(said([ping(0.5, 90, 190), wake(0.5, 1)]), [None, None]);
     }
@@ -142,7 +142,7 @@ pub(super) mod tests {
     #[test]
     fn what_the_probes_say_of_other_seconds_is_not_laid_together() {
         let said = said([wake(1.0, 2), ping(2.0, 1, 900), wake(2.0, 700), ping(3.0, 1, 0), wake(3.0, 1)]);
-        assert_eq!(said, [const { None }; 5], "in the second in which the PING waited our threads did too");
+        assert_eq!(said, [const { None }; 5], "redyno's threads were late in the same second as the PING");
     }
 
     #[test]

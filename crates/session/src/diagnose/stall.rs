@@ -1,4 +1,5 @@
-//! Finding: nothing is answered, though connections are open: a stopped server, a long command, a lost network.
+//! Finding: no request is answered although connections are open, because of a stopped server, a long command or a lost
+//! network.
 
 use super::{
     Finding, Severity,
@@ -7,16 +8,16 @@ use super::{
 };
 use crate::{events::EventKind, session::Record};
 
-/// The least length of a stall in seconds, longer than a pause between two requests of the slowest rate (1/s) and two
+/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and than two
 /// ticks.
 const SILENCE_S: f64 = 1.5;
 
-/// Checks how long nothing has been answered.
+/// Checks how long no request has been answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stall {
-    /// Whether there is no connection.
+    /// Whether the load had no connection in the last interval.
     is_lost: bool,
-    /// The times of the last good reply of the load and of the last reply to PING, by the tick.
+    /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
 }
@@ -51,9 +52,7 @@ impl Stall {
             None => (now.words().ping, self.pong_s?),
         };
         let for_s = t_s - since_s;
-        let long = format!(
-            "no good reply to {what} for {for_s:.1} s; the connections are open, the server is silent"
-        );
+        let long = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
         let stall = Finding { severity: Severity::Standstill, ..Finding::new("stall", "stall", long) };
         (for_s >= SILENCE_S).then_some(stall)
     }
@@ -98,8 +97,7 @@ mod tests {
         let records =
             [interval(1.0, 9, 0.0), interval(2.25, 0, 0.0), interval(2.5, 0, 0.0), interval(2.75, 4, 0.0)];
         let reported: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
-        let begun =
-            "stall: no good reply to the load for 1.5 s; the connections are open, the server is silent";
+        let begun = "stall: no good reply to the load for 1.5 s, although the connections are open";
         assert_eq!(reported, [vec![], vec![], vec![begun.to_owned()], vec!["stall: no longer".to_owned()]]);
     }
 

@@ -6,18 +6,18 @@ use crate::{knobs::Knobs, server::Parameter};
 /// A requested experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExperimentSpec {
-    /// Find the highest rate within a limit, with these knobs otherwise.
+    /// Find the highest rate that keeps a limit; the knobs except the rate stay as they are.
     Find(Limit, Knobs),
     /// Alternate between these settings.
     Ab(Box<[Setting; 2]>),
-    /// Measure one knob at these values, with the resulting settings.
+    /// Measure the load at several values of one knob; there is a setting for each value.
     Sweep(SweepPlan, Vec<Setting>),
     /// Play the script in a file, from now on.
     Script(Box<Script>),
 }
 
 impl ExperimentSpec {
-    /// The first word of each experiment, the text after it, and its description.
+    /// For each experiment: its first word, an example of the text after it, and a description.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
             "find",
@@ -36,8 +36,8 @@ impl ExperimentSpec {
         ),
     ];
 
-    /// Parses the experiment in `text`, under load and with `knobs` for unnamed settings; `None` if the text does not
-    /// begin with the word of an experiment, or is only that word.
+    /// Parses the experiment in `text`. The load is on, and knobs that the text does not name come from `knobs`.
+    /// Returns `None` if the text does not begin with the first word of an experiment, or has no other word.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -77,13 +77,14 @@ impl ExperimentSpec {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// Returns the server parameters that the experiment sets repeatedly, each with one of its values.
+    /// Returns the server parameters that the experiment sets, with each value that it gives them.
     pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
         let config = self.settings().iter().flat_map(|setting| &setting.config);
         config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
     }
 
-    /// Parses the script in this file, under load and with `knobs` for unnamed settings.
+    /// Parses the script `text` of the file `name`. The load is on, and knobs that the script does not name come from
+    /// `knobs`.
     ///
     /// # Errors
     /// A message with the invalid line.
@@ -133,7 +134,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// Returns the experiment, before its first delivery.
+    /// Returns the experiment in its state before the first delivery.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),

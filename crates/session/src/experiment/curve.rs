@@ -1,4 +1,4 @@
-//! A curve: the load's results over the values of one knob, with a point for each.
+//! A curve: the results of the load over the values of one knob.
 //!
 //! ```text
 //!  ops/s                     ┌ knee, after the universal scalability law
@@ -7,8 +7,8 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under one setting are one point: distributions are merged, never percentiles.
-//! Different settings at one value are several points.
+//! All measurements at one value under the same setting become one point; their distributions are merged, since
+//! percentiles cannot be merged. Different settings at the same value are separate points.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// Everything except the value: the other knobs, and the changed parameters.
+/// The rest of a setting besides the value: the other knobs, and the changed parameters.
 #[derive(Debug, Clone, PartialEq)]
 struct Others {
     knobs: Knobs,
@@ -34,7 +34,7 @@ pub struct Point {
     pub value: u64,
     /// The segments with these measurements, in order.
     pub segments: Vec<u32>,
-    /// Whether the figures of the point had become steady, if that was checked.
+    /// Whether the figures of the point had become steady; `None` if that was not checked.
     pub is_steady: Option<bool>,
     others: Others,
     measured: Interval,
@@ -51,38 +51,38 @@ impl Point {
         self.measured.ops_per_s
     }
 
-    /// Returns whether the loop was open, so that response times count.
+    /// Returns whether the loop was open; the response times then count.
     pub fn is_open(&self) -> bool {
         self.measured.response.is_some()
     }
 
-    /// Returns the relevant times: response times under a rate, otherwise service times.
+    /// Returns the latencies that count: response times in an open loop, service times in a closed loop.
     pub fn latency(&self) -> &Latency {
         self.measured.response.as_ref().unwrap_or(&self.measured.service)
     }
 
-    /// Returns a percentile of the relevant times in microseconds; `None` with too few samples.
+    /// Returns a percentile of the latencies that count, in microseconds; `None` with too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
 
-    /// Returns whether everything except the value is equal.
+    /// Returns whether both points have the same setting, apart from the value.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.others == other.others
     }
 
-    /// Returns why redyno itself was the limit, if it was.
+    /// Returns the reason why redyno itself was the limit; `None` if it was not.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.measured)
     }
 
-    /// Returns whether the point keeps a limit, without any error.
+    /// Returns whether the point keeps the limit and has no errors.
     pub fn holds(&self, limit: &Limit) -> bool {
         self.measured.errors.is_empty() && limit.holds(self.latency())
     }
 }
 
-/// The points over one dimension, sorted by value, then by segment.
+/// The points of one knob or parameter, sorted by value, then by segment.
 #[derive(Debug, Clone)]
 pub struct Curve {
     dimension: Dimension,
@@ -95,7 +95,8 @@ impl Curve {
         Self { dimension, points: Vec::new() }
     }
 
-    /// Returns the curve of a session's segments: those under load with a value, without warm-ups.
+    /// Returns the curve of a session. The points of the curve are from the segments under load that have a value of
+    /// the dimension, without warm-ups.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -104,7 +105,7 @@ impl Curve {
         curve
     }
 
-    /// Returns the values of a dimension in the segments of its curve.
+    /// Returns the value of each segment that would be in the curve of this dimension.
     pub fn values_of<'a>(
         dimension: Dimension,
         segments: impl Iterator<Item = &'a SegmentTotal>,
@@ -112,7 +113,7 @@ impl Curve {
         valued(dimension, segments.collect()).into_iter().map(|(value, ..)| value)
     }
 
-    /// Adds the measurements at this value in a segment with these knobs.
+    /// Adds the measurements of a segment with these knobs, at this value.
     pub fn add(&mut self, value: u64, segment: u32, knobs: &Knobs, measured: &Interval) -> &mut Point {
         let others = Others { knobs: self.dimension.others(knobs), config: BTreeMap::new() };
         self.add_point(value, segment, others, measured)
@@ -144,16 +145,16 @@ impl Curve {
         &self.points
     }
 
-    /// Returns the point with the highest throughput, with a limit among the points that keep it; of equals, that with
-    /// the lowest value. `None` if no request was answered.
+    /// Returns the point with the highest throughput; with a limit, only points that keep the limit count. Of several
+    /// points with this throughput, the point with the lowest value is returned. `None` if no request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
     }
 
-    /// Returns the universal scalability law through all points; `None` if it does not apply to the dimension, if other
-    /// settings differ, or if it does not fit.
+    /// Fits the universal scalability law to all points. Returns `None` if the law does not apply to the dimension or
+    /// to an open loop, if other settings differ, or if the law does not fit.
     pub fn law(&self) -> Option<Usl> {
         let is_one = self.points.windows(2).all(|pair| pair[0].others == pair[1].others);
         // Under a rate, the throughput is the rate.
@@ -164,7 +165,8 @@ impl Curve {
     }
 }
 
-/// Returns the segments under load with a value, without warm-ups, each with its other settings.
+/// Returns each segment under load that has a value, together with the value and its other settings; warm-ups are left
+/// out.
 fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
     let mut valued = Vec::new();
     // The value of each parameter before its first change.
@@ -208,7 +210,7 @@ mod tests {
         Knobs { load: true, clients, ..Knobs::default() }
     }
 
-    /// Returns a second with this number of replies, each of this many microseconds.
+    /// Returns one second with `ops` replies, each after `us` microseconds.
     fn second(segment: u32, ops: u64, us: u64) -> Interval {
         let service = repeated(us * 1000, ops);
         let t_s = f64::from(segment) + 1.0;

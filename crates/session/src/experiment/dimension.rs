@@ -33,8 +33,8 @@ impl Dimension {
         PARAMETERS.iter().filter(has_numbers).map(Self::Parameter)
     }
 
-    /// Parses the dimension at the start of a text; returns it and the rest: `clients 1..1000`, `config io-threads
-    /// 1,2,4`.
+    /// Parses the knob or parameter at the start of a text such as `clients 1..1000` or `config io-threads 1,2,4`.
+    /// Returns it and the rest of the text.
     ///
     /// # Errors
     /// A message with the existing dimensions.
@@ -78,7 +78,7 @@ impl Dimension {
         }
     }
 
-    /// Returns whether the universal scalability law applies, because the dimension is a degree of concurrency.
+    /// Returns whether the dimension is a degree of concurrency; the universal scalability law then applies.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
@@ -117,8 +117,8 @@ impl Dimension {
         }
     }
 
-    /// Returns the value in these knobs; `None` for a parameter, and for a knob without a value: a closed loop has no
-    /// rate.
+    /// Returns the value of the dimension in these knobs; `None` for a parameter, and for a knob without a value, such
+    /// as the rate of a closed loop.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
         let Self::Knob(knob) = self else { return None };
         match knob {
@@ -132,7 +132,7 @@ impl Dimension {
         }
     }
 
-    /// Returns `base` with this value, and its text.
+    /// Returns the setting `base` with this value of the dimension.
     ///
     /// # Errors
     /// When the value is impossible.
@@ -140,7 +140,7 @@ impl Dimension {
         Setting::parse(&format!("{} {value}", self.word()), base)
     }
 
-    /// Returns the knobs, with this one at its default.
+    /// Returns the knobs with the knob of this dimension at its default.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
         let mut knobs = knobs.clone();
         let usual = Knobs::default();

@@ -1,4 +1,4 @@
-//! The data for a chart of an experiment, apart from the segments of its session.
+//! The data for the chart of an experiment, without the segments of its session.
 
 use super::{Curve, Dimension, Limit};
 use crate::compare::Difference;
@@ -6,7 +6,7 @@ use crate::compare::Difference;
 /// The data for the chart of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub enum Drawn<'a> {
-    /// The experiment has no data of its own.
+    /// The chart shows only the segments of the session.
     Segments,
     /// The points of a sweep.
     Points(Points<'a>),
@@ -19,9 +19,9 @@ pub enum Drawn<'a> {
 pub struct Points<'a> {
     /// The points.
     pub curve: &'a Curve,
-    /// The limit that the best point keeps, if there is one.
+    /// The limit that the best point has to keep, if there is one.
     pub limit: Option<&'a Limit>,
-    /// All values that will have a point.
+    /// All values of the sweep, including values without a point so far.
     pub values: &'a [u64],
 }
 
@@ -43,19 +43,19 @@ pub struct Bounds<'a> {
 pub struct Pairs {
     /// The comparison: `ops/s of B, pipeline 16, against A, as it is`.
     pub title: String,
-    /// The results for all figures, in lines.
+    /// The results of all figures, as lines of text.
     pub text: String,
     /// The counted pairs.
     pub course: Vec<AfterPair>,
 }
 
-/// B compared with A after a pair, by the deciding figure.
+/// The comparison of B with A after a pair, in the figure that decides.
 #[derive(Debug, Clone)]
 pub struct AfterPair {
     /// The number of the pair.
     pub pair: u32,
-    /// B's advantage in this pair, as a difference of logarithms.
+    /// The logarithm of B's value minus the logarithm of A's value in this pair.
     pub of_pair: Option<f64>,
-    /// The difference from all pairs so far.
+    /// The difference between A and B over all pairs so far.
     pub so_far: Difference,
 }

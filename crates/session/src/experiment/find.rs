@@ -1,13 +1,14 @@
-//! Find: the highest rate at which the response time keeps a limit.
+//! Find searches for the highest rate at which the response time keeps a limit.
 //!
 //! ```text
 //!  peak: a closed loop ─► search ─► trials: short, then full ─► the bounds are firm ─► a full trial at the result
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! A closed loop reaches more than any rate can. A trial keeps the limit if its response times do, all due requests
-//! were answered, and none failed. A rate is found if it kept the limit and a slightly higher one did not, both in full
-//! trials; if the search ends before that, it is undecided.
+//! A closed loop has at least the throughput of any rate. A trial keeps the limit if its response times keep it, at
+//! least 99 % of the due requests were answered, and no request failed. The search finds a rate if that rate kept the
+//! limit and a slightly higher rate did not, both in full trials. The search is undecided if its time is over before it
+//! finds a rate.
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
@@ -27,21 +28,23 @@ use crate::{
     units,
 };
 
-/// The part of the closed loop that is left out, and its length.
+/// The closed loop: the time at its start that is left out, and the measured time, in seconds.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// The part of a trial that is left out: at least, and at most if requests of the previous one are still in flight.
+/// The time at the start of a trial that is left out, in seconds: its minimum, and its maximum if requests of the
+/// previous trial may still be in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// How long a full trial waits at most for enough samples of the limit's percentile.
+/// The longest time of a full trial that waits for enough samples for the limit's percentile, in seconds.
 const LONGEST_S: f64 = 10.0;
-/// The time in seconds after which the bounds may be further apart.
+/// The time in seconds after which the search accepts bounds that are further apart.
 const CLOSE_S: f64 = 45.0;
 /// The time in seconds after which the search ends.
 const LIMIT_S: f64 = 170.0;
-/// The numbers of disturbed trials of a rate in a row, and of trials without a reply, after which the search ends.
+/// The search ends after this many disturbed trials in a row; the second number applies if the last trial had no reply.
 const DISTURBED: (u32, u32) = (8, 3);
-/// The share of disturbed trials above which the others are not trusted either.
+/// If a larger share of the trials is disturbed, the other trials are not trusted either.
 const MOST_DISTURBED: f64 = 0.25;
-/// The length in seconds of a run at half the rate before a failed rate is tried again: this clears the backlog.
+/// Before a failed rate is tried again, the load runs at half that rate for this time, in seconds, to clear the
+/// backlog.
 const REST_S: f64 = 0.5;
 
 /// The phase of the search.
@@ -49,7 +52,7 @@ const REST_S: f64 = 0.5;
 enum FindPhase {
     /// The closed loop.
     Peak,
-    /// Half of the next trial's rate.
+    /// The load runs at half the rate of the next trial.
     Rest(Trial),
     /// A trial of a rate.
     Trial(Trial),
@@ -66,9 +69,9 @@ pub struct Tried {
     pub is_full: bool,
     /// Whether the limit was kept.
     pub is_held: bool,
-    /// Whether the trial was disturbed, and does not count.
+    /// Whether the trial was disturbed; it then does not count.
     pub is_disturbed: bool,
-    /// Why redyno itself was the limit, if it was.
+    /// The reason why redyno itself was the limit; `None` if it was not.
     pub client_limit: Option<String>,
 }
 
@@ -86,7 +89,7 @@ pub struct Find {
     tried: Vec<Tried>,
     /// The number of disturbed trials in a row.
     disturbed: u32,
-    /// The recent longest time of a request, in seconds.
+    /// The p99 of the service time in the last measurement, in seconds: about how long requests are in flight.
     in_flight_s: f64,
     since_s: Option<f64>,
     found: Option<Found>,
@@ -94,7 +97,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Returns a search with these knobs, except the rate.
+    /// Returns a search with these knobs; the search sets the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {
             limit,
@@ -118,15 +121,16 @@ impl Find {
         &self.tried
     }
 
-    /// Returns the highest rate that certainly keeps the limit, and the lowest that certainly does not, if they are
-    /// known.
+    /// Returns the highest rate that certainly keeps the limit, and the lowest rate that certainly does not; `None` if
+    /// unknown.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the same bounds from all trials so far, of which some may be wrong.
+    /// Returns the highest rate that seems to keep the limit, and the lowest rate above it that seems not to; both may
+    /// still change.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
@@ -255,7 +259,7 @@ impl Find {
         self.tried.iter().filter(|tried| tried.is_disturbed).count()
     }
 
-    /// Ends the search with a result: both bounds are firm.
+    /// Ends the search with a result, if both bounds are certain.
     fn end_found(&mut self) -> Vec<Order> {
         let (Some(value), Some(upper)) = self.bounds() else {
             return self.give_up("trials of the same rate had different results");

@@ -1,4 +1,5 @@
-//! The basis of experiments: whether the requested setting is in force, and the load's results under it.
+//! The basis of all experiments: reports when a requested setting is in force, and the results of the load under that
+//! setting.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
@@ -16,7 +17,7 @@ use crate::{
     session::{Delivery, Interval, Notice, Order, Record, Segment},
 };
 
-/// Why an experiment cannot continue.
+/// The reason why an experiment cannot continue.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum Interruption {
     /// The session refused an order, for this reason.
@@ -37,7 +38,7 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// Returns why an experiment cannot continue after this delivery, if so.
+    /// Returns the reason why an experiment cannot continue after this delivery; `None` if it can.
     pub(super) fn of(delivery: &Delivery) -> Option<Self> {
         match delivery {
             Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
@@ -53,7 +54,7 @@ impl Interruption {
     }
 }
 
-/// The meaning of a delivery for the requested setting.
+/// What a delivery of the session means for the requested setting.
 #[derive(Debug, PartialEq)]
 pub(super) enum Observed<'a> {
     /// Nothing.
@@ -62,7 +63,7 @@ pub(super) enum Observed<'a> {
     Holds { since_s: f64 },
     /// The results of the load under the setting, in an interval.
     Measured(&'a Interval),
-    /// The setting is not in force, and will not be.
+    /// The setting cannot be in force any more, for this reason.
     Lost(Interruption),
 }
 
@@ -82,21 +83,21 @@ enum SettingState {
     /// The setting is not in force yet.
     #[default]
     Awaited,
-    /// The setting was in force when it was requested, which is not reported yet.
+    /// The setting was already in force when it was requested; this has not been reported yet.
     Found,
     /// The setting is in force and reported.
     Held,
 }
 
-/// The requested setting, and the one in force.
+/// The requested setting, and the setting in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InForce {
     /// The knobs before the experiment.
     start: Option<Knobs>,
-    /// The knobs in force, and whether they are those of the warm-up.
+    /// The knobs in force, and whether they belong to a warm-up or a prefill.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
-    /// The node that carries the load, now or soon. Notices of other nodes are ignored.
+    /// The node that has the load, or will have it next. Records of other nodes are ignored.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
     /// Parameters that the server has not confirmed yet.
@@ -107,7 +108,8 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Requests a setting; [`see`](Self::see) reports when it is in force. Unnamed parameters get their previous value.
+    /// Requests a setting; [`see`](Self::see) reports when it is in force. Parameters that the setting does not name
+    /// get their previous value.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
@@ -146,12 +148,13 @@ impl InForce {
         Some(Order::SetConfig { parameter, to })
     }
 
-    /// Returns the orders that restore everything that was changed.
+    /// Returns the orders that restore all knobs and parameters that were changed.
     pub(super) fn set_back(&mut self) -> Vec<Order> {
         self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
     }
 
-    /// Returns the same orders after an interruption: knobs that the user or another peer changed are kept.
+    /// Returns the orders that restore knobs and parameters after an interruption; knobs that the user or another peer
+    /// changed are kept.
     pub(super) fn set_back_after(&mut self, why: &Interruption) -> Vec<Order> {
         let mut orders = self.set_back();
         if *why == Interruption::Turned {
@@ -195,7 +198,7 @@ impl InForce {
         }
     }
 
-    /// Keeps the changes of the user or another peer; the rest is restored.
+    /// Keeps a change by the user or another peer: the experiment does not undo this change later.
     fn leave_what_was_turned(&mut self, segment: &Segment) {
         match &segment.config {
             Some(change) => drop(self.tuned.remove(&*change.name)),

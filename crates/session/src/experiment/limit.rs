@@ -13,14 +13,14 @@ use crate::{
 pub struct Limit {
     /// The percentile: `p99`, or `max`.
     level: &'static str,
-    /// The share of the latencies that must be below the bound, 0 to 1.
+    /// The share of the latencies that must be below the bound, from 0 to 1.
     quantile: f64,
     below_ns: u64,
     /// The bound as written.
     below: String,
 }
 
-/// The name and share of the longest latency.
+/// The name and the share of a limit for the longest latency.
 const MAX: (&str, f64) = ("max", 1.0);
 
 fn known() -> impl Iterator<Item = (&'static str, f64)> {
@@ -63,14 +63,14 @@ impl Limit {
         self.holds_without(latency, &Latency::default())
     }
 
-    /// Returns the same, if the latencies that are `left_out` had been below the bound.
+    /// Returns whether enough of these latencies are below the bound if all latencies in `left_out` count as below it.
     pub(super) fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
         let beyond = latency.count_from(self.below_ns).saturating_sub(left_out.count_from(self.below_ns));
         !latency.is_empty() && beyond as f64 <= most + 1e-9
     }
 
-    /// Returns the percentile in microseconds; `None` with too few samples.
+    /// Returns the limit's percentile of these latencies, in microseconds; `None` with too few samples.
     pub fn level_us(&self, latency: &Latency) -> Option<f64> {
         let ns = if self.quantile < 1.0 {
             latency.percentile(self.quantile)

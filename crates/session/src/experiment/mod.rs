@@ -1,13 +1,13 @@
-//! Experiments, which change knobs by themselves: records in, orders out.
+//! Experiments change knobs by themselves: they read the session's records and return orders.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! An experiment is a peer of the session like any other: its owner passes the session's deliveries to it, and sends
-//! the orders that it returns. An experiment has no clock: its time is that of the records. Pure. A [series] is not an
-//! experiment: it is a list of sessions, with a table of their results.
+//! An experiment is a peer of the session, as the screen is: its owner passes the session's deliveries to the
+//! experiment, and sends the orders that the experiment returns. An experiment has no clock: its time is that of the
+//! records. Pure. A [series] is not an experiment: it is a list of sessions, with a table of their results.
 
 mod ab;
 mod asked;
@@ -47,19 +47,20 @@ use std::fmt;
 
 use crate::session::{Delivery, Order};
 
-/// An experiment, which changes knobs by itself.
+/// An experiment changes knobs by itself.
 pub trait Experiment: fmt::Debug + Send + Sync {
     /// Returns the title of the experiment: `find p99<1ms`.
     fn title(&self) -> String;
 
-    /// Takes a delivery of the session; returns orders, none after the end of the experiment.
+    /// Takes a delivery of the session and returns orders; there are none after the end of the experiment.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Ends the experiment early; returns the orders that restore everything, none if it is over already.
+    /// Ends the experiment early. Returns the orders that restore all settings; no orders if the experiment is already
+    /// over.
     fn stop(&mut self) -> Vec<Order>;
 
-    /// Ends the experiment early for this reason; returns the orders that restore everything, except knobs that the
-    /// user or another peer has changed. There are none if it is over already.
+    /// Ends the experiment early for this reason. Returns the orders that restore all settings, except knobs that the
+    /// user or another peer has changed. No orders are returned if the experiment is already over.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order>;
 
     /// Returns how the experiment ended; `None` while it runs.
@@ -86,7 +87,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns a copy in the same state.
+    /// Returns a copy of the experiment in its present state.
     fn copied(&self) -> Box<dyn Experiment>;
 
     /// Returns the final result, in lines; empty while the experiment runs.
@@ -127,15 +128,15 @@ impl Clone for Box<dyn Experiment> {
 pub enum Ending {
     /// The experiment finished with a result.
     Done,
-    /// The experiment finished, and the required result was not found: a message.
+    /// The experiment finished without the required result; the text is the reason.
     NotHeld(String),
-    /// The experiment finished, and the result is not clear: a message.
+    /// The experiment finished without a clear result; the text is the reason.
     Undecided(String),
     /// The experiment could not continue.
     Interrupted(Interruption),
 }
 
-/// Returns the moment of the session to which a delivery belongs.
+/// Returns the time of a delivery, in seconds of the session.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
         Delivery::Record(record) => record.t_s(),

@@ -7,7 +7,7 @@ use super::{Dimension, WordsError};
 pub(super) struct Range {
     /// The first value.
     pub(super) from: u64,
-    /// The last value; it can be below the first one.
+    /// The last value, which can be lower than the first value.
     pub(super) to: u64,
     /// The number of steps, if given.
     pub(super) steps: Option<usize>,

@@ -6,20 +6,20 @@ use crate::{
     server::{PARAMETERS, Parameter},
 };
 
-/// A complete setting of an experiment: all knobs, the node that carries the load, and server parameters.
+/// A complete setting of an experiment: all knobs, the node that has the load, and server parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// The description of the setting.
     pub words: String,
     /// The knobs.
     pub knobs: Knobs,
-    /// The node that carries the load, from 0.
+    /// The number of the node that has the load, from 0.
     pub node: u16,
-    /// The parameters to set, each once. All others keep the value from before the experiment.
+    /// The parameters to set, each once. All other parameters keep the value from before the experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-/// The error for a part of a setting that sets nothing.
+/// Returns the error for a part of a setting that changes nothing.
 fn nothing(part: &str) -> WordsError {
     let words = Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ");
     let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");
@@ -27,15 +27,15 @@ fn nothing(part: &str) -> WordsError {
 }
 
 impl Setting {
-    /// The text for the knobs as they are.
+    /// The description of a setting that changes no knob.
     pub const AS_IT_IS: &str = "as it is";
 
-    /// Returns these knobs without any other changes.
+    /// Returns a setting with these knobs, which sets no parameter.
     pub fn of(knobs: Knobs) -> Self {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
-    /// Parses the changes in `text` on top of `base`: one setting, or several with commas between them.
+    /// Parses the changes in `text` on top of `base`; several changes are separated by commas.
     ///
     /// # Errors
     /// A message with the invalid setting and the reason.

@@ -1,4 +1,4 @@
-//! A simulated session for tests, which carries out orders at once and measures accordingly.
+//! A simulated session for tests. This session carries out orders at once, and its measurements follow the knobs.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Simulated {
         self.drive_until(experiment, measured, f64::INFINITY);
     }
 
-    /// Runs the same, up to `end_s` at most.
+    /// Runs until the experiment is over, or until `end_s`; `measured` is as in [`drive`](Self::drive).
     pub(super) fn drive_until(
         &mut self,
         experiment: &mut dyn Experiment,

@@ -1,10 +1,11 @@
-//! The measurement of the load under a setting, from a moment on.
+//! The measurement of the load under a setting, from a given time on.
 
 use crate::session::Interval;
 
-/// The largest delay in microseconds that does not count as a backlog, in an open loop.
+/// In an open loop, a send lag of more than this, in microseconds, is a backlog.
 const LATE_US: u64 = 10_000;
-/// How long the backlog of the previous setting may last in seconds; after that it counts as this setting's own.
+/// A backlog counts as that of the previous setting for this time, in seconds; after that, it counts for the new
+/// setting.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
@@ -13,7 +14,7 @@ pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     start_s: f64,
-    /// The end of the time in which a backlog delays the start of the measurement, in seconds.
+    /// Until this time, in seconds of the session, a backlog delays the start of the measurement.
     backlog_until_s: f64,
     has_begun: bool,
     measured: Interval,
@@ -25,8 +26,8 @@ impl Window {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// Returns a measurement under a setting in force since `since_s`, without the first `settle_s`, and under a rate
-    /// without the backlog of the previous setting.
+    /// Returns a measurement under a setting that is in force since `since_s`. The measurement leaves out the first
+    /// `settle_s` seconds and, in an open loop, the backlog of the previous setting.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
@@ -44,7 +45,7 @@ impl Window {
         is_of_it
     }
 
-    /// Returns the measurement so far; later intervals belong to the next one, which leaves nothing out.
+    /// Returns the measurement so far. Later intervals belong to the next measurement, which leaves no time out.
     pub(super) fn next(&mut self) -> Interval {
         std::mem::take(&mut self.measured)
     }

@@ -1,4 +1,5 @@
-//! Experiments on sessions of the built-in server. Their parts are short, and their results far from doubt.
+//! Tests of experiments in sessions with the built-in server. The parts of these experiments are short, and the
+//! differences are large.
 
 use std::sync::mpsc::channel;
 
@@ -54,8 +55,8 @@ fn setting(text: &str) -> Setting {
     Setting::parse(text, &on()).unwrap()
 }
 
-/// Passes a session to an experiment until that is over, or `stop` returns true; returns the segments, and the last
-/// orders.
+/// Passes the deliveries of a session to an experiment until the experiment is over or `stop` returns true. Returns the
+/// segments, and the last orders.
 fn drive(
     server: &demo::Handle,
     experiment: &mut dyn Experiment,

@@ -16,11 +16,13 @@ use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 const ACHIEVED: f64 = 0.99;
 /// The number of parts of a trial.
 const PARTS: usize = 4;
-/// If a rate is too high, all parts except one answer less than this share of the due requests.
+/// If a rate is too high, less than this share of the due requests is answered in all parts, or in all except one.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// The largest excess of the best part over the mean without a disturbance: after a stall, requests catch up.
+/// Without a disturbance, the best part has at most this many times the mean throughput; after a stall it has more,
+/// since requests catch up.
 const EVEN: f64 = 1.1;
-/// The share of the closed loop's requests that a server still answers at a rate that is too high, since it is as busy.
+/// At a rate that is too high, the server is as busy as in the closed loop, so it answers at least this share of the
+/// closed loop's requests.
 const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
@@ -39,13 +41,13 @@ pub(super) enum Outcome {
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// The number of parts, of four, that answered too little.
+    /// The number of parts, of four, in which too few requests were answered.
     ShortFor(usize),
-    /// The best part exceeded the mean by this share.
+    /// The throughput of the best part exceeded the mean by this share.
     Uneven(f64),
-    /// The server answered less than the closed loop: requests per second of both.
+    /// The server answered fewer requests per second (the first number) than in the closed loop (the second).
     BelowPeak(f64, f64),
-    /// The limit was exceeded in this many intervals; the second number is that of all intervals.
+    /// The limit was exceeded in this many intervals; the second number counts all intervals.
     BrokenFor(usize, usize),
     /// The limit was exceeded only by requests that waited for a core of this machine.
     NoCore,
@@ -112,7 +114,7 @@ impl Measured {
         self.stretch.has(length_s)
     }
 
-    /// Returns the result at `rate`, if a closed loop reached `peak`.
+    /// Returns the result of a trial at `rate`; `peak` is the throughput of the closed loop.
     pub(super) fn outcome(&self, rate: f64, arrivals: Arrivals, peak: f64, limit: &Limit) -> Outcome {
         let all = self.all();
         let due = rate * all.length_s;

@@ -1,5 +1,5 @@
-//! The CSV of redis-benchmark: one row for each test, all cells quoted. The same writer serves the imitated program,
-//! and the records of any session, where each operation is a row.
+//! The CSV of redis-benchmark: one row for each test, all cells quoted. `redyno bench` and the export of any session
+//! use the same writer; in the export, each operation is a row.
 
 use super::{Format, Holds, csv::inert, sheet::Sheet};
 use crate::{

@@ -1,4 +1,4 @@
-//! Rows of measurements other than the load: those of each probe, and the server's own figures.
+//! The rows for measurements other than those of the load: the rows of each probe, and of the server's own figures.
 //!
 //! ```text
 //! probe: kind t_s length_s samples lost min_us mean_us p50_us … max_us
@@ -48,7 +48,7 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 }
 
 impl Besides {
-    /// Returns the rows of this kind in a record.
+    /// Returns the rows of the kind `rows` in a record.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         match (rows, record) {
             (Rows::Probes, _) => {
@@ -100,7 +100,7 @@ impl Serialize for Besides {
     }
 }
 
-/// Returns the end of a probe's measurement, and its length.
+/// Returns the end and the length of a probe's measurement, in seconds.
 fn span(record: &Record) -> (f64, f64) {
     match record {
         Record::Ping(span) => (span.t_s, span.length_s),
@@ -125,7 +125,7 @@ fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
     }
 }
 
-/// The sums of all measurements so far, other than the load.
+/// The sums of all measurements so far, except those of the load.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     probes: BTreeMap<&'static str, Sum>,

@@ -15,7 +15,7 @@ pub const CSV: Format =
         Box::new(Csv::of(rows))
     });
 
-/// Writes the lines, after one with the names of the columns.
+/// Writes a line with the names of the columns, then the rows.
 #[derive(Debug)]
 pub(super) struct Csv {
     sheet: Sheet,
@@ -54,7 +54,7 @@ impl Sink for Csv {
 }
 
 /// Returns a cell that is safe in spreadsheets. Text that a spreadsheet would run as a formula, such as a malicious
-/// name, gets the usual apostrophe; a number stays a number.
+/// name, gets an apostrophe in front; a number is not changed.
 pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {

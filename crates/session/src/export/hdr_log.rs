@@ -9,7 +9,8 @@
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
 //! Values within the histograms are in nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own
-//! writers. The lines of a warm-up or a prefill have a tag of that name, so the untagged lines add up to the summary.
+//! writers. The lines of a warm-up or a prefill have the tag `warm-up` or `prefill`, so the lines without a tag add up
+//! to the summary.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -31,7 +32,7 @@ pub(super) const HDR_LOG: Format = Format::new(
 /// The writer of the log.
 #[derive(Debug, Default)]
 pub(super) struct HdrLog {
-    /// The segments, for the kind of each.
+    /// The segments: they show which intervals belong to a warm-up or a prefill.
     timeline: Timeline,
 }
 
@@ -73,14 +74,16 @@ impl HdrLog {
 
 const RESPONSE: &str = "response";
 
-/// Returns the tag of an operation: valid in the format, and unique.
+/// Returns the tag of an operation. Characters that the format forbids become `_`, and a tag with another meaning gets
+/// one more `_`.
 fn tag(name: &str) -> String {
     let tag: String =
         name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// Returns a line if there are samples, and the number of values that are too large for its histogram.
+/// Returns the line of a histogram, and a comment on the number of values above 60 s if there are any; `None` without
+/// samples.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

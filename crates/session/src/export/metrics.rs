@@ -40,7 +40,7 @@ pub struct Metrics {
     clients: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// The server's last gauges, with sums for gauges that count increments.
+    /// The last gauges of the server; gauges that count increments are summed.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,
@@ -213,7 +213,7 @@ fn ratio() -> Unit {
     Unit::Other("ratio".to_owned())
 }
 
-/// Returns the base unit of a gauge, and the factor to it.
+/// Returns the base unit of a gauge, and the factor that converts to this unit.
 fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     match unit {
         gauge::Unit::Bytes | gauge::Unit::Limit => (Some(Unit::Bytes), 1.0),
@@ -224,7 +224,8 @@ fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     }
 }
 
-/// The bounds of the histograms' buckets, in nanoseconds: from the fastest local server to more than a person waits.
+/// The upper bounds of the histograms' buckets, in nanoseconds: from the fastest local server to longer than a person
+/// waits.
 const BORDERS_NS: [u64; 22] = [
     10_000,
     25_000,
@@ -306,7 +307,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency), None)
 }
 
-/// Returns the counts between the bounds, in seconds; the last bucket has no upper bound.
+/// Returns the upper bound of each bucket, in seconds, and its count; the last bucket has no upper bound.
 fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = BORDERS_NS.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));

@@ -1,5 +1,5 @@
-//! Exports: the figures of a session in the formats of other tools. Each format has one file, and is a [`Sink`] over
-//! the records, so that it works with running sessions and with recordings.
+//! Exports: the figures of a session in the formats of other tools. Each format has one file. A format is a [`Sink`] of
+//! records, so it works with running sessions and with recordings.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
@@ -7,8 +7,8 @@
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
 //! ```
-//! All figures come from [the table](crate::session::figures), with their names there. Distributions are those of the
-//! records, not the coarser cells of the screen.
+//! All figures and their names come from [the table of figures](crate::session::figures). Distributions come from the
+//! records; they are finer than the cells on the screen.
 
 pub mod benchmark_csv;
 mod besides;
@@ -39,7 +39,7 @@ pub use sheet::Rows;
 
 use crate::session::Sink;
 
-/// An export format: a file of this module, and a row of [all](Self::ALL).
+/// An export format. Each format has a file in this module, and an entry in [`ALL`](Self::ALL).
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
     name: &'static str,
@@ -49,7 +49,8 @@ pub struct Format {
     sink: MakeSink,
 }
 
-/// Makes the sink of a format, for a kind of rows if the format has rows, and for a distribution if it has one.
+/// A function that creates the sink of a format. The kind of rows and the name of the distribution are used only by
+/// formats that have them.
 type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
 
 /// The parts of a session that a format contains.
@@ -59,7 +60,7 @@ enum Holds {
     Rows,
     /// Everything, including a warm-up and a prefill.
     Asides,
-    /// The part that the summary contains.
+    /// The same load as in the summary, without a warm-up or a prefill.
     Summary,
 }
 
@@ -130,12 +131,12 @@ impl Format {
         self.holds == Holds::Rows
     }
 
-    /// Returns whether the format contains a warm-up or a prefill; otherwise it contains what the summary does.
+    /// Returns whether the format contains warm-ups and prefills; if not, it contains the load as in the summary.
     pub fn has_asides(self) -> bool {
         self.holds != Holds::Summary
     }
 
-    /// Returns the sink of the format, for the kind of rows `rows` and the distribution `tag`, if the format has them.
+    /// Returns the sink of the format; `rows` is the kind of rows and `tag` the distribution, if the format has them.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
         (self.sink)(rows, tag)
     }

@@ -1,8 +1,8 @@
-//! One segment of a session in the form of a session.
+//! Selects one segment of a session, so that it can be exported like a session.
 
 use crate::session::Record;
 
-/// A fold that selects the records of one segment.
+/// Selects the records of one segment.
 #[derive(Debug, Clone, Copy)]
 pub struct OneSegment {
     number: u32,
@@ -17,7 +17,7 @@ impl OneSegment {
     }
 
     /// Returns whether a record belongs to the segment: the segment's own records, and measurements and events within
-    /// its time. The end record does not, since it sums up the whole session.
+    /// its time. The end record does not belong to a segment: it sums up the whole session.
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,

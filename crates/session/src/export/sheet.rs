@@ -138,7 +138,7 @@ fn phase(segment: &Segment) -> &'static str {
     segment.aside().unwrap_or(if segment.knobs.load { "load" } else { "idle" })
 }
 
-/// A fold over records that writes lines.
+/// Turns the records of a session into rows of one kind.
 #[derive(Debug)]
 pub(super) struct Sheet {
     pub(super) rows: Rows,
@@ -152,12 +152,12 @@ impl Default for Sheet {
 }
 
 impl Sheet {
-    /// Returns a fold for this kind of rows.
+    /// Returns a sheet for this kind of rows.
     pub(super) fn of(rows: Rows) -> Self {
         Self { rows, timeline: Timeline::with_all_segments() }
     }
 
-    /// Takes a record, and returns the lines that it completes.
+    /// Takes a record, and calls `take` with each row that the record completes.
     pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&SheetRow)) {
         self.timeline.push(record);
         let Record::Interval(interval) = record else { return };
@@ -172,7 +172,7 @@ impl Sheet {
         }
     }
 
-    /// Returns the lines at the end.
+    /// Calls `take` with each row that is known only at the end.
     pub(super) fn finish(&self, take: impl FnMut(&SheetRow)) {
         if self.rows == Rows::Segments {
             self.segments().iter().for_each(take);

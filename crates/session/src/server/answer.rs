@@ -1,4 +1,4 @@
-//! The answer to an order. It arrives later, from the control thread.
+//! The answer to an order. The control thread sends the answer later.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -7,7 +7,8 @@ use std::{
 
 use super::ServerError;
 
-/// A future answer. A screen polls it ([`wait`](Self::wait) with no time); a headless session waits for it.
+/// A future answer. A screen polls the answer ([`wait`](Self::wait) with a time limit of zero); a headless session
+/// waits for the answer.
 #[derive(Debug)]
 pub struct Answer<T> {
     answer: Receiver<Result<T, ServerError>>,
@@ -23,12 +24,12 @@ impl<T> Answer<T> {
         (reply, Self { answer, redacts: false })
     }
 
-    /// Returns the same answer; if it `redacts`, the server's own texts are removed from errors.
+    /// Returns the same answer. If `redacts` is true, the server's own texts are removed from errors.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
 
-    /// Returns the answer, once, if it arrives within `limit`; otherwise `None`.
+    /// Returns the answer if it arrives within `limit`, otherwise `None`. The answer is returned only once.
     pub fn wait(&self, limit: Duration) -> Option<Result<T, ServerError>> {
         match self.answer.recv_timeout(limit) {
             Ok(Err(error)) if self.redacts => Some(Err(error.redacted())),

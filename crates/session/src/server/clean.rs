@@ -1,11 +1,11 @@
-//! Removes the keys of runs: by their numbered names or by a SCAN, whichever takes fewer commands, in small chunks with
-//! a pause after each.
+//! Removes the keys of runs in small chunks, with a pause after each chunk. The keys are found by their numbered names
+//! or with SCAN, whichever needs fewer commands.
 //!
 //! ```text
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
 //! SCAN:   SCAN 1000 ─► UNLINK the run's own keys ─► pause ─► SCAN 1000 ─► …
 //! ```
-//! The pause is as long as the server took for the chunk, so other clients have at least half of the server's time.
+//! Each pause is as long as the server worked on the chunk, so other clients get at least half of the server's time.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,8 @@ const SCAN_COUNT: u64 = 1000;
 /// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
 
-/// A removal in progress. It continues when this is dropped; [`stop`](Self::stop) ends it early.
+/// A removal in progress. The removal continues when this handle is dropped; [`stop`](Self::stop) ends the removal
+/// early.
 #[derive(Debug)]
 pub struct Cleaning {
     pub(super) shared: Arc<Shared>,
@@ -56,8 +57,8 @@ pub struct Cleaned {
     pub removed: u64,
     /// The duration of the removal.
     pub took: Duration,
-    /// Whether all names or keys were checked. If not, the removal was stopped, and the number of remaining keys is
-    /// unknown. The markers are kept then, so that a later removal finds the keys.
+    /// Whether all names or keys were checked. `false` means that the removal was stopped: an unknown number of keys
+    /// remains, and the markers remain too, so that a later removal finds the keys.
     pub complete: bool,
 }
 
@@ -69,7 +70,7 @@ impl fmt::Display for Cleaned {
     }
 }
 
-/// The state that the handle and the removal share.
+/// The state that a [`Cleaning`] and its removal share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     stop: AtomicBool,
@@ -100,15 +101,15 @@ impl Cleaning {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the result, once, if the removal ends within `limit`; otherwise `None`. After an error,
-    /// [`progress`](Self::progress) has the number of keys that were removed before it.
+    /// Returns the result if the removal ends within `limit`, otherwise `None`. The result is returned only once. After
+    /// an error, [`progress`](Self::progress) returns the number of keys that were removed before the error.
     pub fn wait(&self, limit: Duration) -> Option<Result<Cleaned, ServerError>> {
         self.answer.wait(limit)
     }
 }
 
-/// Removes the keys of all `runs`, and their entries in the markers. Keys that are written meanwhile may remain, so the
-/// load must be off.
+/// Removes the keys of all `runs`, and their entries in the markers. The load must be off, because keys that are
+/// written during the removal may remain.
 pub(super) async fn clean(
     store: impl Store,
     runs: &[Ledger],
@@ -127,24 +128,23 @@ pub(super) async fn clean(
     Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
-/// The commands of a removal for the keys of a server.
+/// The commands that list, count and remove the keys of a server.
 pub(super) trait Store: Sync {
     /// Returns the number of keys on the server.
     fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// Makes one SCAN step from `cursor`; returns the next cursor, `"0"` at the end, and the keys that may belong to a
-    /// run.
+    /// Sends one SCAN from `cursor`; returns the next cursor (`"0"` at the end) and the keys that may belong to a run.
     fn scan(&self, cursor: &str) -> impl Future<Output = Result<(String, Vec<Vec<u8>>), ServerError>> + Send;
-    /// Returns whether this key can be on the server, or on this node of a cluster.
+    /// Returns whether the server, or this node of a cluster, can store the key.
     fn holds(&self, _key: &[u8]) -> bool {
         true
     }
-    /// Returns the number of these keys that exist.
+    /// Returns how many of the `keys` exist.
     fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// Removes the keys of `ledger` from its marker, if there is one.
+    /// Removes the key names from the marker of `ledger`, if there is a marker.
     fn strike_keys(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), ServerError>> + Send {
         async { Ok(()) }
     }
-    /// Removes these keys; returns how many existed.
+    /// Removes the `keys`; returns how many of them existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
@@ -230,8 +230,8 @@ impl<S: Store> Removal<'_, S> {
     }
 }
 
-/// Returns the number of names to check, if all names are known and need no more commands than a SCAN of `size` keys.
-/// Other clients may have written further names of a run that was kept.
+/// Returns the number of names to check, if all names are known and a check by name needs no more commands than a SCAN
+/// of `size` keys. The names of a kept run are not all known, because other clients may have written more.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
     // A marker may contain any number: names that add up to more than 64 bits are not checked by name.
@@ -246,7 +246,7 @@ pub(super) struct StoredKeys<'a> {
 }
 
 impl<'a> StoredKeys<'a> {
-    /// Asks the server which keys it can hold.
+    /// Requests the slots of the server, which determine the keys that it can store.
     pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
         Ok(Self { wire, place: Place::of(wire).await? })
     }
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::server::Owner;
 
-    /// A store that takes 3 ms of tokio's clock for each command. The tests advance the clock.
+    /// A simulated store; each command takes 3 ms on tokio's clock, which the tests advance.
     struct Slow {
         keys: Mutex<HashSet<Vec<u8>>>,
         size: u64,

@@ -2,19 +2,19 @@
 
 use super::link::CLIENT_NAME;
 
-/// The name of connections that carry load.
+/// The name of the load's connections, from CLIENT SETNAME.
 const LOAD_NAME: &str = "redyno-load";
 
-/// The connected clients by kind. Redyno's own connections do not count as others.
+/// The connected clients by kind. Redyno's own connections are not counted in `others`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Connected {
-    /// Clients that are neither redyno's, nor replicas, nor monitors.
+    /// Clients of other programs, except replicas and clients in MONITOR.
     pub(super) others: u64,
     /// Replicas.
     pub(super) replicas: u64,
     /// Clients in MONITOR.
     pub(super) monitors: u64,
-    /// Connections for load, of this session or of other sessions of redyno.
+    /// Load connections of all sessions of redyno, including this one.
     pub(super) load: u64,
     /// Control connections of all sessions of redyno, including this one.
     pub(super) control: u64,

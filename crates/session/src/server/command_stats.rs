@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
-/// The largest number of commands with counts of their own, more than any server has. The others are added up.
+/// The largest number of commands that are counted separately; no server has so many. The counts of further commands
+/// are added up.
 const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.
@@ -25,8 +26,8 @@ impl CommandCounters {
         self.0.get(command).map(|stat| stat.calls)
     }
 
-    /// Returns the difference to `before`, for commands with any difference. `None` if a count went back, so that the
-    /// difference is unknown.
+    /// Returns the differences to `before`, without commands that were neither called nor refused. Returns `None` if a
+    /// count has decreased, because the differences are then unknown.
     pub(super) fn since(&self, before: &Self) -> Option<BTreeMap<String, CommandStat>> {
         if before.0.keys().any(|name| !self.0.contains_key(name)) {
             return None;

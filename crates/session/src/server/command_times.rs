@@ -1,41 +1,44 @@
 //! Execution times of commands from the server: LATENCY HISTOGRAM if available, otherwise INFO latencystats. Pure.
 //!
-//! Both are counted since the server's start or CONFIG RESETSTAT, and exclude the time for waiting and for the network.
-//! Two histograms can be subtracted; percentiles cannot.
+//! Both replies cover all calls since the server's start or CONFIG RESETSTAT. The times do not include waiting and the
+//! network. The difference of two histograms is the histogram of the time between two polls; percentiles cannot be
+//! subtracted.
 
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info, datum::Datum};
 use crate::{stats::Buckets, untrusted};
 
-/// The number of commands with requested times, those with the most calls: each takes the server about 10 µs.
+/// The number of commands whose execution times are requested. Times are requested of the commands with the most calls;
+/// each of these commands costs the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
-/// The largest number of borders of an accepted histogram: servers have some thirty.
+/// The largest number of buckets in an accepted histogram; servers send about 30.
 const MOST_BORDERS: usize = 256;
-/// The largest number of percentiles of a command: servers have three, unless configured otherwise.
+/// The largest number of percentiles of a command; servers report three by default.
 const MOST_PERCENTILES: usize = 16;
 
-/// Borders in microseconds, each with the number of calls at or below it.
+/// Upper limits in microseconds, each with the number of calls that took at most this time.
 type Cumulative = Vec<(u64, u64)>;
 
-/// The histograms of one poll, of some commands, or of all commands that have one.
+/// The histograms from one poll, for some commands or for all commands that have a histogram.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histograms(BTreeMap<String, Cumulative>);
 
 /// The last reported histogram of each command.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// The histograms by command, with the number of the poll that reported each.
+    /// The histogram of each command, and the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether the histograms of all commands were read once. A command without a histogram had no calls then.
+    /// Whether the histograms of all commands have been read once. A command without a histogram had no calls until
+    /// that poll.
     is_begun: bool,
 }
 
 impl Histograms {
-    /// Parses the reply to LATENCY HISTOGRAM; `None` if it is not understood. A command without a histogram is left
-    /// out.
+    /// Parses the reply to LATENCY HISTOGRAM; returns `None` if the reply has another form. A command without a
+    /// histogram is left out.
     pub(super) fn read(reply: &Datum) -> Option<Self> {
         let command = |pair: &[Datum]| {
             let [name, fields] = pair else { return None };
@@ -58,15 +61,16 @@ impl Histograms {
 }
 
 impl Known {
-    /// Returns whether to request all commands, as at first: a difference needs the histogram from before a command's
-    /// calls.
+    /// Returns whether the histograms of all commands must still be requested. All histograms are requested once,
+    /// because a difference needs the histogram from before a command's calls.
     pub(super) fn asks_for_all(&self) -> bool {
         !self.is_begun
     }
 
-    /// Takes the histograms of a poll, of all commands if `is_all`, and adds their differences since the previous poll
-    /// to `stats`. `calls` has the number of calls of each command at the previous poll. A command that was not
-    /// requested then has no difference, unless it was not called since its last histogram.
+    /// Adds the differences between the histograms of this poll and of the previous poll to `stats`. If `is_all` is
+    /// true, the histograms are those of all commands. `calls` returns the number of calls of a command at the previous
+    /// poll. For a command that the previous poll did not request, a difference is added only if the command was not
+    /// called between its last histogram and the previous poll.
     pub(super) fn take(
         &mut self,
         (now, is_all): (Histograms, bool),
@@ -104,11 +108,12 @@ fn natural(datum: &Datum) -> Option<u64> {
     datum.number()?.try_into().ok()
 }
 
-/// The commands with requested times: those with the most calls recently, so that a command with bursts stays.
+/// The commands whose execution times are requested: those with the most calls recently. Earlier calls lose weight
+/// slowly, so a command that is called in bursts remains among them.
 #[derive(Debug, Default)]
 pub(super) struct AskedFor(BTreeMap<String, f64>);
 
-/// The factor by which the weight of earlier calls shrinks with each poll.
+/// Each poll multiplies the weight of earlier calls by this factor.
 const DECAY: f64 = 0.9;
 
 impl AskedFor {
@@ -129,7 +134,8 @@ impl AskedFor {
     }
 }
 
-/// Parses INFO latencystats: percentiles since the server's start by command and name, in microseconds.
+/// Parses INFO latencystats. Returns the percentiles since the server's start in microseconds, by command and by name
+/// (`p99`).
 pub(super) fn since_start(text: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     let percentile = |field: &str| {
         let (name, value) = field.split_once('=')?;

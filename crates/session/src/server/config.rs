@@ -1,4 +1,5 @@
-//! Reads and sets parameters with CONFIG, only those of [`PARAMETERS`]. Redyno never sends CONFIG REWRITE.
+//! Reads and sets the [`PARAMETERS`] with CONFIG GET and CONFIG SET, and no other parameters. Redyno never sends CONFIG
+//! REWRITE.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ pub struct ConfigChange {
 #[derive(Debug, Default)]
 pub(super) struct Config {
     values: BTreeMap<String, String>,
-    /// The position in the list for servers before Redis 7: CONFIG GET has one name there, so each poll requests the
-    /// next.
+    /// The number of parameters requested one by one. Before Redis 7, CONFIG GET accepts only one name, so each poll
+    /// requests the next parameter.
     one_by_one: Option<usize>,
 }
 
@@ -36,7 +37,7 @@ impl Config {
         self.values.extend(found.into_iter().filter(|(name, _)| is_asked(name)));
     }
 
-    /// Requests all parameters, or the next one.
+    /// Requests all parameters, or from a server before Redis 7 only the next one.
     pub(super) async fn ask(&mut self, wire: &Wire) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
             let words: Vec<_> = ["CONFIG", "GET"]
@@ -56,7 +57,7 @@ impl Config {
     }
 }
 
-/// Returns whether Redis 6 or older refused several names.
+/// Returns whether the error is a refusal of several names, as by Redis 6 and older.
 fn is_too_many(error: &ServerError) -> bool {
     matches!(error, ServerError::Refused { message, .. }
         if message.contains("wrong number of arguments") || message.contains("nknown subcommand"))
@@ -71,7 +72,7 @@ pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> 
     let found = by_name(&wire.config_get(name).await?).remove(name);
     let missing = || ServerError::Refused {
         command: "CONFIG GET".to_owned(),
-        message: format!("this server has no {name}"),
+        message: format!("this server has no parameter {name}"),
     };
     found.ok_or_else(missing)
 }

@@ -1,4 +1,4 @@
-//! The handle of the control plane: its thread, the orders to the thread, and its end.
+//! The handle of the control plane: starts and ends its thread, and sends orders to the thread.
 
 use std::{
     collections::BTreeSet,
@@ -32,15 +32,16 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
-/// The answer to requests for CONFIG on memcached.
-const CONFIG: &str = "CONFIG: its settings are those that it was started with";
+/// The end of the error `memcached has no …` for orders that need CONFIG.
+const CONFIG: &str = "CONFIG: memcached is configured with options at its start";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
-/// The control plane of one target. Dropping it ends its thread at once, even if the server hangs; orders that are not
-/// carried out by then are answered with [`ServerError::Stopped`].
+/// The control plane of one target. Dropping the handle ends the thread at once, even if the server hangs. Orders that
+/// were not carried out until then are answered with [`ServerError::Stopped`].
 ///
-/// Orders never block. Their answers arrive within some seconds. An order while the server cannot be reached is refused
-/// with the cause; an order during the first attempt to connect waits for the result of the attempt.
+/// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer. While the
+/// server cannot be reached, orders are refused with the cause. An order during the first attempt to connect waits for
+/// the result of the attempt.
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<Order>,
@@ -50,8 +51,9 @@ pub struct Control {
 }
 
 impl Control {
-    /// Begins to connect to `target`, and to poll INFO at the interval `every`; reports go to `news`. The thread
-    /// reconnects with a [`BackOff`](crate::endpoint::BackOff) for as long as it lives.
+    /// Starts a thread that connects to `target`, polls the server at the interval `every`, and sends reports to
+    /// `news`. When the connection is lost, the thread reconnects with the pauses of a
+    /// [`BackOff`](crate::endpoint::BackOff).
     ///
     /// # Errors
     /// When the system cannot create a thread or an event queue.
@@ -73,14 +75,14 @@ impl Control {
         Ok(Self { orders, stop: Some(stop), thread: Some(thread), redacts: false })
     }
 
-    /// Returns the same handle; if it `redacts`, the server's own texts are removed from answers.
+    /// Returns the same handle. If `redacts` is true, the server's own texts are removed from the errors in answers.
     #[must_use]
     pub fn redacting(mut self, redacts: bool) -> Self {
         self.redacts = redacts;
         self
     }
 
-    /// Sends an order, which `act` carries out; `also` adds properties to the order.
+    /// Sends an order with the action `act`; `also` sets further properties of the order.
     fn order<T, F>(
         &self,
         act: impl FnOnce(Means) -> F + Send + 'static,
@@ -96,7 +98,7 @@ impl Control {
         answer.redacting(self.redacts)
     }
 
-    /// Polls at once. Before this order is answered, the reports include the state of the server at that time.
+    /// Polls at once. The result of the poll is reported before the order is answered.
     pub fn poll(&self) -> Answer<()> {
         self.order(async |_| Ok(()), Order::after_poll)
     }
@@ -106,7 +108,7 @@ impl Control {
         self.survey_for(BTreeSet::new())
     }
 
-    /// Runs the survey, and checks whether the server has these commands.
+    /// Runs the survey, and checks whether the server has the `commands`.
     pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
         let act = async move |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::survey(&wire, &target, commands).await,
@@ -115,8 +117,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Writes the content of `ledger` to its marker, and keeps the marker: each poll checks it, and writes it again if
-    /// it was lost. Wait for the answer before the first write. A memcached has no marker.
+    /// Writes the changes in `ledger` to its marker on the server. From then on, each poll checks the marker, and
+    /// writes it again if it was lost. The caller must wait for the answer before the load's first write. On memcached,
+    /// no marker is written.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: Means| match means.wire {
@@ -126,8 +129,9 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Finds the markers of sessions that were killed before they could clean up, or kept their keys. Sessions that
-    /// still load the server, or that changed its settings and are connected, are excluded. Writes nothing.
+    /// Finds the markers of sessions that kept their keys or were killed before they could clean up. While any load of
+    /// redyno is connected, all sessions are excluded. While another session is connected, sessions that changed the
+    /// server are excluded. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
@@ -136,8 +140,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Finds the markers in other databases that concern the whole server: parameters, and objects that setups made.
-    /// Writes nothing.
+    /// Finds the markers in other databases that list changes of the whole server: parameters that were set, and
+    /// objects that setups made. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -146,8 +150,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Begins to remove the keys of `runs` from the target's database, and then their entries in the markers. The load
-    /// of these runs must be off.
+    /// Begins to remove the keys of `runs` from the target's database. Afterwards, the key names are removed from the
+    /// markers. The load of these runs must be off.
     pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
         let shared = Arc::new(clean::Shared::default());
         let seen = Arc::clone(&shared);
@@ -158,7 +162,7 @@ impl Control {
         Cleaning { shared, answer: self.order(act, identity) }
     }
 
-    /// Counts how many keys of `span` exist; if there are too many, checks an evenly distributed part.
+    /// Counts how many keys of `span` exist. Of more than 100 000 keys, only an evenly distributed sample is checked.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
@@ -167,8 +171,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). The value to restore is first written to `ledger` and its
-    /// marker, and the marker is kept as by [`mark`](Self::mark).
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the parameter is set, the value to restore is written
+    /// to `ledger` and its marker; polls then check the marker as after [`mark`](Self::mark).
     pub fn set_config(
         &self,
         parameter: &'static Parameter,
@@ -180,16 +184,16 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Restores a parameter, unless another client has changed it since, and removes it from `ledger` and its marker. A
-    /// marker without entries is deleted.
+    /// Restores a parameter, and removes it from `ledger` and its marker. If another client has changed the parameter
+    /// since, the parameter is only removed, not restored. A marker without entries is deleted.
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
         let act = async move |means: Means| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
         self.order(act, identity)
     }
 
-    /// Runs the commands of a setup in order. What each command makes is first written to `ledger` and its marker, and
-    /// the marker is kept as by [`mark`](Self::mark).
+    /// Runs the commands of a setup in order. Before each command, the object that it makes is written to `ledger` and
+    /// its marker; polls then check the marker as after [`mark`](Self::mark).
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
@@ -200,7 +204,8 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Undoes what a setup made, and removes it from `ledger` and its marker. The answer is whether it still existed.
+    /// Removes an object that a setup made from the server, from `ledger` and from its marker. The answer is whether
+    /// the object still existed.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
         let ledger = ledger.clone();
         let act = async move |means: Means| set_up::undo(&means.redis(SETUPS)?, &made, &ledger).await;

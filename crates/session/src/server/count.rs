@@ -1,4 +1,4 @@
-//! Counts how many keys exist: all of them, or an evenly distributed part of many.
+//! Counts how many keys exist. Of many keys, only an evenly distributed sample is checked.
 
 use super::{
     ServerError,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::workload::{KeyNames, KeySpan, NameSet};
 
-/// The largest number of keys to check: a tenth of a second of the server's time.
+/// The largest number of keys to check; the check takes about a tenth of a second of the server's time.
 const MOST: u64 = 100_000;
 
 /// The result of a count.
@@ -18,7 +18,8 @@ pub struct Counted {
     pub there: u64,
 }
 
-/// Counts the keys of `span`, or an evenly distributed part of many. On a node of a cluster only the node's keys count.
+/// Counts how many keys of `span` exist. Of more than [`MOST`] keys, only an evenly distributed sample is checked. On a
+/// node of a cluster, keys of other nodes are left out.
 pub(super) async fn count(
     store: impl Store,
     span: &KeySpan,
@@ -37,7 +38,7 @@ pub(super) async fn count(
     }
 }
 
-/// Returns the names of `span`, or every n-th name if there are more than [`MOST`].
+/// Returns all names of `span`, or every n-th name if there are more than [`MOST`] names.
 fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
     let total = span.total().unwrap_or(u64::MAX);
     let step = usize::try_from(total.div_ceil(MOST).max(1)).unwrap_or(usize::MAX);

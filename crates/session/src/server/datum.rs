@@ -1,4 +1,4 @@
-//! A reply of any shape, independent of fred.
+//! A reply of any type, independent of the client library fred.
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(super) enum Datum {
     Number(i64),
     Text(String),
     List(Vec<Datum>),
-    /// Null, or a type that no command of redyno returns.
+    /// Null, or a type that no command sent by redyno returns.
     Other,
 }
 

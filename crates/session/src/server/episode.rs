@@ -1,11 +1,11 @@
-//! Bursts of something, each reported at its beginning and at its end. Pure.
+//! Finds bursts of events such as evictions, and reports the beginning and the end of each burst. Pure.
 
 use crate::{
     clock::{SECOND_NS, seconds},
     events::EventKind,
 };
 
-/// The time without anything after which a burst is over, in nanoseconds.
+/// A burst is over after this time without a further occurrence, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
 /// The present burst, if there is one.
@@ -27,15 +27,16 @@ struct Burst {
 /// The beginning or the end of a burst.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Border {
-    /// The burst begins with this number.
+    /// A burst begins with this number of occurrences.
     Begins(u64),
-    /// The burst is over: its total, the largest number at once, and its length. The length includes the time before
-    /// the first report, in which the burst began.
+    /// A burst is over: its total, the largest number of one poll, and its length. The length of a burst begins at the
+    /// last poll before the burst.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
 impl Episode {
-    /// Adds the number of occurrences until `at_ns`; returns a border of a burst, if there is one.
+    /// Adds `n` occurrences between the previous poll and `at_ns`. Returns the beginning or the end of a burst, if
+    /// there is one.
     pub(super) fn take(&mut self, at_ns: u64, n: u64) -> Option<Border> {
         let began_ns = self.asked_ns.replace(at_ns).unwrap_or(at_ns);
         match &mut self.burst {
@@ -70,8 +71,8 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// Returns the events from the new values of both counters. Values of another process, and counters that went back
-    /// after CONFIG RESETSTAT or `stats reset`, give no events.
+    /// Compares both counters with their previous values and returns the events. After a restart of the server, or if a
+    /// counter has decreased (CONFIG RESETSTAT, `stats reset`), the difference counts as 0.
     pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<EventKind> {
         let before = std::mem::replace(&mut self.counted, counted);
         let added = |place: usize| counted[place]?.checked_sub(before[place]?).filter(|_| is_same);

@@ -46,32 +46,33 @@ pub enum ServerError {
     #[error("{0}")]
     Unfit(String),
     /// Another session has set this parameter and will restore it.
-    #[error("{by}, set {name} and has it to set back; if that was killed, `redyno clean` does")]
+    #[error("{by}, has set {name} and will restore it; if that session was killed, `redyno clean` does")]
     Taken {
         /// The name of the parameter.
         name: String,
         /// The description of that session.
         by: String,
     },
-    /// The parameter could not be restored after a kill: `it takes 1 to 500, not 1000`.
+    /// The parameter is not set, because it could not be restored after a kill of redyno: `the allowed values are 1 to
+    /// 500, not 1000`.
     #[error("{name}: {why}")]
     Irreversible {
         /// The name of the parameter.
         name: String,
-        /// The reason: which value cannot be restored.
+        /// The reason, which names the value that cannot be restored.
         why: String,
     },
-    /// The object that a setup makes exists already, and was not made by this session.
+    /// The server already has the object that a setup makes, and this session did not make it.
     #[error(
-        "{what} is on this server already, and this session did not make it, so it is neither replaced nor removed; if a \
-         killed session left it, `redyno clean` deletes it"
+        "{what} is on this server already: another client or session made it, and redyno does not change it; if a killed \
+         session made it, `redyno clean` deletes it"
     )]
     Exists {
         /// `the function library mylib`.
         what: String,
     },
-    /// A command makes an object without a name that is known before.
-    #[error("{command} does not name what it makes, so that nobody could undo it")]
+    /// A setup's command makes an object without a usable name, so the object could not be deleted.
+    #[error("{command} makes an object without a usable name, so redyno could not delete it at the end")]
     Nameless {
         /// The command.
         command: String,
@@ -79,17 +80,17 @@ pub enum ServerError {
     /// The server does not have this feature.
     #[error("memcached has no {0}")]
     Missing(&'static str),
-    /// The key for redyno's notes has another type.
+    /// The key of a marker or of the list of runs has another type, so it belongs to another client.
     #[error(
-        "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
-         there; it was not touched"
+        "the key {key} on this server has another type than redyno's key of this name, so it belongs to another client; \
+         redyno did not change it, and cannot record its run there"
     )]
     Somebodys {
         /// The key.
         key: String,
     },
     /// The server is a node of a cluster without slots.
-    #[error("this node of a cluster holds no slot, and so takes no key; name one that does")]
+    #[error("this node of the cluster holds no slot and cannot store keys; name a node with slots")]
     NoSlots,
     /// The control plane was stopped before the order was carried out.
     #[error("the session ended before the server answered")]
@@ -102,12 +103,13 @@ impl ServerError {
         !self.is_answer()
     }
 
-    /// Returns whether the server has answered, so that a second attempt would have the same result.
+    /// Returns whether a second attempt would have the same result, because the server has answered or the command was
+    /// not sent.
     pub fn is_answer(&self) -> bool {
         matches!(self, Self::Unexpected { .. } | Self::Unfit(_)) || self.is_refused()
     }
 
-    /// Returns whether certainly nothing was done: the server answered with an error, or the command was not sent.
+    /// Returns whether the server certainly did nothing: it answered with an error, or the command was not sent.
     pub fn is_refused(&self) -> bool {
         matches!(
             self,

@@ -1,12 +1,12 @@
-//! A proxy between fred and a server: fred gets complete replies of limited depth and size, or the end of the
-//! connection.
+//! A proxy between the client library fred and a server. The guard passes only complete replies of limited depth and
+//! size to fred, and otherwise closes the connection.
 //!
 //! ```text
 //! fred ◄── a unix socket of this process ──► guard, a thread ◄── Talk: TCP, TLS or unix socket ──► server
 //! ```
-//! Fred decodes recursively, accepts replies of any size, decodes a reply from its start again with each received
-//! piece, and accepts only an address, no stream. So fred connects to the guard, and the guard has the connection to
-//! the server.
+//! Fred decodes nested replies recursively, accepts replies of any size, and decodes an incomplete reply from its start
+//! whenever more bytes arrive. Fred also accepts only an address, not an open connection. So fred connects to the
+//! guard, and the guard sends fred's requests over the connection to the server.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -27,25 +27,27 @@ use crate::{
     untrusted,
 };
 
-/// The time limit of a reply. A server that takes longer counts as hung.
+/// The time limit of a reply. A server that needs longer is reported as hanging.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 
-/// The size of the buffer for the requests of one read, in bytes.
+/// The size of the buffer for requests from fred, in bytes.
 const READ_SIZE: usize = 64 * 1024;
 
-/// The largest size of a reply: 64 MiB. CLIENT LIST of 10 000 clients has some 4 MiB.
+/// The largest size of a reply: 64 MiB. The reply to CLIENT LIST with 10 000 clients has about 4 MiB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// The time limit for the replies to requests that were sent together. Their senders have given up by then.
+/// The time limit for the replies to requests that were sent together. The senders of these requests stop waiting
+/// earlier.
 const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
 
-/// How long the guard waits for more after an unexpected input: a part of a reply, or data of TLS itself.
+/// How long the guard waits for the rest of an unexpected reply. Unexpected input may also be data of TLS itself,
+/// without a reply.
 const LISTENING: Duration = Duration::from_millis(1);
 
 /// The longest sleep of the guard without input.
 const NAP: Duration = Duration::from_secs(60);
 
-/// The number of bytes of an unexpected reply that an error shows.
+/// An error shows this number of bytes of an unexpected reply.
 const SHOWN: usize = 60;
 
 /// The socket that fred connects to.
@@ -55,8 +57,8 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Creates a socket with a random name. On Linux the socket has no file: a full or read-only disk does not matter,
-    /// and a killed process leaves nothing behind.
+    /// Creates a socket with a random name. On Linux the socket has no file, so it also works with a full or read-only
+    /// disk, and a killed process leaves no file behind.
     pub(super) fn new() -> io::Result<Self> {
         let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
         let path = if cfg!(target_os = "linux") {
@@ -72,8 +74,8 @@ impl Door {
         &self.path
     }
 
-    /// Waits for fred. Other processes are not accepted, since the connection behind the socket has this session's
-    /// rights.
+    /// Waits for fred. Connections from other processes are closed, because they could send commands with this
+    /// session's permissions.
     async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -94,7 +96,8 @@ impl Drop for Door {
     }
 }
 
-/// A running guard. Dropping it closes both connections; that to the server after its expected replies.
+/// A running guard. Dropping the guard closes the connection to fred at once, and the connection to the server after
+/// the expected replies.
 pub(super) struct Guard {
     fred: UnixStream,
     breach: Arc<OnceLock<String>>,
@@ -108,7 +111,8 @@ impl Drop for Guard {
 }
 
 impl Guard {
-    /// Waits for fred at the `door`, and passes its requests to `talk`. When this ends, `breach` has the reason.
+    /// Waits until fred connects to the `door`, then starts a thread that passes fred's requests to `talk`. If the
+    /// connection breaks, `breach` contains the reason.
     pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>) -> io::Result<Self> {
         let fred = door.accept().await?;
         let (at_fred, mut talk) = (fred.try_clone()?, talk.bounded(LONGEST_REPLY));
@@ -125,13 +129,13 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Returns why the connection has ended, if it has.
+    /// Returns the reason why the connection has ended; `None` while the connection is open.
     pub(super) fn breach(&self) -> Option<&String> {
         self.breach.get()
     }
 }
 
-/// Passes requests from fred to the server, and replies back, one complete reply at a time, until fred disconnects.
+/// Passes requests from fred to the server and complete replies back to fred, until fred disconnects.
 ///
 /// # Errors
 /// The reason, if the connection ends otherwise.
@@ -180,7 +184,8 @@ fn wait_for_fred(fred: &UnixStream, talk: &mut Talk, last: Option<&str>) -> Resu
     }
 }
 
-/// Returns the description of an unexpected reply; an error says why the server is about to disconnect.
+/// Returns the description of an unexpected reply. An error reply is described as the reason why the server
+/// disconnects.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return TurnedDown::unasked(Dialect::Resp2, line).to_string();
@@ -190,7 +195,7 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     format!("the server sent a reply that nothing had asked for: '{beginning}'")
 }
 
-/// Returns the description of a missing reply, after a `last` reply that was an error.
+/// Returns the reason for a missing reply; `last` is the previous reply if that was an error.
 fn cause(error: ReachError, last: Option<&str>) -> String {
     let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
     match error {

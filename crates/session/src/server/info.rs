@@ -1,4 +1,4 @@
-//! Parses INFO: text in, [`Status`] out.
+//! Parses the text of INFO into a [`Status`].
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::{
     gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
 };
 
-/// The fields of one INFO. Names are unique over all sections, so sections are merged.
+/// The fields of one INFO. A name occurs in only one section of INFO, so the sections are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Info<'a> {
     fields: BTreeMap<&'a str, &'a str>,
-    /// Whether the text has a keyspace section. The section of an empty server has no lines.
+    /// Whether the text has a keyspace section. The keyspace section of a server without keys has no lines.
     has_keyspace: bool,
 }
 
-/// The values of all gauges in one INFO. The next INFO is compared with them.
+/// The values of all gauges in one INFO. The next INFO is compared with these values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     at_ns: u64,
@@ -43,12 +43,12 @@ impl<'a> Info<'a> {
         self.text(name)?.parse().ok()
     }
 
-    /// Returns a field as a flag, which is 0 or another value.
+    /// Returns a field as a flag: `false` for 0, `true` for other numbers.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.number::<u8>(name).map(|flag| flag != 0)
     }
 
-    /// Returns the fields with names that begin with `beginning`; the returned names omit it.
+    /// Returns the fields with names that begin with `beginning`, which is removed from the returned names.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }
@@ -70,7 +70,7 @@ impl<'a> Info<'a> {
 
     /// Returns the server's state at `at_ns` with the differences since `previous`, and the counters for the next call.
     ///
-    /// A difference is `None` the first time, after a restart, and if a counter went back (CONFIG RESETSTAT).
+    /// A difference is `None` at the first call, after a restart, and if a counter has decreased (CONFIG RESETSTAT).
     pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
         let now = self.counters(at_ns);
         let (gauges, poll_s) = now.since(previous);
@@ -90,7 +90,8 @@ impl<'a> Info<'a> {
         (status, now)
     }
 
-    /// Returns name and version of the server. Valkey also has a `redis_version`, that of the compatible Redis.
+    /// Returns name and version of the server. Valkey also reports a `redis_version`: the version of Redis with which
+    /// it is compatible.
     fn name_and_version(&self) -> (&'a str, &'a str) {
         let redis_version = self.text("redis_version").unwrap_or_default();
         match self.text("server_name") {
@@ -121,7 +122,7 @@ impl<'a> Info<'a> {
         Counters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
     }
 
-    /// Returns the value of a gauge that is not a single field.
+    /// Returns the value of a gauge that is calculated from several fields.
     fn own(&self, gauge: Gauge) -> Option<f64> {
         match gauge {
             Gauge::Cpu => {
@@ -148,12 +149,12 @@ impl<'a> Info<'a> {
 }
 
 impl Counters {
-    /// Returns the values of the sources at this moment, for the process with this `run_id`.
+    /// Returns the counters with the values that the server process `run_id` reported at `at_ns`.
     pub(super) fn new(at_ns: u64, run_id: String, sources: Gauges) -> Self {
         Self { at_ns, run_id, sources }
     }
 
-    /// Returns the gauges, and the seconds since `previous` if that was of the same process.
+    /// Returns the gauges, and the seconds since `previous` if both are from the same server process.
     pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
         let before = previous.filter(|before| before.run_id == self.run_id);
         let mut gauges = Gauges::default();
@@ -178,8 +179,8 @@ impl Counters {
     }
 }
 
-/// The shortest time between polls for a share, in seconds: after a stall, shorter times only measure the polls'
-/// jitter.
+/// A share (of CPU time) is calculated only from polls that are at least this time apart, in seconds. After a stall,
+/// polls can be closer together, and the share would be wrong.
 const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]

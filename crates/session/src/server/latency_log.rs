@@ -5,22 +5,23 @@ use std::collections::BTreeMap;
 use super::{LatencyEvent, datum::Datum};
 use crate::events::EventKind;
 
-/// The largest number of accepted kinds of events: servers have some twenty.
+/// The largest accepted number of kinds of events; servers have about 20.
 const MOST_KINDS: usize = 256;
 
-/// The server's values of an event: its time, its duration, and the longest duration of its kind.
+/// The reported values of a kind of event: the time and the duration of the last event, and the longest duration.
 type Latest = (i64, u64, u64);
 
 /// The last reported event of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
-    /// The events of the previous poll; `None` before the first one, which only finds events from before the session.
+    /// The events of the previous poll; `None` before the first poll. Events in the first poll are older than the
+    /// session.
     last: Option<BTreeMap<String, Latest>>,
 }
 
 impl LatencyLog {
-    /// Returns the kinds, and the new events; `server_s` is the server's own time. `None` if the reply is not
-    /// understood.
+    /// Returns the last event of each kind, and the events since the previous poll. `server_s` is the time of the
+    /// server's clock in seconds. Returns `None` if the reply has another form.
     pub(super) fn read(
         &mut self,
         reply: &Datum,
@@ -49,7 +50,7 @@ impl LatencyLog {
     }
 }
 
-/// Parses an entry. Newer servers append a sum and a count.
+/// Parses an entry. Newer servers append a sum and a count, which are ignored.
 fn kind(datum: &Datum) -> Option<(String, Latest)> {
     let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
     let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();

@@ -1,9 +1,9 @@
 //! Everything that a session has to undo: the keys of its run, the parameters that it set, and objects that setups
 //! made.
 //!
-//! The session and the control thread share the ledger. An entry is first made in memory, then written to the run's
-//! [`Marker`] on the server, and only then the change itself is made. So the ledger has every change that may have been
-//! made, whatever the server answers, and all changes are undone from it.
+//! The session and the control thread share the ledger. Each change is first added to the ledger, then written to the
+//! run's [`Marker`] on the server, and only then made. So the ledger lists every change that may have been made, even
+//! if the server's reply is lost, and the session can undo all changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,15 +19,16 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Sheet {
     marker: Marker,
-    /// Whether the server has a marker; false for a server that ends with this process.
+    /// Whether changes are also written to a marker on the server; `false` for redyno's own server, which ends with
+    /// this process.
     is_marked: bool,
-    /// The place of the marker, once it is known.
+    /// The place of the marker; `None` until the place is known.
     place: Option<Place>,
-    /// Whether the ledger has changes that the marker does not have yet.
+    /// Whether some changes in the ledger are not written to the marker yet.
     is_behind: bool,
-    /// Whether the marker was written, and was not removed by this session since.
+    /// Whether this session has written the marker and has not removed it since.
     has_stood: bool,
-    /// Whether no more changes may begin, since they are being undone.
+    /// Whether new changes are refused, because the session is undoing its changes.
     is_closed: bool,
 }
 
@@ -58,12 +59,12 @@ impl Ledger {
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the content of the marker for the present changes.
+    /// Returns the marker with the present changes.
     pub fn marker(&self) -> Marker {
         self.sheet().marker.clone()
     }
 
-    /// Returns whether there are changes for the server's marker.
+    /// Returns whether the session uses a marker and has changes to undo.
     pub(super) fn is_to_be_marked(&self) -> bool {
         let sheet = self.sheet();
         sheet.is_marked && sheet.marker.owes()
@@ -79,12 +80,13 @@ impl Ledger {
         self.sheet().marker.has_keys()
     }
 
-    /// Returns whether the ledger has all names of `span`.
+    /// Returns whether the ledger contains all key names of `span`.
     pub fn covers(&self, span: &KeySpan) -> bool {
         self.sheet().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
-    /// Adds the names of `span`, which may be written from now on; `kept` is whether the keys remain at the end.
+    /// Adds the key names of `span`, which may be written from now on. `kept` is whether the keys remain after the
+    /// session.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
         let mut sheet = self.sheet();
         sheet.marker.span = sheet.marker.span.take().map(|known| known.with(span));
@@ -92,12 +94,13 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Removes the keys from the ledger, because they were removed or not written.
+    /// Removes all keys from the ledger, because they were removed from the server or were not written.
     pub fn drop_keys(&self) {
         self.sheet().marker.span = Some(KeySpan::default());
     }
 
-    /// Begins to set `name` from the value `from` to `to`. Returns `false` if no more changes may begin.
+    /// Adds the entry of the parameter `name`, which is about to be set from the value `from` to `to`. Returns `false`
+    /// if new changes are refused.
     pub(super) fn begin_turn(&self, name: &str, from: &str, to: &str) -> bool {
         let mut sheet = self.sheet();
         let tuned = Tuned::turned(sheet.tuned(name), name, from, to);
@@ -108,7 +111,7 @@ impl Ledger {
         may_begin
     }
 
-    /// Undoes [`begin_turn`](Self::begin_turn): the parameter was not set, so its entry is again as `before`.
+    /// Cancels [`begin_turn`](Self::begin_turn) of a parameter that was not set; `before` is the entry to restore.
     pub(super) fn cancel_turn(&self, name: &str, before: Option<Tuned>) {
         match before {
             Some(tuned) => self.sheet().put(tuned),
@@ -116,7 +119,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that `name` certainly has the value `to`.
+    /// Updates the entry of the parameter `name` after the server has reported the value `to`.
     pub(super) fn settle_turn(&self, name: &str, to: &str) {
         let mut sheet = self.sheet();
         if let Some(tuned) = sheet.tuned(name).cloned() {
@@ -124,19 +127,19 @@ impl Ledger {
         }
     }
 
-    /// Returns the entry of `name`, if it has to be restored.
+    /// Returns the entry of the parameter `name`, if the parameter must be restored.
     pub(super) fn tuned(&self, name: &str) -> Option<Tuned> {
         self.sheet().tuned(name).cloned()
     }
 
-    /// Removes the entry of `name`, which need not be restored any more.
+    /// Removes the entry of the parameter `name`, because the parameter need not be restored any more.
     pub(super) fn forget(&self, name: &str) {
         let mut sheet = self.sheet();
         sheet.marker.tuned.retain(|tuned| tuned.name != name);
         sheet.is_behind = true;
     }
 
-    /// Begins to make an object that does not exist. Returns `false` if no more changes may begin.
+    /// Adds an object that a setup is about to make. Returns `false` if new changes are refused.
     pub(super) fn begin_making(&self, made: &Made) -> bool {
         let mut sheet = self.sheet();
         let may_begin = !sheet.is_closed;
@@ -147,19 +150,19 @@ impl Ledger {
         may_begin
     }
 
-    /// Returns whether this session has made the object, or is about to.
+    /// Returns whether this session has made the object or is about to make it.
     pub(super) fn has_made(&self, made: &Made) -> bool {
         self.sheet().marker.made.contains(made)
     }
 
-    /// Removes an object that does not exist any more, or was not made.
+    /// Removes an object from the ledger, because it was deleted or was not made.
     pub(super) fn forget_made(&self, made: &Made) {
         let mut sheet = self.sheet();
         sheet.marker.made.retain(|known| known != made);
         sheet.is_behind = true;
     }
 
-    /// Returns whether no more changes may begin.
+    /// Returns whether new changes are refused.
     pub(super) fn is_closed(&self) -> bool {
         self.sheet().is_closed
     }
@@ -199,7 +202,7 @@ impl Sheet {
         self.marker.tuned.iter().find(|tuned| tuned.name == name)
     }
 
-    /// Adds or replaces a parameter. Each has one entry, in the order of the first changes.
+    /// Adds or replaces a parameter. Each parameter has one entry; the entries are in the order of their first changes.
     fn put(&mut self, tuned: Tuned) {
         self.is_behind = true;
         match self.marker.tuned.iter_mut().find(|known| known.name == tuned.name) {

@@ -1,7 +1,7 @@
 //! One connection to the server with the client library fred, through a [`Guard`]. No other module uses fred.
 //!
-//! Fred's own reconnecting is off. A [`RedisLink`] lives as long as its connection, and its owner opens a new one when
-//! it is lost. So every loss is noticed, and no command is ever sent twice.
+//! Fred's own reconnecting is off. When the connection of a [`RedisLink`] is lost, its owner opens a new link. So every
+//! lost connection is noticed, and no command is sent twice.
 
 use std::{
     io,
@@ -32,13 +32,14 @@ use crate::{endpoint::Talk, untrusted};
 /// The name of the control connection (CLIENT SETNAME).
 pub(super) const CLIENT_NAME: &str = "redyno-control";
 
-/// The longest note of redyno, in characters: some workloads with the largest number of sets of keys.
+/// The longest accepted field of a marker, in characters: enough for the key names of several workloads with the
+/// largest number of key sets.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 
-/// The time limit to connect: some commands, one after the other.
+/// The time limit for connecting, which sends some commands one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
-/// A connection. Dropping it closes the socket.
+/// A connection. Dropping the link closes the socket.
 pub(super) struct RedisLink {
     wire: Wire,
     task: ConnectHandle,
@@ -53,7 +54,7 @@ impl Drop for RedisLink {
 }
 
 impl RedisLink {
-    /// Opens fred on a connection that has been greeted.
+    /// Starts fred on an open connection after its handshake.
     pub(super) async fn open(talk: Talk) -> Result<Self, ServerError> {
         let late = |_| ServerError::Timeout { command: "connecting".to_owned(), after: CONNECT_LIMIT };
         timeout(CONNECT_LIMIT, Self::begin(talk)).await.map_err(late)?
@@ -111,15 +112,15 @@ impl RedisLink {
 #[derive(Clone)]
 pub(super) struct Wire {
     client: Client,
-    /// The reason why the guard disconnected, once it has.
+    /// The reason why the guard disconnected; empty until then.
     breach: Arc<OnceLock<String>>,
     /// The database of the commands and the database of the connection, if they differ.
     apart: Option<[u32; 2]>,
 }
 
 impl Wire {
-    /// Returns a sender for another database than `own`, that of the connection. Use it for reads only: if the SELECT
-    /// of the other database is refused, the command runs in that of the connection, and its reply is ignored.
+    /// Returns a sender of commands to the database `db`; `own` is the database of the connection. Use this sender for
+    /// reads only: if the server refuses SELECT, the command runs in the database `own`, and its reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
         Self { apart: Some([db, own]), ..self.clone() }
     }
@@ -182,21 +183,20 @@ impl Wire {
         texts(words[0], &self.ask(words).await?)
     }
 
-    /// Sends a command; returns its reply as a list of redyno's notes, which may be longer than other texts; `None` is
-    /// a missing note.
+    /// Sends a command; returns its reply as a list of a marker's fields, which may be longer than other texts. A
+    /// missing field is `None`.
     pub(super) async fn notes(&self, words: &[&str]) -> Result<Vec<Option<String>>, ServerError> {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
         let note = |value: &Value| value.as_bytes().map(|bytes| untrusted::at_most(bytes, LONGEST_NOTE));
         Ok(elements.iter().map(note).collect())
     }
 
-    /// Sends a command; returns a reply of any shape.
+    /// Sends a command; returns a reply of any type.
     pub(super) async fn data(&self, words: &[&str]) -> Result<Datum, ServerError> {
         self.ask(words).await.map(datum)
     }
 
-    /// Makes one step of a SCAN over keys that match `pattern`; returns the next cursor (`"0"` at the end) and the
-    /// found keys.
+    /// Sends one SCAN for keys that match `pattern`; returns the next cursor (`"0"` at the end) and the found keys.
     pub(super) async fn scan(
         &self,
         cursor: &str,
@@ -222,7 +222,7 @@ impl Wire {
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }
 
-    /// Sends a command of bytes; accepts any reply except an error.
+    /// Sends a command whose words may contain any bytes; ignores the reply unless it is an error.
     pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
         let Some((command, arguments)) = words.split_first() else { return Ok(()) };
         let arguments = arguments.iter().map(|word| Value::Bytes(word.clone().into())).collect();
@@ -243,7 +243,7 @@ impl Wire {
         }
     }
 
-    /// Returns fred's result of `command`, within the time limit. Fred's futures are large, so they are boxed.
+    /// Waits for fred's result of `command` for at most [`REPLY_LIMIT`]. Fred's futures are large, so they are boxed.
     fn within<T>(
         &self,
         command: &str,
@@ -265,8 +265,8 @@ impl Wire {
         }
     }
 
-    /// Sends a command between a SELECT of its database and a SELECT back. All three are written together, so that no
-    /// other command on this connection comes between them.
+    /// Sends SELECT `db`, the command, and SELECT `own`. The three commands are sent together, so that no other command
+    /// of this connection runs between them.
     async fn send_apart(
         &self,
         custom: CustomCommand,

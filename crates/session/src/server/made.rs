@@ -1,4 +1,4 @@
-//! The objects other than keys that a setup makes on a server, and how they are undone.
+//! The objects, other than keys, that a setup makes on a server, and the commands that remove them.
 //!
 //! | command | makes | undone by |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | FT.CREATE | an index, with the name in its first argument | FT.DROPINDEX, which leaves the documents |
 //! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: no client notices it, no command removes it alone, and a restart of the server removes it |
 //!
-//! Keys have notes of their own. The effects of other commands remain.
+//! A marker lists keys separately. The effects of a setup's other commands are not undone.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{ServerError, datum::Datum, link::Wire};
 use crate::untrusted;
 
-/// The longest name in bytes, since the run's marker contains it.
+/// The longest accepted name in bytes; the run's marker contains the names.
 const LONGEST_NAME: usize = 128;
 
 /// An object that a setup made.
@@ -41,7 +41,7 @@ impl Made {
     /// Returns the object that a command makes, if it makes one.
     ///
     /// # Errors
-    /// When the command makes an object without a name, which could not be undone.
+    /// When the command makes an object without a usable name, so the object could not be deleted.
     pub(super) fn by(words: &[Vec<u8>]) -> Result<Option<Self>, ServerError> {
         let is = |n: usize, word: &str| words.get(n).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
         let made = if is(0, "FUNCTION") && is(1, "LOAD") {
@@ -55,7 +55,7 @@ impl Made {
         made.filter(Self::is_valid).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
     }
 
-    /// Returns whether a marker accepts the name.
+    /// Returns whether the name is valid in a marker: not too long, and without characters that cannot be shown.
     pub(super) fn is_valid(&self) -> bool {
         let (Self::Library(name) | Self::Index(name)) = self;
         (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
@@ -69,7 +69,7 @@ impl Made {
         }
     }
 
-    /// Returns whether the server has an object with this name, whoever made it.
+    /// Returns whether the server has an object with this name, no matter which client made it.
     pub(super) async fn is_there(&self, wire: &Wire) -> Result<bool, ServerError> {
         match self {
             Self::Library(name) => {
@@ -94,7 +94,7 @@ fn library(code: &[u8]) -> Option<String> {
     shown(name).filter(|_| is_name)
 }
 
-/// Returns a name that can be shown unchanged.
+/// Returns the name, if it can be shown unchanged.
 fn shown(name: &[u8]) -> Option<String> {
     Some(untrusted::bytes(name)).filter(|shown| shown.as_bytes() == name)
 }

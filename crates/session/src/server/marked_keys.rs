@@ -1,4 +1,4 @@
-//! The field of a marker with the keys that a run may have written.
+//! Writes and parses the field `keys` of a marker: the names of keys that a run may have written.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
 };
 
-/// The number of possible numbers in names.
+/// The number of different numbers in the names of a set of keys.
 const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
 /// A set of keys.
@@ -40,8 +40,7 @@ impl Set {
         Self { prefix, first, count, digits, hashed, open: is_open }
     }
 
-    /// Returns the names; `None` if no session writes such a set, because no run writes more names than there are
-    /// numbers.
+    /// Returns the key names; `None` for a set that no session writes, for example with numbers of too many digits.
     fn names(self) -> Option<NameSet> {
         let form = KeyForm { digits: self.digits, hashed: self.hashed };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
@@ -59,10 +58,10 @@ impl Set {
 /// Returns the text of the field.
 pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
     let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
-    serde_json::to_string(&sets).expect("texts and numbers are JSON")
+    serde_json::to_string(&sets).expect("texts and numbers can be written as JSON")
 }
 
-/// Parses the text of the field; `None` if no session writes such a text.
+/// Parses the text of the field; returns `None` for a text that no session writes.
 pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
     let sets: Vec<Set> = serde_json::from_str(text).ok()?;
     sets.into_iter().map(Set::names).collect()

@@ -1,5 +1,5 @@
-//! The marker of a run: the changes that its session has to undo, stored on the server. A killed session leaves it
-//! there.
+//! The marker of a run: the changes that its session has to undo, stored on the server. A killed session leaves its
+//! marker on the server.
 //!
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
@@ -12,8 +12,8 @@
 //!                    made                        [{"library":"mylib"}]: objects that setups made, in order
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
-//! Other clients can write to these keys, so any content that no session writes is ignored. This module is pure;
-//! [`registry`](super::registry) reads and writes the marker.
+//! Other clients can also write to these keys, so redyno ignores every content that a session does not write. This
+//! module sends no commands; [`registry`](super::registry) reads and writes the marker.
 
 use std::fmt;
 
@@ -29,23 +29,23 @@ use crate::{
 
 /// The name of the field for objects that setups made.
 pub(super) const MADE: &str = "made";
-/// The beginning of the names of the fields for parameters.
+/// The prefix of the names of fields for parameters.
 const CONFIG: &str = "config:";
 /// The length of the longest possible host name.
 const LONGEST_HOST: usize = 253;
 /// The length of the longest RFC 3339 time.
 const LONGEST_MOMENT: usize = 40;
-/// The number of shown characters of a note that no session writes.
+/// The number of characters that are shown of an invalid field.
 const LONGEST_SHOWN: usize = 200;
 
-/// The owner of a marker.
+/// The session that owns a marker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// The start of the owner's session, RFC 3339; empty if the marker does not have it.
+    /// The start of the session as an RFC 3339 time; empty if unknown.
     pub started: String,
-    /// The host of the owner; empty if the marker does not have it.
+    /// The host of the session; empty if unknown.
     pub host: String,
-    /// The process id on that host.
+    /// The process id of the session on its host.
     pub pid: Option<u32>,
 }
 
@@ -67,26 +67,26 @@ pub struct Marker {
     pub db: u32,
     /// The owner of the marker.
     pub owner: Owner,
-    /// The names that may be written; `None` if the marker does not have them: then any name of the run.
+    /// The key names that the run may write; `None` if unknown, so that any name of the run is possible.
     pub span: Option<KeySpan>,
-    /// Whether the keys were left on purpose (`--keep`). Other clients may have written more of them since.
+    /// Whether the keys were left on purpose (`--keep`). Other clients may have written more keys of the run since.
     pub kept: bool,
     /// The parameters to restore, by name.
     pub tuned: Vec<Tuned>,
     /// The objects that setups made, in order.
     pub made: Vec<Made>,
-    /// Notes that no session writes. Redyno leaves them.
+    /// The invalid fields, which no session writes. Redyno does not remove invalid fields.
     pub strange: Vec<Strange>,
 }
 
-/// A note that no session writes.
+/// A field of a marker with an invalid content, which no session writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strange {
-    /// The kind of the note: a parameter, or `made`.
+    /// The subject of the field: the name of a parameter, or `made`.
     pub of: &'static str,
-    /// The marker's field with the note.
+    /// The name of the marker's field.
     pub field: String,
-    /// The beginning of the note.
+    /// The beginning of the field's content.
     pub note: String,
 }
 
@@ -109,8 +109,8 @@ impl Marker {
         self.span.as_ref().is_none_or(|span| !span.is_empty())
     }
 
-    /// Returns whether the run may have written `key`. If the run was kept, or its names are unknown, these are all
-    /// keys of the run with twelve digits, and all keys of a form in the marker.
+    /// Returns whether the run may have written `key`. If the run's keys were kept, or their names are unknown, this is
+    /// true for all keys of the run with twelve digits, and for all keys in a form that the marker lists.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {
@@ -130,14 +130,14 @@ impl Marker {
         !self.tuned.is_empty() || !self.made.is_empty()
     }
 
-    /// Returns all possible fields of a marker, in the order of the values for [`read`](Self::read).
+    /// Returns the names of all possible fields of a marker, in the order of the values for [`read`](Self::read).
     pub(super) fn field_names() -> Vec<String> {
         let fixed = ["started", "host", "pid", "kept", "keys", MADE].map(str::to_owned);
         let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
 
-    /// Parses the values of all fields, in that order; `None` is a missing field.
+    /// Parses the values of all fields, in the order of [`field_names`](Self::field_names). A missing field is `None`.
     pub(super) fn read((run, db): (RunId, u32), values: &[Option<String>]) -> Self {
         let value = |place: usize| values.get(place).and_then(Option::as_deref);
         let (started, host) =
@@ -207,7 +207,7 @@ impl Marker {
             (self.has_keys(), keys, if is_all { "removes them" } else { "removes the keys" }),
             (!set.is_empty(), format!("set {set}"), "sets that back"),
             (!made.is_empty(), format!("made {made}"), "deletes what it made"),
-            (!strange.is_empty(), format!("left a note of {strange} that no session writes"), "shows it"),
+            (!strange.is_empty(), format!("left an invalid note about {strange}"), "shows it"),
         ];
         let parts = || parts.iter().filter(|(is_left, ..)| *is_left);
         let left: Vec<_> = parts().map(|(_, left, _)| left.as_str()).collect();
@@ -238,7 +238,7 @@ fn is_host(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Parses the field `made`; `None` if no session writes such a text.
+/// Parses the field `made`; returns `None` for a text that no session writes.
 fn read_made(text: &str) -> Option<Vec<Made>> {
     let made: Vec<Made> = serde_json::from_str(text).ok()?;
     made.iter().all(Made::is_valid).then_some(made)
@@ -252,7 +252,7 @@ mod tests {
         "4g7k2m9q".parse().unwrap()
     }
 
-    /// Parses the reply of HMGET of a server with these fields.
+    /// Parses the reply to HMGET from a server whose marker has these fields.
     fn read(fields: &[(&str, &str)]) -> Marker {
         let value = |name: &String| {
             fields.iter().find(|(field, _)| field == name).map(|(_, value)| (*value).to_owned())

@@ -1,5 +1,5 @@
-//! The control plane: reads the server's own figures, with fred or, for memcached, redyno's own connection, on a tokio
-//! runtime in a thread of its own.
+//! The control plane: reads the server's own figures in a separate thread with a tokio runtime. The thread uses the
+//! client library fred, or for memcached redyno's own client.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo
@@ -7,8 +7,8 @@
 //!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
-//! Without orders the control plane only reads. Its round trips are never shown as the server's latency. It does not
-//! depend on the load or on screens.
+//! Without orders the control plane only reads. Round trips of the control plane are never shown as the server's
+//! latency. The control plane does not depend on the load or on screens.
 
 mod answer;
 mod clean;

@@ -1,4 +1,4 @@
-//! The changes between two replies to INFO, as events. Pure.
+//! Finds the changes between two replies to INFO, and returns them as events. Pure.
 
 use super::{
     Info,
@@ -26,7 +26,8 @@ struct Identity {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// The number of forks, or, if it is not reported, the duration of the last fork. A change means a new fork.
+    /// The number of forks, or the duration of the last fork if the number is not reported. If the value changes, the
+    /// server has forked.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -36,15 +37,17 @@ struct Identity {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Child {
     since_ns: Option<u64>,
-    /// The number of written files. CONFIG RESETSTAT sets it to 0.
+    /// The number of written files. CONFIG RESETSTAT sets the number to 0.
     files: Option<u64>,
-    /// The end of the last file in whole seconds. Two files in the same second differ only by `files`.
+    /// The time when the last file was completed, in whole seconds. Two files of the same second differ only in
+    /// `files`.
     finished_at_s: Option<u64>,
-    /// The result of the last file.
+    /// The result of writing the last file.
     outcome: Option<String>,
 }
 
-/// A change of a child process: it began, it ended after some time, or it began and ended between two polls.
+/// A change of a child process: the process has begun, or it has ended. The length is unknown if the process began and
+/// ended between two polls.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
@@ -143,7 +146,7 @@ impl Child {
         }
     }
 
-    /// Returns the change of the child process until `now`; `outcome` is the result of its last file.
+    /// Returns the change of the child process between this poll and `now`; `outcome` is the result of its last file.
     fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<FileStep> {
         match (self.since_ns, now.since_ns) {
             (None, Some(_)) => Some(FileStep::Began),
@@ -158,7 +161,7 @@ impl Child {
         }
     }
 
-    /// Returns whether a file was finished, or failed, until `now`.
+    /// Returns whether a file was completed, or writing it failed, between this poll and `now`.
     fn wrote_until(&self, now: &Self) -> bool {
         let has_failed = self.outcome != now.outcome && now.outcome.as_deref() != Some("ok");
         now.files > self.files || now.finished_at_s != self.finished_at_s || has_failed
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
     use crate::clock::SECOND_NS;
 
-    /// Returns the events of a series of replies, one INFO a second.
+    /// Returns the events for a series of INFO replies, one reply per second.
     fn news(infos: &[&str]) -> Vec<String> {
         let mut news = News::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));

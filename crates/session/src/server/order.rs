@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, pin::Pin};
 use super::{Ledger, ServerError, answer::Reply, link, plane::Wire};
 use crate::endpoint::Target;
 
-/// The means to carry out an order.
+/// The connection, the target and the channel for reports that an order needs.
 pub(super) struct Means {
     pub(super) wire: Wire,
     pub(super) target: Target,
@@ -28,17 +28,17 @@ impl Means {
 
 type Answered = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// An order. [`Control`](super::Control) defines the action of each.
+/// An order. [`Control`](super::Control) defines the actions of all orders.
 pub(super) struct Order {
     act: Box<dyn FnOnce(Result<Means, ServerError>) -> Answered + Send>,
-    /// The ledger with the changes to undo after the order.
+    /// The ledger with the changes that must be undone after the order.
     pub(super) ledger: Option<Ledger>,
     /// Whether a poll must precede the order.
     pub(super) needs_poll: bool,
 }
 
 impl Order {
-    /// Returns an order with the result of `act` as its answer.
+    /// Returns an order that runs `act` and answers with its result.
     pub(super) fn new<T, F>(reply: Reply<T>, act: impl FnOnce(Means) -> F + Send + 'static) -> Self
     where
         T: Send + 'static,
@@ -55,17 +55,18 @@ impl Order {
         Self { act: Box::new(|means| Box::pin(answer(means))), ledger: None, needs_poll: false }
     }
 
-    /// Returns the same order; the changes in `ledger` must be undone after it.
+    /// Returns the same order with the ledger of its changes, which must be undone later.
     pub(super) fn noting(self, ledger: &Ledger) -> Self {
         Self { ledger: Some(ledger.clone()), ..self }
     }
 
-    /// Returns the same order; a poll precedes it.
+    /// Returns the same order, to be carried out after a poll.
     pub(super) fn after_poll(self) -> Self {
         Self { needs_poll: true, ..self }
     }
 
-    /// Carries out the order and sends its answer; without a connection the answer is the reason for that.
+    /// Carries out the order and sends its answer. If there is no connection, `means` is the reason, and the answer is
+    /// this error.
     pub(super) fn carry_out(self, means: Result<Means, ServerError>) -> Answered {
         (self.act)(means)
     }

@@ -1,6 +1,6 @@
-//! The parameters of CONFIG that matter for latency: their table, their values, and how a person types values.
+//! The CONFIG parameters that affect latency: their names, their values, and the conversion of typed values.
 //!
-//! No other parameter is ever read or set: it may contain a password.
+//! Other parameters are never read or set, because they may contain a password.
 
 use std::ops::RangeInclusive;
 
@@ -17,18 +17,18 @@ pub struct Parameter {
     pub usual: &'static str,
 }
 
-/// The values that a key press steps through, and which other values are plausible. Any value can be typed; the server
-/// decides.
+/// The values that a key press steps through, and the other plausible values. Users can type any value; the server
+/// accepts or refuses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
     /// Exactly these words.
     Words(&'static [&'static str]),
-    /// A list of save points; other values are pairs of seconds and changes.
+    /// Lists of save points. Other plausible values are pairs of seconds and changes.
     SavePoints(&'static [&'static str]),
-    /// These numbers. From a number between two of them, a step goes to the next one. Other values lie within the
-    /// range.
+    /// These numbers. From a value between two of the numbers, a step goes to the next number. Other plausible values
+    /// are within the range.
     Numbers(&'static [u64], RangeInclusive<i64>),
-    /// These numbers of bytes. 0 means no limit; other values are at least 1 MiB.
+    /// These numbers of bytes. 0 means no limit; other plausible values are at least 1 MiB.
     Bytes(&'static [u64]),
 }
 
@@ -36,12 +36,12 @@ const YES_NO: Values = Values::Words(&["no", "yes"]);
 const MIB: u64 = 1 << 20;
 /// The largest plausible memory limit: 1 PiB.
 const MOST_BYTES: u64 = 1 << 50;
-/// The server's largest number of seconds and of changes in a save point.
+/// The largest number of seconds or changes that the server accepts in a save point.
 const MOST_CHANGES: i64 = i32::MAX as i64;
 /// The largest plausible number of save points.
 const MOST_SAVE_POINTS: usize = 10;
 
-/// The parameters, in the order of the screen.
+/// The parameters, in the order in which the screen lists them.
 pub static PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "maxmemory",
@@ -72,20 +72,20 @@ pub static PARAMETERS: [Parameter; 10] = [
             "volatile-random",
             "volatile-ttl",
         ]),
-        about: "which keys go at the limit",
+        about: "which keys are evicted at the memory limit",
         usual: "noeviction",
     },
     Parameter {
         name: "save",
         values: Values::SavePoints(&["", "3600 1 300 100 60 10000"]),
-        about: "snapshots: after seconds with so many changes",
+        about: "RDB snapshots: pairs of seconds and changes",
         usual: "3600 1 300 100 60 10000",
     },
     Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file", usual: "no" },
     Parameter {
         name: "appendfsync",
         values: Values::Words(&["no", "everysec", "always"]),
-        about: "when that file goes to disk",
+        about: "when the append-only file is synced to disk",
         usual: "everysec",
     },
     Parameter {
@@ -97,32 +97,33 @@ pub static PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "hz",
         values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
-        about: "rounds of housekeeping a second",
+        about: "runs of the server's background tasks per second",
         usual: "10",
     },
     Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving", usual: "no" },
     Parameter {
         name: "latency-monitor-threshold",
         values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=i64::MAX),
-        about: "ms that the latency monitor notes; 0 is off",
+        about: "shortest event for the latency monitor in ms; 0 is off",
         usual: "0",
     },
     Parameter {
         name: "slowlog-log-slower-than",
         values: Values::Numbers(&[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000], -1..=i64::MAX),
-        about: "µs that the slow log notes; -1 is off",
+        about: "shortest command for the slow log in µs; -1 is off",
         usual: "10000",
     },
 ];
 
 impl Parameter {
-    /// Returns the parameter with that name.
+    /// Returns the parameter with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PARAMETERS.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Returns the value before or after `now` in the list of steps; `None` at the ends of the list. Memory limits
-    /// below the `used` bytes are left out; if `used` is unknown, all except 0, which means no limit.
+    /// Returns the step after `now` in the list if `up` is true, otherwise the step before; `None` at the ends of the
+    /// list. Memory limits below the `used` bytes are left out. If `used` is unknown, all memory limits except 0 (no
+    /// limit) are left out.
     pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
         match &self.values {
             Values::Words(words) | Values::SavePoints(words) => {
@@ -144,9 +145,9 @@ impl Parameter {
         }
     }
 
-    /// Returns a typed text in the form for CONFIG SET: a size may have a unit as in Redis (1 kb is 1024 bytes, 1 k is
-    /// 1000), or another form (`1.5 GiB`), and a time may have a unit. Other texts are unchanged; the server decides
-    /// about them.
+    /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024 bytes, 1 k is
+    /// 1000 bytes) or as in `1.5 GiB`, and a time may have a unit. Other texts are not changed; the server accepts or
+    /// refuses them.
     pub fn typed(&self, text: &str) -> String {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -164,8 +165,8 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a server may have been run with `value` on purpose, so that it may be restored. The value in a
-    /// marker comes from the server's keys, which other clients can write.
+    /// Returns whether a user may have configured `value` on purpose, so that redyno may restore the value. Markers are
+    /// checked in this way, because other clients can write to them.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
             Values::Words(words) => words.contains(&value),
@@ -182,9 +183,9 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a session may set `value`, in the server's form. After a kill it must be recognised as the
-    /// session's. A memory limit may be too low to be [plausible](Self::is_plausible), since it is not the value to
-    /// restore.
+    /// Returns whether a session may set `value`, which is in the form of CONFIG GET. After a kill, redyno must
+    /// recognise the value as the session's own. A memory limit may be lower than the [plausible](Self::is_plausible)
+    /// limits, because redyno does not restore this value.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, Values::Bytes(_)) && bytes(value).is_some()
     }
@@ -211,7 +212,7 @@ fn bytes(text: &str) -> Option<u64> {
     number(text).and_then(|n| u64::try_from(n).ok()).filter(|bytes| *bytes <= MOST_BYTES)
 }
 
-/// Returns the number of bytes of a unit.
+/// Returns how many bytes a unit has: 1024 for `kb`.
 fn power_of_bytes(unit: &str) -> Option<f64> {
     let (base, letter) = match unit {
         "b" => return Some(1.0),
@@ -222,7 +223,7 @@ fn power_of_bytes(unit: &str) -> Option<f64> {
     Some(base.powi(power as i32 + 1))
 }
 
-/// Returns the number of seconds of a unit.
+/// Returns how many seconds a unit has: 0.001 for `ms`.
 fn seconds_of(unit: &str) -> Option<f64> {
     match unit {
         "us" | "µs" => Some(1e-6),
@@ -244,7 +245,7 @@ fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64
     next.map(|step| step.to_string())
 }
 
-/// Returns a value for people: an empty one gets a visible text.
+/// Returns a value as it is shown: `""` for an empty value.
 pub fn value_words(value: &str) -> &str {
     if value.is_empty() { "\"\"" } else { value }
 }

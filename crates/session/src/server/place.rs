@@ -1,8 +1,8 @@
-//! The place of the list of runs on a server, and the keys that belong to its node of a cluster.
+//! Where the list of runs is stored on a server, and which keys a node of a cluster can store.
 //!
-//! A node of a cluster holds some of the 16 384 slots, and accepts commands only with keys of one of its slots. The
-//! list of runs and their markers are in the first slot of `{0}`, `{1}`, … that the node holds, so another session on
-//! the same node finds them without a search through the keys.
+//! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
+//! names of the list of runs and of the markers end with a hash tag: the first of `{0}`, `{1}`, … whose slot is on the
+//! node. So another session on the same node finds the list and the markers without SCAN.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use crate::workload::{NAMESPACE, RunId};
 
 /// The number of slots of a cluster.
 const SLOTS: u16 = 16_384;
-/// The number of tags that are tried; among them are tags for every slot.
+/// The number of hash tags that are tried; every slot has some of them.
 const TAGS: u32 = 1_000_000;
 
 /// The place of the list of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The end of the names of list and markers: empty, or `{7}` on a node of a cluster.
+    /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
     /// The slots of the node; `None` without a cluster.
     slots: Option<Slots>,
 }
 
-/// A set of slots, as ranges with both ends.
+/// A set of slots, as inclusive ranges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Slots(Vec<(u16, u16)>);
 
 impl Place {
-    /// Asks the server for its slots: one command, or two on a node of a cluster.
+    /// Requests the slots of the server with one command, or with two on a node of a cluster.
     ///
     /// # Errors
     /// When the node has no slot, and so no key.
@@ -50,7 +50,7 @@ impl Place {
         owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)
     }
 
-    /// Returns the place on a server that is no node of a cluster.
+    /// Returns the place on a server that is not a node of a cluster.
     pub(super) fn alone() -> Self {
         Self { tag: String::new(), slots: None }
     }
@@ -65,8 +65,8 @@ impl Place {
         format!("{NAMESPACE}{run}{}", self.tag)
     }
 
-    /// Sends a command with `keys`; returns how many keys existed. A node of a cluster needs one command for each slot;
-    /// keys of other nodes are left out.
+    /// Sends a command with `keys`; returns how many keys existed. On a node of a cluster, one command is sent for each
+    /// slot, and keys of other nodes are left out.
     pub(super) async fn of_keys(
         &self,
         wire: &Wire,
@@ -89,7 +89,7 @@ impl Place {
         counts.try_fold(0, |sum: u64, count| Ok(sum.saturating_add(count?)))
     }
 
-    /// Returns whether `key` can be on this node.
+    /// Returns whether this node can store `key`.
     pub(super) fn holds(&self, key: &[u8]) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.has(slot(key)))
     }
@@ -117,7 +117,8 @@ impl Slots {
     }
 }
 
-/// Returns the slot of a key: that of the text between its first `{` and the next `}`, unless that is empty.
+/// Returns the slot of a key. If the key has a hash tag, a text between its first `{` and the next `}`, only the tag is
+/// hashed.
 pub(super) fn slot(key: &[u8]) -> u16 {
     let tag = || {
         let rest = &key[key.iter().position(|byte| *byte == b'{')? + 1..];

@@ -1,4 +1,4 @@
-//! The connection of the control plane to a server, in the dialect of the target.
+//! The connection of the control plane to a server, which is Redis or memcached.
 
 use super::{
     ServerError, link, memcached,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{endpoint::Talk, protocol::Dialect};
 
-/// A connection. Dropping it closes the socket.
+/// A connection. Dropping the link closes the socket.
 pub(super) enum Link {
     Redis(link::RedisLink),
     Memcached(memcached::MemcachedLink),
@@ -18,14 +18,14 @@ pub(super) enum Wire {
     Memcached(memcached::Wire),
 }
 
-/// The state of the polls so far. It outlives connections.
+/// The values of earlier polls. These values are kept when the connection is lost.
 pub(super) enum Poller {
     Redis(Box<poll::Poller>),
     Memcached(Box<memcached::Poller>),
 }
 
 impl Link {
-    /// Opens a link on a connection that has been greeted.
+    /// Opens a link on an open connection after its handshake.
     pub(super) async fn open(talk: Talk, dialect: Dialect) -> Result<Self, ServerError> {
         match dialect {
             Dialect::Resp2 | Dialect::Resp3 => link::RedisLink::open(talk).await.map(Self::Redis),
@@ -59,7 +59,7 @@ impl Poller {
         }
     }
 
-    /// Polls the server; `now_ns` is read when the replies have arrived.
+    /// Polls the server. `now_ns` returns the time, and is called when the reply has arrived.
     ///
     /// # Errors
     /// When the connection is lost, or the first request is refused.
@@ -71,7 +71,7 @@ impl Poller {
         match (self, wire) {
             (Self::Redis(poller), Wire::Redis(wire)) => poller.poll(wire, now_ns).await,
             (Self::Memcached(poller), Wire::Memcached(wire)) => poller.poll(wire, now_ns).await,
-            _ => unreachable!("poller and wire are of the target's dialect"),
+            _ => unreachable!("poller and connection have the target's dialect"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One poll: its requests, and the use of the replies.
+//! One poll: sends the requests, and evaluates the replies.
 //!
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
@@ -9,11 +9,12 @@
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              └─ CONFIG GET ────────► Status
 //! ```
-//! All requests are sent together. A refused one is reported once and repeated a minute later; the others continue.
+//! All requests are sent together. A refused request is reported once and repeated a minute later; the other requests
+//! continue.
 //!
-//! This module is the border of the control plane: [`watch`](super::watch) and the modules after it use only
-//! [`Polled`], gauges and events, and know no requests. The module for another dialect (`stats` of memcached) has a
-//! file of its own and returns the same types.
+//! Only this module sends the requests of a poll and parses their replies: [`watch`](super::watch) and later modules
+//! use only [`Polled`], gauges and events. The poll of memcached (`stats`) is a separate module with the same result
+//! types.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +34,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// The number of polls between requests for percentiles since the server's start: they change slowly, and cost the
-/// server time.
+/// Percentiles since the server's start are requested once in this number of polls, because they change slowly and cost
+/// the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.
@@ -54,7 +55,7 @@ pub(super) struct Polled {
     pub(super) events: Vec<EventKind>,
 }
 
-/// The state of the polls so far, for differences. It outlives connections.
+/// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
 #[derive(Default)]
 pub(super) struct Poller {
     counters: Option<Counters>,
@@ -89,7 +90,7 @@ struct Refusal {
 struct Answers {
     info: Result<String, ServerError>,
     commands: Option<Result<String, ServerError>>,
-    /// The reply with histograms, and the requested commands; an empty list means all commands.
+    /// The requested commands (an empty list means all commands), and the reply with their histograms.
     times: Option<(Vec<String>, Result<Datum, ServerError>)>,
     since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Result<Datum, ServerError>>,
@@ -98,7 +99,7 @@ struct Answers {
 }
 
 impl Poller {
-    /// Polls the server; `now_ns` is read when the replies have arrived.
+    /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
     /// When the connection is lost, or INFO is refused.
@@ -141,8 +142,8 @@ impl Poller {
         Ok((at_ns, Polled { status, events }))
     }
 
-    /// Returns the histograms in the reply, and whether they are those of all commands. A command with its first calls
-    /// after the request was sent is requested now, so that these calls have their times too.
+    /// Returns the histograms in the reply, and whether they are those of all commands. A command that was called for
+    /// the first time in this poll is requested now, so that the times of these calls are known too.
     async fn histograms(
         &mut self,
         wire: &Wire,
@@ -164,8 +165,8 @@ impl Poller {
         Ok((histograms.unwrap_or_default(), is_all))
     }
 
-    /// Adds the execution times of the commands; `before` has their numbers of calls at the previous poll. If times are
-    /// unknown, the screen shows other figures.
+    /// Adds the execution times of the commands; `before` is the number of calls of each command at the previous poll.
+    /// A refusal is not reported, because the screen then shows other figures.
     fn add_times(
         &mut self,
         (histograms, before): ((Histograms, bool), Option<CommandCounters>),
@@ -213,7 +214,8 @@ impl Poller {
         Answers { info, commands, times, since_start, slow_log, latency, config }
     }
 
-    /// Returns a reply, unless there is none or it is a refusal; a refusal is reported, unless it was before.
+    /// Returns the reply, or `None` if there is no reply or the request was refused. A refusal is reported, unless the
+    /// same refusal was reported before.
     fn accepted<T>(
         &mut self,
         question: Question,
@@ -239,7 +241,7 @@ impl Poller {
         }
     }
 
-    /// Notices a restart: the counters of the new process begin at zero.
+    /// Discards earlier values after a restart of the server, because the counters of the new process begin at zero.
     fn notice_restart(&mut self, info: &Info) {
         let run_id = info.text("run_id").unwrap_or_default();
         if !self.run_id.is_empty() && self.run_id != run_id {

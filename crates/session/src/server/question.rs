@@ -1,4 +1,4 @@
-//! Makes the question to the user before the first write from the survey of a server. Pure.
+//! The question to the user before the first write, which is based on the survey of the server. Pure.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use crate::{
     workload::{KeyNames, KeySpan},
 };
 
-/// The number of sets of keys with their last key in the question, and of the commands of a setup.
+/// The question names at most this number of key sets, commands, and steps of a setup.
 const NAMED: usize = 3;
 
-/// The writes of a load, and the fate of its keys.
+/// What a load writes, and whether its keys are removed at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
     /// The form of the keys' names.
     pub names: KeyNames,
-    /// Whether the names are the user's own; their keys are never removed.
+    /// Whether the user has chosen the key names; redyno never removes keys with such names.
     pub is_users: bool,
     /// Whether the run's own keys remain at the end.
     pub kept: bool,
-    /// The names that may be written.
+    /// The key names that the load may write.
     pub span: KeySpan,
     /// Commands that may write keys other than the run's own: `SET foo`.
     pub others: Vec<String>,
-    /// The commands that a setup runs first, with the names of the server's statistics.
+    /// The commands that a setup runs first, named as in INFO commandstats: `SCRIPT|LOAD`.
     pub setup: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Writes {
     }
 }
 
-/// Returns the first of `words`, and the number of the others.
+/// Joins the first of the `words` and the number of the others: `A and B and C and 1 other`.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
     words.extend((others > 0).then(|| counted(others, "other")));
@@ -60,7 +60,7 @@ impl fmt::Display for Writes {
         f.write_str(if self.span.is_empty() { "" } else { "; " })?;
         write!(
             f,
-            "runs {}, which may write to keys that are not its own, and leaves them",
+            "runs {}, which may write to keys that are not its own, and does not remove these keys",
             some_of(self.others.clone())
         )
     }
@@ -77,7 +77,7 @@ impl Writes {
             };
             return write!(
                 f,
-                "writes keys named {named}, now up to {last}, over what they hold, and leaves them"
+                "writes keys named {named}, now up to {last}, overwrites existing values, and does not remove the keys"
             );
         }
         let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };
@@ -85,7 +85,7 @@ impl Writes {
     }
 }
 
-/// The reason why writes would fail whatever the user answers.
+/// The reason why all writes of the load would fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// The server is a replica that accepts no writes.
@@ -114,7 +114,7 @@ impl fmt::Display for Obstacle {
             Self::Missing(address, commands) => {
                 write!(
                     f,
-                    "{address} does not know {}: it lacks the module that has {}; name a server that has it",
+                    "{address} does not know {}: it lacks the module with {}; name a server that has this module",
                     some_of(commands.clone()),
                     if commands.len() == 1 { "it" } else { "them" }
                 )
@@ -124,7 +124,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Survey {
-    /// Returns the obstacle to writing, if there is one.
+    /// Returns the reason why writes would fail, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         if !self.missing.is_empty() {
             Some(Obstacle::Missing(self.address.clone(), self.missing.clone()))
@@ -137,7 +137,7 @@ impl Survey {
         }
     }
 
-    /// Returns the question to the user before the first write; `None` if the load only writes a run's own keys, and
+    /// Returns the question to the user before the first write; `None` if the load writes only the run's own keys, and
     /// the server has no other keys, clients or replicas.
     pub fn asks(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
@@ -156,7 +156,7 @@ impl Survey {
         let own = match self.foreign {
             Foreign::Exactly(n) if n < self.total_keys => " beside redyno's own",
             Foreign::AtMost(_) if self.runs.iter().any(Marker::has_keys) => {
-                " (redyno's own from an earlier session among them)"
+                " (including redyno's own from an earlier session)"
             }
             _ => "",
         };
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(
             empty().asks(&writes).unwrap(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
-             app:counter:000000000004, over what they hold, and leaves them. Continue?"
+             app:counter:000000000004, overwrites existing values, and does not remove the keys. Continue?"
         );
     }
 
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(
             empty().asks(&both).unwrap(),
             "127.0.0.1:6379: the load writes keys under redyno:4g7k2m9q: there and removes them at the end; runs SET foo \
-             and FLUSHALL, which may write to keys that are not its own, and leaves them. Continue?"
+             and FLUSHALL, which may write to keys that are not its own, and does not remove these keys. Continue?"
         );
         let alone = Writes { span: KeySpan::default(), ..both };
         assert!(alone.to_string().starts_with("runs SET foo and FLUSHALL, which may write"), "{alone}");
@@ -311,7 +311,7 @@ mod tests {
         assert!(question(&survey).contains(expected), "{}", question(&survey));
         let large =
             Survey { total_keys: 9_000, foreign: Foreign::AtMost(9_000), runs: vec![leftover()], ..empty() };
-        let expected = "holds 9 000 keys (redyno's own from an earlier session among them);";
+        let expected = "holds 9 000 keys (including redyno's own from an earlier session);";
         assert!(question(&large).contains(expected), "{}", question(&large));
     }
 
@@ -322,7 +322,7 @@ mod tests {
         let lacking = Survey { missing, read_only: true, ..empty() };
         assert_eq!(
             lacking.obstacle().unwrap().to_string(),
-            "127.0.0.1:6379 does not know TR.GETBIT and TR.SETBIT: it lacks the module that has them; name a server that has it"
+            "127.0.0.1:6379 does not know TR.GETBIT and TR.SETBIT: it lacks the module with them; name a server that has this module"
         );
         let replica = Survey { read_only: true, ..empty() };
         assert!(replica.obstacle().unwrap().to_string().contains("READONLY"));

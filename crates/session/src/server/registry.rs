@@ -1,7 +1,8 @@
 //! The list of runs and their markers on the server: reads, writes, renews and deletes them.
 //!
 //! The list is a set and the markers are hashes, so that reading them does not change the counts of GET and SET in the
-//! server's command statistics. They are deleted field by field, so a key or a field of a user is never deleted.
+//! server's command statistics. Redyno removes only its own members and fields, not whole keys, so that data of other
+//! clients remains.
 
 use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
@@ -9,7 +10,7 @@ use crate::{endpoint::Target, events::EventKind, workload::RunId};
 /// The beginning of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
-/// Returns the markers of all listed runs in a database. Entries that are no names of runs are ignored.
+/// Returns the markers of all listed runs in a database. Entries that are not names of runs are ignored.
 pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<Marker>, ServerError> {
     let list = place.list();
     let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list))?;
@@ -22,8 +23,8 @@ pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<M
     Ok(markers)
 }
 
-/// Returns the markers in other databases with parameters or objects of setups: these belong to the whole server, not
-/// to one database. A database without a permission to read counts as empty.
+/// Returns the markers in other databases that list parameters or objects of setups, because these concern the whole
+/// server. A database that redyno is not permitted to read counts as empty.
 pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
     let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
@@ -53,7 +54,7 @@ async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<M
     Ok(Marker::read((run, db), &values))
 }
 
-/// Writes the content of `ledger` to its marker, if it uses one.
+/// Writes the changes in `ledger` to its marker, if the session uses a marker.
 pub(super) async fn bring(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let brought = write(wire, ledger).await;
     match &brought {
@@ -106,8 +107,8 @@ pub(super) enum Kept {
     Refused(EventKind),
 }
 
-/// Checks whether the marker still exists, and writes it again if not: it may be lost to FLUSHALL, an expiry, an
-/// eviction or a restart without data.
+/// Checks whether the marker still exists, and otherwise writes it again. FLUSHALL, an expiry, an eviction or a restart
+/// without data can delete the marker.
 pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerError> {
     if !ledger.is_to_be_marked() {
         return Ok(Kept::Stands);
@@ -142,7 +143,7 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     }
 }
 
-/// Removes a field from the marker, and the marker with its last field.
+/// Removes a field from the marker. If nothing is left to undo, deletes the marker.
 pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<(), ServerError> {
     if !ledger.is_marked() {
         return Ok(());
@@ -155,7 +156,7 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<
     wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
-/// Removes the keys of a run from its marker, and the marker with its last field.
+/// Removes the key names of a run from its marker. If nothing is left to undo, deletes the marker.
 pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     if ledger.is_to_be_marked() {
         return bring(wire, ledger).await;
@@ -164,7 +165,7 @@ pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), Serv
     erase(wire, &place, ledger).await
 }
 
-/// Removes a run's marker and its entry in the list. The server deletes both keys with their last field.
+/// Removes a run's marker and its entry in the list. The server deletes a key when its last field or member is removed.
 async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), ServerError> {
     let run = ledger.marker().run;
     ledger.set_has_stood(false);
@@ -181,7 +182,7 @@ async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), Server
     unlisted.map(|_| ()).map_err(|error| of_somebody(error, &list))
 }
 
-/// Converts the refusal for a key of another type: the key is not redyno's.
+/// Converts the error for a key of another type, which belongs to another client.
 fn of_somebody(error: ServerError, key: &str) -> ServerError {
     if error.is_refusal(OTHER_TYPE) { ServerError::Somebodys { key: key.to_owned() } } else { error }
 }

@@ -1,5 +1,5 @@
-//! Runs the setup of a workload, and undoes it. Each object is written to the ledger and the marker before it is made,
-//! so that it is always undone, and the objects of a killed session can be found.
+//! Runs the setup of a workload, and undoes it. Each object is written to the ledger and the marker before it is made.
+//! So the session can always remove the object, and the objects of a killed session can be found.
 //!
 //! ```text
 //! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker
@@ -14,9 +14,10 @@ use crate::workload::SetupCommand;
 /// The result of a setup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetUp {
-    /// The answered commands with the names of the server's statistics, and their counts.
+    /// How often each command was answered, by its name in INFO commandstats.
     pub answered: BTreeMap<String, u64>,
-    /// The number of the failed step, from 1, and the reason. Later steps were not run, and earlier ones are undone.
+    /// The number of the failed step, counted from 1, and the reason. Later steps were not run, and earlier steps are
+    /// undone.
     pub failed: Option<(usize, ServerError)>,
 }
 
@@ -41,7 +42,7 @@ pub(super) async fn set_up(wire: &Wire, commands: &[SetupCommand], ledger: &Ledg
     outcome
 }
 
-/// Runs one command; returns the object that it made, if it is new.
+/// Runs one command; returns the object that it made, unless this session had made the object before.
 async fn run(
     wire: &Wire,
     command: &SetupCommand,
@@ -70,7 +71,7 @@ async fn run(
     }
 }
 
-/// Notes an object that is about to be made, unless it exists already.
+/// Writes an object that is about to be made to the ledger and the marker. Fails if the server already has the object.
 async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
     if made.is_there(wire).await? {
         return Err(ServerError::Exists { what: made.to_string() });
@@ -90,7 +91,7 @@ async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerErr
     noted
 }
 
-/// Undoes an object, and removes it from ledger and marker. Returns whether it still existed.
+/// Removes an object from the server, the ledger and the marker. Returns whether the object still existed.
 pub(super) async fn undo(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<bool, ServerError> {
     let was_there = match wire.data(&made.undoing()).await {
         Ok(_) => true,

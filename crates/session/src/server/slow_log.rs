@@ -1,14 +1,14 @@
-//! SLOWLOG: finds new entries, and shortens their commands. Pure.
+//! Finds new entries in the reply to SLOWLOG GET, and shortens their commands. Pure.
 //!
-//! Ids count up from 0 at the server's start, and SLOWLOG RESET does not reset them. A command is shown by its name and
-//! its shortened first argument: enough to find it, but never a value, a script or a password.
+//! The ids of entries count up from 0 at the server's start, and SLOWLOG RESET does not reset them. Only the name and
+//! the shortened first argument of a command are shown, but never a value, a script or a password.
 
 use super::datum::Datum;
 use crate::events::EventKind;
 
 /// The number of entries that a poll requests.
 pub(super) const ASKED: i64 = 32;
-/// The number of entries of a poll that become events, the longest ones.
+/// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
 /// The length of the longest argument that is shown in full.
 const LONGEST: usize = 24;
@@ -25,20 +25,20 @@ struct Entry {
 /// The last reported entry.
 #[derive(Debug, Default)]
 pub(super) struct SlowLog {
-    /// The id of that entry; `None` before the first poll, which finds only entries from before the session.
+    /// The id of the last entry; `None` before the first poll. Entries in the first poll are older than the session.
     last: Option<i64>,
 }
 
-/// The id before the first one.
+/// A number before the first id.
 const BEFORE_ALL: i64 = -1;
 
 impl SlowLog {
-    /// Handles a restart of the server: ids begin again, and all entries are new.
+    /// Handles a restart of the server: ids begin at 0 again, so all entries are new.
     pub(super) fn begin_again(&mut self) {
         self.last = self.last.map(|_| BEFORE_ALL);
     }
 
-    /// Returns the new entries in the reply to SLOWLOG GET; `None` if it is not understood.
+    /// Returns the new entries in the reply to SLOWLOG GET; `None` if the reply has another form.
     pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<EventKind>> {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
         let newest = entries.iter().map(|entry| entry.id).max();
@@ -81,7 +81,7 @@ fn entry(datum: &Datum) -> Option<Entry> {
     Some(Entry { id: id.number()?, us: us.number()?.try_into().ok()?, command: command(&words), client })
 }
 
-/// Returns the name, and the first argument if it is no secret and no script.
+/// Returns the name of a command, and its first argument unless that is a password or a script.
 fn command(words: &[&str]) -> String {
     let Some((name, arguments)) = words.split_first() else { return String::new() };
     let name = shortened(name).to_uppercase();

@@ -16,7 +16,7 @@ use crate::{
 pub struct Status {
     /// `redis`, `valkey`, `memcached`, or the name of another server.
     pub name: String,
-    /// The version of the server; for Valkey the `valkey_version`, not that of the compatible Redis.
+    /// The version of the server; for Valkey its `valkey_version`, not its `redis_version`.
     pub version: String,
     /// `standalone`, `cluster` or `sentinel`.
     pub mode: String,
@@ -33,23 +33,23 @@ pub struct Status {
     /// The gauges of the server.
     #[serde(flatten)]
     pub gauges: Gauges,
-    /// The commands since the previous poll, including those of redyno's control plane. Commands without a call or a
-    /// refusal are absent.
+    /// The statistics of each command since the previous poll, including commands of redyno's control plane. Commands
+    /// that were neither called nor refused are absent.
     pub command_stats: BTreeMap<String, CommandStat>,
-    /// The last events of the latency monitor.
+    /// The last event of each kind from the latency monitor.
     pub latency_events: Vec<LatencyEvent>,
-    /// The [`PARAMETERS`](super::PARAMETERS) of the server, from CONFIG GET; for memcached the settings of the server's
-    /// start.
+    /// The values of the [`PARAMETERS`](super::PARAMETERS) from CONFIG GET; for memcached, values from `stats
+    /// settings`.
     pub config: BTreeMap<String, String>,
 }
 
 impl Status {
-    /// Returns the server's dialect, which determines its features.
+    /// Returns the protocol of the server, which determines its features.
     pub fn dialect(&self) -> Dialect {
         Dialect::of_server(&self.name)
     }
 
-    /// Returns a gauge as text, with a gauge of differences per second: `13.6 MiB`, `3.91 MiB/s`.
+    /// Returns the value of a gauge as text, such as `13.6 MiB`. A gauge that counts is shown per second: `3.91 MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
         if gauge.about().kind != Kind::Added {
@@ -65,7 +65,7 @@ impl Status {
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
-    /// Returns `n`, a difference since the previous poll, per second.
+    /// Converts `n`, a difference since the previous poll, to a rate per second.
     pub fn per_s(&self, n: f64) -> Option<f64> {
         self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
     }
@@ -76,24 +76,24 @@ impl Status {
 pub struct CommandStat {
     /// The number of calls.
     pub calls: u64,
-    /// The execution time of these calls, in microseconds.
+    /// The total execution time of the calls, in microseconds.
     pub usec: u64,
     /// Calls that failed during execution; `None` before Redis 6.2.
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The execution times of the calls since the previous poll, as pairs of an upper limit in microseconds and a
-    /// number of calls. Available for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
+    /// The histogram of the execution times since the previous poll: upper limits in microseconds, each with a number
+    /// of calls. The histogram is present for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
     /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name
-    /// (`p99`): from INFO latencystats, if LATENCY HISTOGRAM is refused.
+    /// (`p99`). The percentiles are read from INFO latencystats if LATENCY HISTOGRAM is refused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub since_start_us: BTreeMap<String, f64>,
 }
 
 impl CommandStat {
-    /// Adds the statistics of a later time.
+    /// Adds the statistics of a later interval.
     pub fn merge(&mut self, later: &Self) {
         let sum = |mine: Option<u64>, other: Option<u64>| Some(mine?.saturating_add(other?));
         self.calls = self.calls.saturating_add(later.calls);
@@ -108,7 +108,8 @@ impl CommandStat {
         }
     }
 
-    /// Returns the mean execution time in microseconds; `None` without a call, or without a time (memcached has none).
+    /// Returns the mean execution time in microseconds; `None` if there were no calls, or if the server reports no
+    /// times (memcached).
     pub fn mean_us(&self) -> Option<f64> {
         (self.calls > 0 && self.usec > 0).then(|| self.usec as f64 / self.calls as f64)
     }
@@ -119,29 +120,29 @@ impl CommandStat {
 pub struct LatencyEvent {
     /// `command`, `fork`, `aof-write`, …
     pub name: String,
-    /// Seconds since the event, from the server's clock in whole seconds.
+    /// The age of the event in whole seconds, by the server's clock.
     pub age_s: Option<u64>,
     /// The duration of the event in milliseconds.
     pub last_ms: u64,
-    /// The longest duration of this kind, in milliseconds.
+    /// The longest duration of an event of this kind, in milliseconds.
     pub max_ms: u64,
 }
 
-/// A report of the control plane. `at_ns` is its time on the session's clock.
+/// A report of the control plane. `at_ns` is the time of the report on the session's clock.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// INFO was answered.
     Status {
-        /// The arrival of the reply.
+        /// The time when the reply arrived.
         at_ns: u64,
         /// The content of the reply.
         status: Box<Status>,
     },
-    /// A setup has sent commands to the server, which are in no operation of the load.
+    /// A setup has sent commands to the server. The commands of a setup are not operations of the load.
     Asked {
-        /// The arrival of the last reply.
+        /// The time when the last reply arrived.
         at_ns: u64,
-        /// The answered commands with the names of the server's statistics, and their counts.
+        /// How often each command was answered, by its name in INFO commandstats.
         requests: BTreeMap<String, u64>,
     },
     /// An event on the server, or of the connection to it.

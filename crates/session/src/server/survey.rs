@@ -12,11 +12,12 @@ use crate::{
     workload::{OwnKey, RunId},
 };
 
-/// The largest number of keys in a database of which all keys are checked.
+/// In a database with at most this number of keys, all keys are checked.
 const LOOK_THROUGH_KEYS: u64 = 5_000;
-/// The number of keys that one SCAN of this check requests.
+/// The number of keys that each SCAN of the survey requests.
 const SCAN_COUNT: u32 = 500;
-/// The number of steps after which the check is given up, because keys are added faster than they are checked.
+/// The check of all keys is given up after this number of SCANs, because keys are then added faster than they are
+/// checked.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
 /// The results of a survey.
@@ -24,13 +25,13 @@ const LOOK_THROUGH_STEPS: u32 = 40;
 pub struct Survey {
     /// The address of the server.
     pub address: Address,
-    /// The database for the load's writes.
+    /// The number of the database that the load writes to.
     pub db: u32,
     /// The number of keys in that database, including redyno's own.
     pub keys: u64,
     /// The number of keys in all databases, including redyno's own.
     pub total_keys: u64,
-    /// The number of keys in all databases that are not redyno's.
+    /// The number of keys that are not redyno's, in all databases.
     pub foreign: Foreign,
     /// The other connected clients.
     pub neighbours: Neighbours,
@@ -38,30 +39,30 @@ pub struct Survey {
     pub read_only: bool,
     /// Whether the server is still loading its data.
     pub loading: bool,
-    /// The bytes that the server's allocator has allocated.
+    /// The memory that the server uses, in bytes.
     pub used_memory: Option<u64>,
     /// The largest number of connections that the server accepts.
     pub max_clients: Option<u64>,
     /// The server's memory limit in bytes; 0 means no limit.
     pub maxmemory: Option<u64>,
-    /// The requested commands of modules that the server does not have.
+    /// The commands of modules that the load needs and the server does not have.
     pub missing: Vec<String>,
-    /// The runs of sessions that still write or set parameters, were killed before they could undo that, or kept their
-    /// keys.
+    /// The runs with a marker on the server. The session of such a run is still running, has kept its keys, or was
+    /// killed before it could clean up.
     pub runs: Vec<Marker>,
 }
 
 /// The number of keys that are not redyno's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
-    /// Exactly this many, in all databases.
+    /// Exactly this number of keys, in all databases.
     Exactly(u64),
-    /// The database is too large to check its keys: it has this many, including redyno's own.
+    /// At most this number of keys, which includes redyno's own: the database is too large to check each key.
     AtMost(u64),
 }
 
 impl Foreign {
-    /// Returns the number, or its upper limit.
+    /// Returns the number of keys, or its upper limit.
     pub fn bound(self) -> u64 {
         match self {
             Self::Exactly(n) | Self::AtMost(n) => n,
@@ -72,18 +73,18 @@ impl Foreign {
 /// The other connected clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Clients that are not redyno's, without replicas and monitors.
+    /// Clients of other programs, except replicas and clients in MONITOR.
     pub clients: u64,
     /// Replicas.
     pub replicas: u64,
-    /// Connections with the name of redyno's load, of all sessions. `None` if CLIENT LIST is not permitted; then
-    /// `clients` counts all connections except this session's, and `replicas` is from INFO.
+    /// Load connections of all sessions of redyno, recognised by their names. `None` if CLIENT LIST is not permitted;
+    /// then `clients` counts all connections except this session's, and `replicas` is from INFO.
     pub load: Option<u64>,
     /// Other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
 }
 
-/// The largest number of kinds of leftovers that are shown, one line each.
+/// The largest number of lines about leftovers; sessions with the same leftovers share a line.
 const MOST_LEFT: usize = 8;
 
 /// Returns lines about the leftovers of sessions. Sessions with the same leftovers share a line.
@@ -103,14 +104,14 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
         more => format!("{owner} and {} each {left}", counted(more, "other session")),
     };
     let rest = format!(
-        "{} left something else; {} undoes that, too",
+        "{} left other changes; {} undoes these, too",
         counted(others, "more session"),
         clean_command(target, target.db)
     );
     alike.iter().map(line).chain((others > 0).then_some(rest)).collect()
 }
 
-/// Surveys the server with at most some twenty commands and one for each listed run. Writes nothing.
+/// Surveys the server with at most about fifty commands, and one more for each listed run. Writes nothing.
 pub(super) async fn survey(
     wire: &Wire,
     target: &Target,
@@ -155,7 +156,7 @@ pub(super) async fn survey(
     })
 }
 
-/// Returns the commands that the server does not have; none if the server does not answer this.
+/// Returns which of the `commands` the server does not have; none if the server refuses COMMAND INFO.
 async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
     if commands.is_empty() {
         return Ok(Vec::new());
@@ -170,10 +171,10 @@ async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>,
     Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
 }
 
-/// Returns why keys can never be written to this server, as a text that follows its name.
+/// Returns the reason why no keys can be written to this server, as a text that follows the server's address.
 async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerError> {
     if info.text("redis_mode").or(info.text("server_mode")) == Some("sentinel") {
-        return Ok(Some("is a Sentinel, which holds no keys; name the master that it watches".to_owned()));
+        return Ok(Some("is a Sentinel, which stores no keys; name the master that it monitors".to_owned()));
     }
     if info.text("cluster_enabled") != Some("1") {
         return Ok(None);
@@ -190,8 +191,8 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
     Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
 }
 
-/// Returns the markers of sessions that were killed before they could clean up, or kept their keys, but not of running
-/// sessions. Of other databases only markers with changes of the whole server are included.
+/// Returns the markers of sessions that kept their keys or were killed before they could clean up, but not of sessions
+/// that may still run. From other databases, only markers with changes of the whole server are included.
 pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node that answers CLUSTERDOWN has no keys, and fred would drop the other requests.
     if let Ok(text) = wire.info().await
@@ -219,7 +220,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
     Ok(markers)
 }
 
-/// The listed runs, and the keys of redyno's notes about them.
+/// The listed runs, and the keys of the list and of the markers.
 struct Own<'a> {
     runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,
@@ -304,7 +305,7 @@ mod tests {
         assert_eq!(lines.len(), MOST_LEFT + 1);
         assert_eq!(
             lines[MOST_LEFT],
-            format!("19 992 more sessions left something else; {clean} undoes that, too")
+            format!("19 992 more sessions left other changes; {clean} undoes these, too")
         );
     }
 }

@@ -1,12 +1,13 @@
 //! Sets a parameter of the server and restores it. The value to restore is written to the ledger and the marker before
-//! the parameter is set, so that it is always restored, and the parameters of a killed session can be found.
+//! the parameter is set. So the session can always restore the parameter, and the parameters of a killed session can be
+//! found.
 //!
 //! ```text
 //! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger
 //!                       └────────┴ refused: the note is removed                    and marker
 //! ```
-//! The server may refuse the note about the new value, for lack of the memory that was just taken from it. The earlier
-//! note is sufficient then.
+//! If the new value is a lower memory limit, the server may refuse to write this value to the marker. The earlier
+//! content of the marker is sufficient then.
 
 use super::{
     ConfigChange, Ledger, Parameter, ServerError, Tuned,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::endpoint::Target;
 
-/// A parameter to set, its value, and the ledger for the note.
+/// A parameter to set, its new value, and the ledger that lists the change.
 pub(super) struct TuneStep {
     pub(super) parameter: &'static Parameter,
     pub(super) value: String,
@@ -28,18 +29,19 @@ pub(super) struct TuneStep {
 /// A parameter that was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turned {
-    /// The values before and after.
+    /// The values before and after the change.
     pub change: ConfigChange,
-    /// Why the marker does not have the parameter, if it should: after a kill nothing shows that it was set.
+    /// The reason why the marker could not be written, if so. Without a marker, nothing shows after a kill of redyno
+    /// that the parameter was set.
     pub unmarked: Option<ServerError>,
 }
 
 /// The result of restoring a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restored {
-    /// The parameter has its old value.
+    /// The parameter has its old value again.
     Restored,
-    /// Another client has set the parameter to this value since; it is not restored.
+    /// Another client has set the parameter to this value, so the parameter was not restored.
     ChangedByOthers(String),
 }
 
@@ -81,8 +83,9 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Writes the note of a parameter with the value `from` to the server, and checks that no other session sets it at the
-/// same time: of two sessions with notes, at least one sees the other's. Returns why no note is possible, if so.
+/// Writes the parameter `name` with the value `from` to the marker, and checks that no other session sets the parameter
+/// at the same time. If two sessions set it at the same time, at least one of them finds the other's marker. Returns
+/// the reason if the marker cannot be written.
 async fn begin(
     wire: &Wire,
     target: &Target,
@@ -104,14 +107,14 @@ async fn begin(
     if now != from {
         return Err(irreversible(
             name,
-            format!("somebody else set it from {from} to {now} at the same time"),
+            format!("another client changed the value from {from} to {now} at the same time"),
         ));
     }
     Ok(unmarked)
 }
 
-/// Refuses a parameter that another session has set, in whatever database that session is. If the notes of others
-/// cannot be read, there are none.
+/// Refuses a parameter that another session has set; that session may use any database. If the server refuses to return
+/// markers, the parameter is accepted.
 async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
     let read = async {
         let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
@@ -120,7 +123,7 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
     };
     let markers = match read.await {
         Err(error) if error.ends_connection() => {
-            let why = format!("whether another session set it cannot be found out ({error})");
+            let why = format!("redyno cannot check whether another session has set the parameter ({error})");
             return Err(irreversible(name, why));
         }
         markers => markers.unwrap_or_default(),
@@ -141,7 +144,7 @@ pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Resu
     Ok(restored)
 }
 
-/// Writes the ledger's entry of `name` to the marker.
+/// Writes the ledger's entry of the parameter `name` to the marker, or removes it from the marker.
 async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
     refused_is_fine(match ledger.tuned(name) {
         Some(_) => registry::bring(wire, ledger).await,
@@ -149,7 +152,7 @@ async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), Se
     })
 }
 
-/// Accepts a refusal: on a server that accepts no keys there is no marker, or it keeps its previous content.
+/// Ignores a refusal: a server that accepts no keys has no marker, or the marker keeps its previous content.
 pub(super) fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

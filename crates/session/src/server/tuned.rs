@@ -4,7 +4,7 @@
 //!             from            to[0]                 to[1]
 //! before ─────┤ 0   CONFIG SET ├ 67108864  CONFIG SET ├ 128mb, perhaps: the reply has not arrived yet
 //! ```
-//! The values in `to` are the session's own: a parameter is restored only from one of them.
+//! A parameter is restored only if its present value is in `to`, the list of values that the session has set.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use super::parameter::{Parameter, value_words};
 /// The length of the longest accepted note.
 const LONGEST_NOTE: usize = 2000;
 
-/// A parameter that a session set, or was about to.
+/// A parameter that a session has set or was about to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tuned {
     /// The name of the parameter.
@@ -24,7 +24,7 @@ pub struct Tuned {
     pub to: Vec<String>,
 }
 
-/// The stored form: everything except the name.
+/// The form in the marker: everything except the parameter's name.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from: String,
@@ -32,8 +32,9 @@ struct Note {
 }
 
 impl Tuned {
-    /// Returns the entry for setting `name` from the value `from` to `to`. The entry that the session `knows` is
-    /// continued, unless another client has changed the parameter since: then that client's value will be restored.
+    /// Returns the entry for setting `name` from the value `from` to `to`. The entry continues the session's earlier
+    /// entry (`knows`), if there is one. If another client has changed the parameter since, that client's value will be
+    /// restored.
     pub fn turned(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
@@ -42,7 +43,7 @@ impl Tuned {
         tuned
     }
 
-    /// Returns the same entry, after it is certain that the parameter has the value `to`.
+    /// Returns the same entry, after the server has reported that the parameter has the value `to`.
     #[must_use]
     pub fn settled(self, to: &str) -> Self {
         Self { to: vec![to.to_owned()], ..self }
@@ -53,14 +54,14 @@ impl Tuned {
         self.to.iter().any(|own| same(own, value))
     }
 
-    /// Returns everything except the name, as text.
+    /// Returns the text for the marker: everything except the parameter's name.
     pub(super) fn note(&self) -> String {
         let note = Note { from: self.from.clone(), to: self.to.clone() };
         serde_json::to_string(&note).expect("texts can be written as JSON")
     }
 
-    /// Parses a [`note`](Self::note). Returns `None` for a note that no session writes for that parameter: without an
-    /// old value, or with one that is not [plausible](Parameter::is_plausible).
+    /// Parses a [`note`](Self::note). Returns `None` for a note that no session writes, for example with an old value
+    /// that is not [plausible](Parameter::is_plausible) for the parameter.
     pub(super) fn read(parameter: &Parameter, note: &str) -> Option<Self> {
         if note.len() > LONGEST_NOTE {
             return None;
@@ -72,8 +73,8 @@ impl Tuned {
         is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 
-    /// Checks that the [`note`](Self::note) will be accepted and its values recognised, so that it can be restored
-    /// after a kill.
+    /// Checks that [`read`](Self::read) will accept the [`note`](Self::note) and recognise its values, so that the
+    /// parameter can be restored after a kill.
     ///
     /// # Errors
     /// A message with the value that will not be accepted, and the accepted range.
@@ -82,19 +83,20 @@ impl Tuned {
         if !parameter.is_plausible(&self.from) {
             let from = value_words(&self.from);
             return Err(format!(
-                "it is {from} now, and `redyno clean` sets back only {known} after a kill; set it by hand"
+                "the present value is {from}, and after a kill `redyno clean` restores only {known}; set it by hand"
             ));
         }
         // A typed value may differ in form from the server's.
         let in_servers_words = |value: &String| value.split(' ').map(plain).collect::<Vec<_>>().join(" ");
         match self.to.iter().find(|value| !parameter.takes(&in_servers_words(value))) {
-            Some(value) => Err(format!("it takes {known}, not {}", value_words(value))),
+            Some(value) => Err(format!("the allowed values are {known}, not {}", value_words(value))),
             None => Ok(()),
         }
     }
 }
 
-/// Returns whether both values are the same for CONFIG, which returns `104857600` after `100mb` and `yes` after `YES`.
+/// Returns whether both values mean the same to the server: CONFIG GET returns `104857600` after CONFIG SET of `100mb`,
+/// and `yes` after `YES`.
 fn same(a: &str, b: &str) -> bool {
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }

@@ -42,7 +42,7 @@ enum Standing {
 /// The reason why there is no connection.
 struct Trouble {
     cause: String,
-    /// Whether a server answered and refused the connection: loading, a wrong password.
+    /// Whether the server answered and refused the connection, for example because of a wrong password.
     was_answered: bool,
 }
 
@@ -54,9 +54,9 @@ impl Trouble {
 
 /// The end of a connection.
 enum Ended {
-    /// The connection broke. The next attempt gives more information.
+    /// The connection broke. The next attempt to connect shows whether the server can be reached.
     Broken(String),
-    /// The server does not reply on it any more.
+    /// The server does not reply on this connection any more.
     Hung(String),
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Runs until this is dropped.
+    /// Runs until the returned future is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
         let poller = Poller::of(target.dialect);
@@ -135,7 +135,7 @@ struct ControlState {
     orders: UnboundedReceiver<Order>,
     standing: Standing,
     poller: Poller,
-    /// The changes that the session has to undo. Their marker is kept.
+    /// The changes that the session has to undo. Each poll checks the marker of these changes.
     ledger: Option<Ledger>,
     /// The reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
@@ -239,8 +239,8 @@ impl ControlState {
         }
     }
 
-    /// Reports an outage once, whatever the attempts during it meet, and once more for each different refusal of a
-    /// server that answers.
+    /// Reports an outage once. During the outage, a further failure is reported only if the server answers and refuses
+    /// the connection for another reason.
     fn report_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
         let news = Standing::Unreachable(trouble.cause.clone());
         let is_reported = matches!(self.standing, Standing::Unreachable(_));

@@ -1,4 +1,5 @@
-//! A load that only returns its records: no ping probe, no control plane, no further commands to the server.
+//! A load without a session around it: no ping probe, no control plane, and no commands to the server except the load's
+//! own.
 
 use std::{sync::mpsc::channel, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::{
     load::{Load, LoadError, Plan},
 };
 
-/// A running load with records that the caller takes. The load stops when this value is dropped.
+/// A running load, whose records the caller fetches; dropping this value stops the load.
 pub struct Alone {
     load: Load,
     knobs: Knobs,
@@ -43,8 +44,8 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Returns the records since the last call. A warm-up that is over and a prefill that is complete end with this
-    /// call.
+    /// Returns the records since the last call. The call also ends a warm-up whose time has passed, or a complete
+    /// prefill.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {
             self.load.set(&self.knobs);
@@ -53,7 +54,7 @@ impl Alone {
         self.records.take()
     }
 
-    /// Returns whether the load is over: its time has passed, or all its requests are answered or lost.
+    /// Returns whether the load is over: its time has passed, or all its requests were answered or lost.
     pub fn is_over(&self) -> bool {
         self.load.is_over()
     }
@@ -63,7 +64,8 @@ impl Alone {
         self.records.summary()
     }
 
-    /// Ends the load and waits for the last replies. Returns the remaining records; the last one is the end record.
+    /// Ends the load, waits for the last replies, and returns the remaining records; the last of them is the end
+    /// record.
     pub fn finish(mut self) -> Vec<Record> {
         self.load.end();
         let mut records = self.records.take();

@@ -1,13 +1,13 @@
-//! Puts the buffers that the workers close into one interval record for each tick and segment.
+//! Merges the results that the workers report into one interval record for each tick (quarter second) and segment.
 //!
 //! ```text
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! All workers count ticks from the same zero. A tick is complete when every worker has closed it or a later tick. A
-//! worker that is [`PATIENCE`] ticks behind the others is not waited for; its later buffers become an interval with
-//! length 0, so no reply is lost and no tick moves. Replies after the end of a segment form one interval, the segment's
-//! drain. The drain is complete when no worker waits for a reply of that segment. This module is pure.
+//! All workers count ticks from the start of the session. A tick is complete when every worker has reported it or a
+//! later tick. If a worker is [`PATIENCE`] ticks behind the others, the tick is completed without it; its late results
+//! become an interval with length 0, so no reply is lost. Replies after the end of a segment form one interval, the
+//! segment's drain. The drain is complete when no worker waits for a reply of that segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,30 +17,31 @@ use super::{
 };
 use crate::{clock::seconds, load::IntervalBuffer};
 
-/// The number of ticks that a worker may be late before a tick is completed without it: half a second.
+/// The number of ticks that a worker may be late before a tick is completed without this worker; two ticks are half a
+/// second.
 const PATIENCE: u64 = 2;
-/// The number of segments that have an entry in `reached_ns`. Older segments only get late replies.
+/// The largest number of entries in `reached_ns`; older segments only receive late replies.
 const KNOWN_SEGMENTS: usize = 1000;
 
-/// The ticks that are not complete yet.
+/// The reports of the workers for the ticks that are not complete yet.
 pub(super) struct Assembly {
     workers: Vec<Worker>,
-    /// The last tick that any worker has closed.
+    /// The last tick that any worker has reported.
     newest: u64,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
-    /// The drains of segments, by number of the segment.
+    /// The drains that are not complete yet, by number of the segment.
     drains: BTreeMap<u32, Drain>,
-    /// The end of the intervals so far, by segment. The next interval begins there, so that the lengths add up to the
-    /// elapsed time for any number of workers.
+    /// The end of the last interval of each segment. The segment's next interval begins there, so that the lengths of
+    /// the intervals add up to the elapsed time.
     reached_ns: BTreeMap<u32, u64>,
 }
 
 /// The state of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 struct Worker {
-    /// The last tick that the worker has closed; the largest number when the worker has ended.
+    /// The last tick that the worker has reported; `u64::MAX` when the worker has ended.
     closed: u64,
-    /// The connections of the worker at the end of that tick.
+    /// The number of connections of the worker at the end of its last reported tick.
     connected: u32,
 }
 
@@ -48,25 +49,25 @@ struct Worker {
 #[derive(Default)]
 struct Pending {
     interval: Interval,
-    /// The start of the first part with a length, and the end of the last one.
+    /// The start of the first report with a length, and the end of the last report.
     start_ns: Option<u64>,
     end_ns: u64,
-    /// The connections of the workers that reported, by worker.
+    /// The number of connections of each worker that has reported.
     connected: BTreeMap<usize, u32>,
 }
 
-/// The replies of a segment after its end.
+/// The replies of a segment that arrive after its end.
 #[derive(Default)]
 struct Drain {
     pending: Pending,
-    /// The tick of the first of these replies.
+    /// The tick of the first reply after the segment's end.
     tick: u64,
     /// The workers that still wait for replies of the segment.
     awaited_by: BTreeSet<usize>,
 }
 
 impl Assembly {
-    /// Returns an empty assembly for this number of workers.
+    /// Returns an assembly without reports, for this number of workers.
     pub(super) fn new(workers: usize) -> Self {
         let workers = vec![Worker::default(); workers];
         Self {
@@ -78,7 +79,7 @@ impl Assembly {
         }
     }
 
-    /// Adds a buffer of `worker`.
+    /// Adds the results that `worker` reports.
     pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) {
         let parts = self.ticks.entry(buffer.tick).or_default();
         if buffer.drain {
@@ -101,7 +102,7 @@ impl Assembly {
         }
     }
 
-    /// Ends a worker: the worker closes all its ticks and waits for no more replies.
+    /// Records that a worker has ended: it reports no more results and waits for no more replies.
     pub(super) fn end(&mut self, worker: usize) {
         self.workers[worker] = Worker { closed: u64::MAX, connected: 0 };
         for drain in self.drains.values_mut() {
@@ -109,7 +110,7 @@ impl Assembly {
         }
     }
 
-    /// Returns the intervals of the earliest tick if that tick is complete: by segment, and drains last.
+    /// Returns the intervals of the earliest tick if this tick is complete, by segment, followed by complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
@@ -173,7 +174,7 @@ impl Pending {
 }
 
 impl Drain {
-    /// Returns the interval, unless no worker has reported.
+    /// Returns the interval of the drain; `None` if the drain has no results.
     fn finish(self, tick: u64, segment: u32) -> Option<Interval> {
         let Pending { mut interval, start_ns, end_ns, connected } = self.pending;
         if interval.is_blank() {
@@ -202,7 +203,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns a buffer of segment 1 that closes `tick` and lasts from `from_ms` to `to_ms`.
+    /// Returns results of segment 1 from `from_ms` to `to_ms`, the last results of `tick`.
     fn closing(tick: u64, from_ms: u64, to_ms: u64, ops: u64) -> Box<IntervalBuffer> {
         let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[("GET", ops)], true);
         buffer.tick = tick;
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(ticks[0].clients, 10);
     }
 
-    /// An earlier version halved the length and doubled the rate when half of the workers ended early.
+    /// An earlier version reported half the length and twice the rate if half of the workers ended early.
     #[test]
     fn a_worker_that_ends_early_neither_shrinks_nor_stretches_the_time() {
         let mut assembly = Assembly::new(2);
@@ -253,8 +254,8 @@ mod tests {
         assert_eq!(ticks[1].ops_per_s, 200.0);
     }
 
-    /// An earlier version counted ticks per worker: after a stop of one second, a worker stayed four ticks behind the
-    /// others.
+    /// In an earlier version each worker counted its own ticks: after a stop of one second, a worker stayed four ticks
+    /// behind.
     #[test]
     fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
         let mut assembly = Assembly::new(2);
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(late.client, None);
     }
 
-    /// The last replies of this worker took longer than the rest of the load, and the core was taken away meanwhile.
+    /// The worker waited longer for its last replies than the load lasted, and waited for a core meanwhile.
     #[test]
     fn no_share_is_above_all_where_the_worker_went_on_after_the_load() {
         let mut assembly = Assembly::new(1);

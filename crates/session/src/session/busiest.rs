@@ -1,9 +1,9 @@
-//! The operations of an interval by number of replies, and the sum of the operations that are not shown.
+//! The operations of an interval in the order of their replies, and sums over operations.
 
 use super::{Interval, OperationInterval};
 
 impl Interval {
-    /// Returns the operations with their labels, ordered by their number of replies (including errors), largest first.
+    /// Returns the operations and their labels, by descending number of replies; errors count as replies.
     pub fn busiest(&self) -> Vec<(&str, &OperationInterval)> {
         let answers = |part: &OperationInterval| part.ops + part.errors.values().sum::<u64>();
         let mut all: Vec<_> = self.commands.iter().map(|(label, part)| (label.as_str(), part)).collect();
@@ -14,7 +14,7 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the sum of `parts`.
+    /// Returns the sum of these operations' results.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         parts.into_iter().for_each(|part| sum.merge(part));

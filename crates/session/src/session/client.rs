@@ -4,38 +4,39 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! The distributions have [coarse] cells: they show whether the client is the limit, and are not results.
+//! These distributions have [coarse] histograms: they only serve to check whether redyno itself is the bottleneck.
 
 use serde::{Deserialize, Serialize};
 
 use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
-/// The cost of the load generator, and how long replies waited for it.
+/// The CPU cost of the load generator, and how long replies waited until it read them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// The share of a core that redyno's busiest worker used, user and system time, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which the worker that waited most was ready but had no core, 0 to 1; `null` on systems
-    /// without that figure (only Linux has it).
+    /// The share of the time in which a worker was ready to run but had no core, 0 to 1, for the worker that waited
+    /// longest; `null` except on Linux.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could write but the reader of the dataset was behind, for the worker that
-    /// waited most, 0 to 1; absent if the reader was always in time.
+    /// The share of the time in which clients could send requests but waited for records of the dataset, 0 to 1, for
+    /// the worker that waited longest; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in the client: a sample for each connection that a wake-up found readable, from the
-    /// poll's return until its replies were taken, after the connections handled before it. Service times end with the
-    /// poll's return, and after each 32 connections with a later timestamp, so they include only that part of the wait.
+    /// How long replies waited in redyno: the time from the return of the poll to the read, one sample for each
+    /// connection that the poll reported as readable. A service time ends when the poll returns; the timestamp is
+    /// renewed after each 32 connections, so service times include a part of this wait.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// The time from when a batch was due until its write; `null` if no request was due before it was sent.
+    /// How late requests were sent: the time from when a batch of requests was due to its write; `null` if no batch was
+    /// late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The times of requests that waited for a core for at least half of their time and at least 100 µs: response
-    /// times, or service times in closed loop. `null` if there was no such request, or if the system does not report
-    /// the wait.
+    /// The latencies of requests during which redyno waited for a core: at least half of the latency, and at least 100
+    /// µs. The latencies are response times, in closed loop service times; `null` if no request waited, or the system
+    /// does not report such waits.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -50,20 +51,20 @@ pub struct WorkerCost {
 }
 
 impl Client {
-    /// Returns the cost of these workers, without the waits of replies.
+    /// Returns the cost of these workers, without the times that replies waited.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
     }
 
-    /// Returns the same cost, with `cpu` and `run_delay` of the busiest worker.
+    /// Returns the same cost, with `cpu` and `run_delay` set to the largest values of a worker.
     pub(super) fn with_the_busiest(mut self) -> Self {
         self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
         self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
         self
     }
 
-    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are weighted by
-    /// length; if only one of the two was measured, that one is kept.
+    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are averaged by these
+    /// lengths; if only one of the two values was measured, it is the result.
     pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
         let Some(later) = later else { return };
         let Some(client) = mine else {

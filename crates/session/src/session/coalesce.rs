@@ -1,6 +1,6 @@
 //! Merges the quarter-second records of a live session into the one-second records of a recording.
 //!
-//! Intervals are merged without loss, and never across the border of a segment or of a second. This module is pure.
+//! Merging loses no information, and merged intervals never span two segments or two seconds.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,21 +10,22 @@ use super::{
 };
 use crate::probe;
 
-/// How long after a full second its last interval may end, in seconds: a worker closes a tick when it wakes up.
+/// The largest delay, in seconds, of a second's last interval: a worker ends an interval when it next wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
-/// A fold that keeps intervals until their second is over.
+/// Merges the records of a session: keeps intervals until their second is over.
 #[derive(Debug, Default)]
 pub struct Coalesce {
-    /// The kept records of each node.
+    /// The records of each node that are not returned yet.
     nodes: BTreeMap<u16, HeldBack>,
 }
 
-/// The kept records of one node.
+/// The records of one node that are not returned yet.
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// The kept intervals, by segment and by whether they have no length or are a drain: late replies are in no rate.
+    /// The kept intervals, by segment, by whether their length is 0, and by whether they are a drain; only intervals
+    /// with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
@@ -32,7 +33,7 @@ struct HeldBack {
 }
 
 impl Coalesce {
-    /// Takes a record, and returns the records that can be written now, in order.
+    /// Adds a record, and returns the records that are complete and can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         self.nodes.entry(record.node().unwrap_or_default()).or_default().push(record)
     }
@@ -113,7 +114,7 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     }
 }
 
-/// Adds the following ping interval. The states at the end are those of the later one.
+/// Adds the ping interval `new`, which follows `held`; states at the end of the interval are those of `new`.
 fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.rtt.merge(&new.rtt);
     held.timing = new.timing.or(held.timing);

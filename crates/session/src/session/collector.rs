@@ -1,12 +1,12 @@
-//! The collector: the one thread that makes records.
+//! The collector is the thread that makes the records of a session.
 //!
 //! ```text
 //! each target's load, ping, control plane ─► its records ─┐
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! The collector never blocks: listeners have [queues](super::queue) that drop what does not fit, and senders to the
-//! collector wait for room.
+//! The collector never waits for a listener: each listener has a [queue](super::queue), and a full queue drops
+//! measurements. Threads that send to the collector wait if its input is full.
 
 use std::{
     sync::{
@@ -24,26 +24,26 @@ use super::{
 };
 use crate::{clock::Clock, probe, server};
 
-/// How long records may wait in the collector's inputs: a fifth of the delay that a person notices.
+/// The longest time between two reads of the collector's inputs: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
 /// The messages of the session to the collector.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The knobs of this target, counted from 0, have changed.
+    /// The load settings of this target, counted from 0, have changed.
     Segment(usize, Segment),
-    /// A mark, or an event of the session itself.
+    /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener. It gets the first record, the records of the current segments, and all later records.
+    /// A new listener, which receives the first record, the records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
-    /// The workers were asked to stop: the collector takes the remaining reports, and ends.
+    /// The workers were asked to stop: the collector reads their remaining reports, and ends.
     Finish,
 }
 
 /// The inputs of the collector.
 pub(super) struct Inputs {
     pub(super) targets: Vec<TargetInputs>,
-    /// The probes of this machine.
+    /// The reports of the probes that measure this machine.
     pub(super) machine: Receiver<probe::Message>,
     pub(super) session: Receiver<Message>,
 }
@@ -56,11 +56,11 @@ pub(super) struct Collector {
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Feed<Arc<Record>>>,
-    /// The records for a listener that is added later: the first record, and the record of each target's current
+    /// The first records for a listener that is added later: the session's first record, and each target's current
     /// segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
-    /// Whether private parts of servers' texts are removed.
+    /// Whether private texts of servers are removed from records (`--redact`).
     redacts: bool,
 }
 
@@ -82,17 +82,17 @@ impl Collector {
         }
     }
 
-    /// Returns the same collector; if it `redacts`, it removes the private parts of servers' texts.
+    /// Returns the same collector; if `redacts` is set, it removes private texts of servers from records.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
 
-    /// Sends the first record: the session begins.
+    /// Sends the first record of the session.
     pub(super) fn begin(&mut self, session: SessionStart) {
         self.start = Some(self.emit(Record::Session(session)));
     }
 
-    /// Sends the first segment of a target, and before it the reports of the target's control plane.
+    /// Sends the reports of a target's control plane from before the session, and then the target's first segment.
     pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
         self.targets[target].turn(first);
         if let Some(message) = heard {
@@ -123,7 +123,7 @@ impl Collector {
         }
     }
 
-    /// Handles a pause in which the process was stopped.
+    /// Excludes a pause, in which the process was stopped, from the measurements.
     fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
         self.targets.iter_mut().for_each(|target| target.pause(pause));

@@ -1,4 +1,4 @@
-//! Adds a worker's counts in a part of a segment to the interval record. This module is pure.
+//! Adds the results of one worker to an interval record.
 
 use super::{
     Client, Interval, OperationInterval, WorkerCost,
@@ -9,8 +9,8 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker. Workers that did not report before `worker` get an empty cost. A worker has one buffer
-/// with a length for each tick and segment.
+/// Adds the cost of a worker; missing entries for earlier workers are added as zero. For each tick and segment a worker
+/// reports only one buffer with a length.
 pub(super) fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
     let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
     if length_ns > 0 {
@@ -26,12 +26,12 @@ pub(super) fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBu
     merge_some(&mut client.held, times(&cost.held).as_ref());
 }
 
-/// Returns the times of a histogram, unless it is empty.
+/// Returns the distribution of a histogram; `None` if the histogram is empty.
 fn times(histogram: &Recorder) -> Option<Latency> {
     (!histogram.is_empty()).then(|| histogram.latency())
 }
 
-/// Adds a worker's counts to the interval.
+/// Adds the counts and latencies of a worker to the interval.
 pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.bytes_in += buffer.bytes_in;
     interval.bytes_out += buffer.bytes_out;

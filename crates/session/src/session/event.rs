@@ -1,10 +1,10 @@
-//! An event as a record: its time, its fields, and a text for people who read the file.
+//! The record of an event: its time, its fields, and a text for people who read the file.
 //!
 //! ```text
 //! {"kind":"event","t_s":3.2,"name":"slowlog","detail":"14.2 ms KEYS * from …",
 //!  "event":"slow_command","us":14200,"command":"KEYS *","client":"…"}
 //! ```
-//! Programs read `event` and the fields after it.
+//! Programs should read `event` and the fields after it; `name` and `detail` are for people.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,19 +20,19 @@ pub struct Event {
     /// The node of the event, from 0.
     #[serde(default)]
     pub node: u16,
-    /// The kind of the event, with its fields.
+    /// The kind of the event, and the fields of this kind.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
 impl Event {
-    /// Returns an event at `t_s` of node 0.
+    /// Returns an event of node 0 at `t_s`, in seconds of the session.
     pub fn new(t_s: f64, what: EventKind) -> Self {
         Self { t_s, node: 0, what }
     }
 }
 
-/// An event in the form of a file.
+/// An event as it is written to a file.
 #[derive(Serialize)]
 struct Written {
     t_s: f64,

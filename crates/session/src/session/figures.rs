@@ -1,7 +1,8 @@
-//! Figures: the values of a segment, an interval, an operation or a whole session. The name, the source and the format
-//! of each figure are defined once, here, for the tables of the screen, the printed lines, the summary and the exports.
+//! The figures of a result: the columns of tables about segments, intervals, operations or whole sessions. This file
+//! defines the name, the source and the format of each figure for the screen, the printed lines, the summary and the
+//! exports.
 //!
-//! A new figure is a new row of the table in this file; other tables show it by its name.
+//! To add a figure, add a row to the table in this file; other tables select figures by name.
 
 pub use super::row::{Row, Whole};
 use super::{Opening, timeline::Level};
@@ -10,19 +11,19 @@ use crate::{knobs::Knobs, stats::Latency, units};
 /// The unit of a figure, which determines its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A number that identifies something.
+    /// The number of a segment.
     Number,
     /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
     Clock,
-    /// Connections × pipeline as text; the value is the product.
+    /// The text `connections × pipeline`; the value is the product of the two.
     Shape,
-    /// A setting, shown with all its digits.
+    /// A load setting, shown with all its digits.
     Setting,
     /// A count, or a count per second if the heading says so.
     Count,
-    /// A count that should be 0.
+    /// A count of problems; tables highlight it unless it is 0.
     Trouble,
-    /// A duration. The value is in nanoseconds; in exports, where names end in `_us`, it is in microseconds.
+    /// A duration. The value is in nanoseconds; exports contain it in microseconds, under a name that ends in `_us`.
     Latency,
     /// Bytes.
     Bytes,
@@ -56,7 +57,7 @@ impl Figure {
         (self.of)(row)
     }
 
-    /// Returns the figure's value for exports: exact, in the unit at the end of the figure's name.
+    /// Returns the exact value of the figure for exports, in the unit that ends the figure's name.
     pub fn exported(&self, row: &Row) -> Option<f64> {
         let value = self.value(row)?;
         Some(if self.unit == Unit::Latency { value / 1e3 } else { value })
@@ -126,7 +127,7 @@ figures! {
     LENGTH "length_s" "length" Clock |row| Some(row.length_s);
     /// The time without any connection, because all connections were lost.
     OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
-    /// Connections × pipeline: the most requests in flight.
+    /// The largest number of requests in flight: connections × pipeline.
     SHAPE "in_flight" "load" Shape |row| {
         let knobs = row.knobs.filter(|knobs| knobs.load)?;
         Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
@@ -135,9 +136,9 @@ figures! {
     CLIENTS "clients" "clients" Setting |row| setting(row, |knobs| knobs.clients.into());
     /// Requests that each connection sent before it waited for the replies.
     PIPELINE "pipeline" "pipeline" Setting |row| setting(row, |knobs| knobs.pipeline.into());
-    /// Bytes of a value, if the workload has no size of its own.
+    /// The size of a value in bytes, unless the workload defines its own sizes.
     VALUE_SIZE "value_size" "value" Setting |row| setting(row, |knobs| knobs.value_size.into());
-    /// Keys, if the workload has no number of its own.
+    /// The number of keys, unless the workload defines its own number.
     KEYS "keys" "keys" Setting |row| setting(row, |knobs| knobs.keyspace);
     /// The requested rate, in requests per second.
     RATE "rate" "rate" Setting |row| {
@@ -145,7 +146,7 @@ figures! {
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
-    /// Good replies after the end of the load, or of the segment: in closed loop, no rate of it includes them.
+    /// Good replies that arrived after the end of the load or segment; in closed loop, rates exclude them.
     DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
@@ -191,13 +192,13 @@ figures! {
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// The longest delay of a due request that was not sent yet.
+    /// The longest time that a due request waited to be sent.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
     /// Requests that were due.
     DUE "due" "due" Count |row| row.whole.map(|whole| whole.due as f64);
-    /// Requests that were due and were dropped (`--backlog shed`).
+    /// Requests that were due and were dropped unsent (`--backlog shed`).
     SHED "shed" "shed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.shed as f64);
     /// Requests that were due and not sent when the load ended or was switched off.
     UNSENT "unsent" "unsent" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.unsent as f64);
@@ -217,9 +218,9 @@ figures! {
     HANDSHAKE_P50 "handshake_p50_us" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
     /// The p99 of the TLS handshakes.
     HANDSHAKE_P99 "handshake_p99_us" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
-    /// The p50 of the time until the greeting was answered.
+    /// The p50 of the time from connection to the last reply to the greeting (HELLO, AUTH, SELECT).
     GREETING_P50 "greeting_p50_us" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
-    /// The p99 of the time until the greeting was answered.
+    /// The p99 of the time from connection to the last reply to the greeting (HELLO, AUTH, SELECT).
     GREETING_P99 "greeting_p99_us" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
     /// Bytes read from the server.
     BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);
@@ -231,9 +232,9 @@ figures! {
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }
 
-/// The percentiles of the service time, and those of the response time.
+/// The percentiles and the maximum of the service time, for tables.
 pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];
-/// See [`SERVICE`].
+/// The percentiles and the maximum of the response time, for tables.
 pub const RESPONSE: [Figure; 5] = [RESPONSE_P50, RESPONSE_P90, RESPONSE_P99, RESPONSE_P999, RESPONSE_MAX];
 
 #[cfg(test)]

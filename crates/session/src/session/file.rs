@@ -1,8 +1,8 @@
-//! The file of a session: JSON lines, or an export. Each piece is written whole as soon as it is available. The file is
-//! compressed with zstd if its name ends in `.zst`.
+//! The file of a session: a recording in JSON lines, or an export. Each record is written immediately, in one write.
+//! The file is compressed with zstd if its name ends in `.zst`.
 //!
-//! kill -9, a dropped connection or a full disk cost at most the current second. The file is opened before the session
-//! begins, so an invalid path is reported early, and an earlier recording is never overwritten.
+//! After a `kill -9` or on a full disk at most the current second is lost. The file is created before the session
+//! begins, so an invalid path is reported early; an existing file is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -24,25 +24,25 @@ use super::{
 /// The reasons why a session file cannot be written.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// A file of that name exists.
+    /// A file of this name exists already.
     #[error("{0} is there already and is not overwritten; name another file, or move that one away")]
     Exists(PathBuf),
     /// The file cannot be created.
     #[error("cannot write to {0}: {1}")]
     Create(PathBuf, io::Error),
-    /// The file was removed.
+    /// Another process has removed the file.
     #[error("recording to {0} failed: the file was removed")]
     Removed(PathBuf),
-    /// The file was changed.
+    /// Another process has changed the file.
     #[error("recording to {0} failed: another program changed the file, and what it held may be lost")]
     Changed(PathBuf),
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]
     Write(PathBuf, io::Error),
-    /// The file accepts no data, and redyno stops waiting for it.
+    /// The file system accepts no data, and redyno has stopped waiting.
     #[error("recording to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
-    /// This number of records was left out of the file.
+    /// This number of records is missing from the file.
     #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }
@@ -55,21 +55,21 @@ pub struct Writer {
     rotation: Option<Rotation>,
 }
 
-/// The rotation of a recording: it continues in further files.
+/// The rotation of a recording: after a time it continues in a new file.
 struct Rotation {
     every_s: f64,
-    /// The start of the next file, in seconds of the session.
+    /// The time at which the next file begins, in seconds of the session.
     next_s: f64,
     /// The size of the previous files, in bytes.
     before: u64,
     folder: PathBuf,
-    /// The parts of the file name before and after the time.
+    /// The file name without the time and the extension, and the extension.
     name: String,
     extension: String,
 }
 
 impl Writer {
-    /// Creates a new session file.
+    /// Creates a new recording.
     ///
     /// # Errors
     /// When the file exists, or cannot be created.
@@ -90,8 +90,8 @@ impl Writer {
         }
     }
 
-    /// Creates a session file in `folder`, which is created if missing, named after the `target` and the present
-    /// second.
+    /// Creates a recording in `folder`, which is created if missing; the file name consists of `target` and the present
+    /// time.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -101,7 +101,7 @@ impl Writer {
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
 
-    /// Creates a file in `folder`, named `name` and the present second, for the output of `sink`.
+    /// Creates a file for the output of `sink` in `folder`; the file name consists of `name` and the present time.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -128,7 +128,7 @@ impl Writer {
         &self.path
     }
 
-    /// Returns the bytes written to this file and the previous files.
+    /// Returns the number of bytes written to this file and the previous files.
     pub fn written(&self) -> u64 {
         self.output.written() + self.rotation.as_ref().map_or(0, |rotation| rotation.before)
     }
@@ -142,7 +142,7 @@ impl Writer {
     }
 
     /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The
-    /// names of later files are this file's name with the time added.
+    /// later files have the name of this file and the time of their start.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -166,12 +166,12 @@ impl Writer {
         self.rotation.as_ref().is_some_and(|rotation| t_s >= rotation.next_s + LATE_S)
     }
 
-    /// Returns whether this is not the first file.
+    /// Returns whether the recording has continued in a second or later file.
     pub(super) fn has_gone_on(&self) -> bool {
         self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
     }
 
-    /// Ends this file and continues in a new one, at `t_s` of the session; returns the time at which the new file
+    /// Ends this file and creates the next one, at `t_s` seconds of the session; returns the time at which the new file
     /// begins.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Writer {
         Ok(from_s)
     }
 
-    /// Appends the output for a record, each piece in one write.
+    /// Appends the output for a record; each piece of it is one write.
     ///
     /// # Errors
     /// When the system refuses, which may leave a part of a piece in the file; when the file was removed.
@@ -196,7 +196,7 @@ impl Writer {
         self.append(&pieces)
     }
 
-    /// Makes everything so far readable, whatever happens to the program.
+    /// Flushes the output, so that all records so far can be read even if the program is killed.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -204,7 +204,7 @@ impl Writer {
         self.output.flush().map_err(|cause| FileError::Write(self.path.clone(), cause))
     }
 
-    /// Appends the rest of the output at the end; returns the total number of bytes.
+    /// Ends the file: appends the rest of the output, and returns the file's size in bytes.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -235,7 +235,7 @@ impl Writer {
     }
 }
 
-/// Returns a name without its time, if it contains one, since the new file gets its own.
+/// Returns a file name without the time at its end; a new file gets a new time.
 fn without_time(stem: &str) -> &str {
     let is_time = |time: &&str| {
         time.len() == 15

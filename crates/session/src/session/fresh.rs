@@ -1,4 +1,5 @@
-//! Files named after the time: `redyno-20260131-142530.svg`. No file is ever overwritten. Also today's date.
+//! Creates files with the time in their names, such as `redyno-20260131-142530.svg`. Existing files are never
+//! overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,13 +9,13 @@ use std::{
 
 use time::OffsetDateTime;
 
-/// The largest number of files with the same second in their names.
+/// The largest number of files with the same name and time.
 const MOST: u32 = 99;
-/// The longest name before the time, in characters.
+/// The longest file name in characters, without the time and the extension.
 const LONGEST_NAME: usize = 80;
 
-/// Creates a file in `folder`, named `name` and the present second in UTC, with this extension. If it exists, a number
-/// is added.
+/// Creates a file in `folder`; the file name consists of `name`, the present time in UTC and the extension. If the file
+/// exists, a number is added to the name.
 ///
 /// # Errors
 /// When the file cannot be created; the error names the file.
@@ -36,7 +37,7 @@ pub fn fresh_file(
     }
 }
 
-/// Returns `text` as part of a file name: all characters except those of host names become `_`.
+/// Converts `text` to a part of a file name: all characters except letters, digits, `.` and `-` become `_`.
 pub fn file_name(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();
@@ -44,7 +45,7 @@ pub fn file_name(text: &str) -> String {
     name.trim_start_matches('.').to_owned()
 }
 
-/// Returns the present date in UTC, `2026-01-31`.
+/// Returns the present date in UTC, such as `2026-01-31`.
 pub fn today() -> String {
     OffsetDateTime::now_utc().date().to_string()
 }

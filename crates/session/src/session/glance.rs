@@ -1,4 +1,4 @@
-//! A summary of a recording from its beginning and its end, without the part between.
+//! Reads the summary of a recording from the beginning and the end of its file, without the records between.
 
 use std::{
     fs::{self, File},
@@ -18,14 +18,15 @@ use super::{
 pub struct Glance {
     /// The first record of the recording.
     pub session: SessionStart,
-    /// The end record of the recording; without one, the last time that was written.
+    /// The end record of the recording; if the recording has none, it is computed from all records.
     pub end: End,
-    /// Whether the recording has an end record. A recording without one is still being written, or was cut.
+    /// Whether the recording has an end record. A recording without an end record is still being written, or was cut
+    /// off.
     pub has_end: bool,
 }
 
 impl Glance {
-    /// Reads the beginning and end of `path`. A recording without an end record is read completely.
+    /// Reads the first and the last record of the recording `path`; if there is no end record, reads the whole file.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a recording.
@@ -52,7 +53,7 @@ impl Glance {
     }
 }
 
-/// Returns the last line of a file, if it is an end record.
+/// Returns the end record of a file; `None` if its last line is another record.
 fn end(path: &Path) -> io::Result<Option<End>> {
     let line = if is_packed(path)? { last_unpacked(path)? } else { last(path)? };
     match validated(&line, &mut Known::default()) {
@@ -72,7 +73,7 @@ fn last(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line[begins..].to_owned())
 }
 
-/// Returns the last line of a compressed file, which must be decompressed from the beginning.
+/// Returns the last line of a compressed file; this decompresses the whole file.
 fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
     let mut lines = Input::open(path)?;
     let (mut line, mut next) = (Vec::new(), Vec::new());
@@ -91,7 +92,7 @@ mod tests {
         session::{Interval, Segment, ServerIdentity, Writer},
     };
 
-    /// Returns the summary of one second of load, with an end record or without.
+    /// Returns the summary of a recording of one second, with or without an end record.
     fn glance(has_end: bool) -> Glance {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");

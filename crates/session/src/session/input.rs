@@ -1,7 +1,7 @@
-//! The bytes of a recording, plain or compressed with zstd. The first bytes of the file show which.
+//! Reads the bytes of a recording; the first bytes of the file show whether it is compressed with zstd.
 //!
-//! A compressed file that was cut ends at its last complete block, and a damaged one where the damage begins:
-//! everything before is read. The file may be malicious, so the memory for it and its compression ratio are limited.
+//! If a compressed file was cut, everything up to its last complete block is read; if it is damaged, everything before
+//! the damage. The file may be malicious, so memory and compression ratio are limited.
 
 use std::{
     fmt,
@@ -18,21 +18,21 @@ use zstd::stream::read::Decoder;
 
 /// The first bytes of a compressed file.
 const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The largest window of zstd, as a binary logarithm: 8 MiB, which `zstd -19` uses.
+/// The largest accepted zstd window, as a binary logarithm: 8 MiB, the window of `zstd -19`.
 const LARGEST_WINDOW: u32 = 23;
-/// The largest accepted compression ratio: ten times that of a session without any load.
+/// The largest accepted compression ratio: ten times the ratio of a recording without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The decompressed bytes that are accepted from the first read in any case: a buffer may hold more than the first
-/// block.
+/// The number of decompressed bytes that are accepted at any compression ratio, because little of the file is read at
+/// first.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
-/// The bytes of a recording, from the first on.
+/// The reader of a recording's bytes.
 pub(super) struct Input {
-    /// Another handle of the same file.
+    /// A second handle of the same file, to read it again.
     file: File,
     bytes: Bytes,
-    /// Bytes read from the file so far, and the size of the file when it was opened.
+    /// The number of bytes read from the file so far, and the size of the file when it was opened.
     taken: Arc<AtomicU64>,
     length: u64,
 }
@@ -48,7 +48,7 @@ struct Taking {
     taken: Arc<AtomicU64>,
 }
 
-/// A file that returns its bytes in small portions: damage in a portion only loses the output of that portion.
+/// A file that is read in small portions, so that damage affects only the output of one portion.
 struct Portions {
     file: BufReader<Taking>,
     largest: usize,
@@ -57,13 +57,13 @@ struct Portions {
 /// The decompressed bytes of a file.
 struct Unpacking {
     decoder: Decoder<'static, Portions>,
-    /// Another handle of the file.
+    /// A second handle of the file, to read it again.
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,
-    /// Whether the file is damaged, and is decompressed byte by byte to find the damage.
+    /// Whether damage was found, and the file is now decompressed byte by byte to the damaged position.
     is_careful: bool,
-    /// Why the file ends early, in words.
+    /// The reason why the file ends early, as text.
     damage: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl Input {
         Self::of(File::open(path)?)
     }
 
-    /// Reads a recording from a file that is open already.
+    /// Reads a recording from an open file.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -107,7 +107,7 @@ impl Input {
         }
     }
 
-    /// Returns the share of the file that was read for the first `offset` bytes, 0 to 1.
+    /// Returns the share of the file that had to be read for the first `offset` bytes of the recording, 0 to 1.
     pub(super) fn share(&self, offset: u64) -> f64 {
         let read = match &self.bytes {
             Bytes::Plain(_) => offset,
@@ -116,7 +116,7 @@ impl Input {
         if self.length == 0 { 1.0 } else { (read as f64 / self.length as f64).min(1.0) }
     }
 
-    /// Moves to byte `offset`. A compressed file is decompressed again up to there.
+    /// Moves to byte `offset`. A compressed file is decompressed again from its beginning to this byte.
     ///
     /// # Errors
     /// When the file can only be read from its beginning, like a pipe.
@@ -131,7 +131,7 @@ impl Input {
         io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
     }
 
-    /// Returns why a compressed file ends early, unless the file was cut.
+    /// Returns the damage at which a compressed file ends; `None` if it is complete or was cut off.
     pub(super) fn damage(&self) -> Option<&str> {
         match &self.bytes {
             Bytes::Plain(_) => None,
@@ -216,7 +216,7 @@ impl Unpacking {
         Ok(Bytes::Packed(Box::new(BufReader::with_capacity(BUFFER, unpacking))))
     }
 
-    /// Starts again at the beginning, and reads byte by byte to the same position.
+    /// Starts again at the beginning of the file, and decompresses byte by byte to the same position.
     fn begin_carefully(&mut self) -> io::Result<()> {
         self.is_careful = true;
         self.file.seek(SeekFrom::Start(0))?;

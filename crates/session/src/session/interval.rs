@@ -1,4 +1,4 @@
-//! The results of the load by command: of an interval of a segment, and of a session. Intervals merge without loss.
+//! The results of the load by operation, for an interval or a session. Intervals can be merged without loss.
 
 use std::collections::BTreeMap;
 
@@ -27,22 +27,22 @@ macro_rules! of_the_load {
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
-            /// Good replies after the end of the load, or of their segment: the drain. `ops` includes them.
+            /// Good replies that arrived after the end of the load or segment (the drain). `ops` includes them.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In closed loop only the drain's own rate
-            /// includes drained replies; in open loop drained replies answer requests that were due in time, so every
-            /// rate includes them.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. In open loop every rate includes drained
+            /// replies, because their requests were due in time; in closed loop only the rate of the drain includes
+            /// them.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
             /// Reads that did not find their key.
             pub misses: u64,
-            /// Requests that found their key changed by another client: memcached's `cas` with the reply `EXISTS`.
+            /// Requests refused because another client has changed their key: memcached's `cas`, reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
-            /// Failed requests by kind: answered with an error, lost with their connection, or due while there was no
-            /// connection. Neither `ops` nor the distributions include them.
+            /// Failed requests by kind: answered with an error, lost with their connection, or due without a
+            /// connection. `ops` and the distributions exclude them.
             pub errors: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -50,21 +50,21 @@ macro_rules! of_the_load {
             /// Failed attempts to connect by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// The longest delay of a request that is due and not sent yet; 0 in closed loop.
+            /// The longest time, in µs, that a due request waited to be sent; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due. Open loop counts a request when it is sent or dropped, closed loop when it is
-            /// sent. When the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and
-            /// `unsent` of the segment.
+            /// Requests that were due. Requests count when they are sent, in open loop also when they are dropped. When
+            /// the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and `unsent` of
+            /// the segment.
             pub due: u64,
-            /// Requests of an open loop that were due and dropped on purpose: they would have been too late (`--backlog
-            /// shed`), or the rate changed before there was a connection for them.
+            /// Requests of an open loop that were dropped unsent: they would have been too late (`--backlog shed`), or
+            /// the rate changed before a connection was free.
             pub shed: u64,
-            /// Requests of an open loop that were due and not sent when the load ended or was switched off.
+            /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
             /// The times from the write of a request to the last byte of its reply.
             pub service: Latency,
-            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where
-            /// `service` is the same.
+            /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where they
+            /// equal `service`.
             pub response: Option<Latency>,
             /// The times that connections took to open.
             #[serde(flatten)]
@@ -74,7 +74,7 @@ macro_rules! of_the_load {
         }
 
         impl $record {
-            /// Adds the shared fields of `later`, except lengths, rate and the cost of redyno.
+            /// Adds the shared fields of `later`, except the rate and the cost of redyno.
             fn add_load(&mut self, later: &Interval) {
                 self.bytes_in += later.bytes_in;
                 self.bytes_out += later.bytes_out;
@@ -102,8 +102,8 @@ macro_rules! of_the_load {
 of_the_load! {
     /// The results of the load in an interval of one segment.
     ///
-    /// A request belongs to the segment in which it was written; replies after its end have an interval of their own, the
-    /// drain. Results that a worker reports late have `length_s` 0.
+    /// A request belongs to the segment in which it was sent; replies after the end of the segment are in a separate
+    /// interval, the drain. Results that a worker reports late are in an interval with `length_s` 0.
     Interval {
         /// The end of the interval, in seconds of the session.
         pub t_s: f64,
@@ -112,11 +112,11 @@ of_the_load! {
         pub node: u16,
         /// The length of the interval, without the time in which this process was stopped.
         pub length_s: f64,
-        /// Whether this is the drain of the segment: from the segment's end to the last reply. It is no time under
-        /// load.
+        /// Whether this is the drain of the segment, from its end to the last reply. A drain is not time under load.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub drain: bool,
-        /// The time in which this process was stopped (Ctrl-Z, `kill -STOP`). Segments and summaries count it as time.
+        /// The time in which this process was stopped (Ctrl-Z, `kill -STOP`). The lengths of segments and summaries
+        /// include this time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub paused_s: f64,
         /// The time without any connection, because all connections were lost. No latency includes it.
@@ -124,30 +124,29 @@ of_the_load! {
         pub outage_s: f64,
         /// The tick in which the interval ended; see [`Span`](super::Span).
         pub tick: u64,
-        /// The segment of all these requests.
+        /// The segment in which these requests were sent.
         pub segment: u32,
-        /// The age of the oldest request without a reply at the end of the interval, from its write: this shows a stall
-        /// before the replies arrive. 0 if each connection had a reply during the interval.
+        /// The age of the oldest unanswered request at the end of the interval, which shows a stall before replies
+        /// arrive; 0 if each connection had a reply in the interval.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
-        /// Connections that carried load at the end of the interval, including clients that are reconnecting on
-        /// purpose.
+        /// Connections that carried load at the end of the interval, including clients that reconnect on purpose.
         pub clients: u32,
         /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of several
-        /// requests. Not counted: MULTI and EXEC around an operation, the greeting of connections (`AUTH`, `HELLO`,
-        /// `SELECT`, `CLIENT|SETNAME`), and the commands of a setup.
+        /// requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections (`AUTH`,
+        /// `HELLO`, `SELECT`, `CLIENT|SETNAME`), and the commands of a setup.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
     }
 }
 
 of_the_load! {
-    /// The results of all the time under load, without the warm-up.
+    /// The results of the whole time under load, without the warm-up.
     Summary {
-        /// Seconds under load: from the first connection, or the first failed attempt, to the last moment at which
-        /// requests were sent. The wait for the last replies is not included; the replies themselves are.
+        /// Seconds under load, from the first connection or failed attempt to the end of sending. The summary includes
+        /// the last replies, but this length excludes the wait for them.
         pub length_s: f64,
         /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,
@@ -157,7 +156,7 @@ of_the_load! {
 }
 
 impl Summary {
-    /// Adds an interval, or the sum of a segment. The length only counts if the load was on.
+    /// Adds an interval, or the sum of a segment. The length is added only if `loaded` is set.
     pub fn add(&mut self, interval: &Interval, loaded: bool) {
         // Whole numbers below 2^53 are exact, so length × rate gives the number of replies back.
         let is_timed = self.length_s > 0.0;
@@ -173,17 +172,17 @@ impl Summary {
     }
 }
 
-/// The times that connections took to open, apart from the times of operations. Files omit empty fields.
+/// How long connections took to open, stage by stage. No latency of operations includes these times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Opening {
-    /// The times from the first attempt to the connected socket.
+    /// The times from the first attempt to connect to the connected socket.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub connect: Latency,
     /// The times from the connected socket to the end of the TLS handshake.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub handshake: Latency,
-    /// The times from the connection, with TLS from the end of its handshake, to the last reply to the greeting.
+    /// The times from the connected socket, or the end of the TLS handshake, to the last reply to the greeting.
     #[serde(skip_serializing_if = "Latency::is_empty")]
     pub greeting: Latency,
 }
@@ -196,12 +195,12 @@ impl Opening {
         self.greeting.merge(&later.greeting);
     }
 
-    /// Returns the stages with their names, in the order of a connection.
+    /// Returns the stages of opening a connection in their order, with their names.
     pub fn stages(&self) -> [(&'static str, &Latency); 3] {
         [("connect", &self.connect), ("handshake", &self.handshake), ("greeting", &self.greeting)]
     }
 
-    /// Returns whether no connection opened, or began to open.
+    /// Returns whether no stage of any connection was measured.
     pub fn is_empty(&self) -> bool {
         self.connect.is_empty() && self.handshake.is_empty() && self.greeting.is_empty()
     }
@@ -210,9 +209,9 @@ impl Opening {
 /// The results of one operation in an [`Interval`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationInterval {
-    /// Replies to the operation without an error.
+    /// Good replies to the operation.
     pub ops: u64,
-    /// Replies after the end of the load, or of the segment. `ops` includes them.
+    /// Good replies that arrived after the end of the load or segment. `ops` includes them.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
     /// Reads of the operation that found their key.
@@ -221,7 +220,7 @@ pub struct OperationInterval {
     /// Reads of the operation that did not find their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub misses: u64,
-    /// Requests of the operation that found their key changed by another client.
+    /// Requests of the operation that were refused because another client has changed their key.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub conflicts: u64,
     /// Errors by kind.
@@ -237,14 +236,14 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Adds `later`, an interval of the same segment and the same kind. The result covers both intervals.
+    /// Merges this interval with `later`, an interval of the same segment and kind. The result covers both intervals.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, later.length_s);
         self.paused_s += later.paused_s;
         self.ops_per_s = per_s(self.ops as f64, self.length_s);
     }
 
-    /// Adds `later` to the sum of its segment: time under load, and a drain without its length.
+    /// Adds the interval `later` to the sum of its segment; the length of a drain is not added.
     pub fn add(&mut self, later: &Self) {
         self.merge_over(later, later.load_s());
         self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
@@ -277,12 +276,12 @@ impl Interval {
         if self.drain { 0.0 } else { self.length_s + self.paused_s }
     }
 
-    /// Returns the good replies that the rate of the load counts: in closed loop those before the end of the load.
+    /// Returns the number of good replies in the rate of the load; in closed loop it excludes drained replies.
     pub fn in_rate(&self) -> u64 {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Returns whether this only holds late results: a drain, or a late report of a worker.
+    /// Returns whether all results are late: they are a drain, or a worker's late report.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }
@@ -292,7 +291,7 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the part of the operation called `label`. The number of operations is limited to that of a workload.
+    /// Returns the results of the operation `label`. The number of operations is limited as in a workload.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
@@ -309,12 +308,12 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the good replies that the rate of a load counts: in closed loop those before the end of the load.
+    /// Returns the number of good replies in the rate of the load; in closed loop it excludes drained replies.
     pub fn in_rate(&self, is_open: bool) -> u64 {
         if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Adds the counts and times of `later`.
+    /// Adds the counts and latencies of `later`.
     pub fn merge(&mut self, later: &Self) {
         self.ops += later.ops;
         self.drained += later.drained;
@@ -328,7 +327,7 @@ impl OperationInterval {
     }
 }
 
-/// Reads an interval, and restores the cells that a recording leaves out.
+/// Reads an interval, and restores the histogram of `service`, which recordings leave out.
 ///
 /// # Errors
 /// When the input is not an interval, or its service times disagree with those of its operations.

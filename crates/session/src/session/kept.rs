@@ -1,10 +1,10 @@
-//! The records of a session so far, which can be read from the beginning any number of times: the records of a
-//! recording that is replayed, or the records that a live session keeps.
+//! The records of a session so far, for exports. The records can be read any number of times: from the recording that
+//! is replayed, or from a file that a live session writes.
 //!
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports
 //! ```
-//! The file is unlinked (it has no name), so the system removes it with the process, however the process ends.
+//! The file of a live session is unlinked (it has no name), so the system removes it when the process ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,7 +18,7 @@ use thiserror::Error;
 use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
 use crate::{events::EventKind, units, untrusted};
 
-/// The largest size of the file: about a day of two commands in closed loop.
+/// The largest size of the file: enough for about a day of a load with two commands in closed loop.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The reasons why the records of a session are not available.
@@ -27,7 +27,7 @@ pub enum KeptError {
     /// Records were not kept, or not all of them.
     #[error("not all records of this session are kept for exports ({0}); r records from now on")]
     Lost(String),
-    /// The session is read from a pipe, which can only be read once.
+    /// The recording comes from a pipe, which can be read only once.
     #[error("{0} is no file, so it cannot be read a second time; replay a file")]
     NoFile(PathBuf),
     /// The records cannot be read.
@@ -48,20 +48,20 @@ enum Place {
 /// The records of a live session.
 #[derive(Debug)]
 struct Own {
-    /// The file for reading. All copies of this handle share one position in the file.
+    /// The file for reading. All copies of this handle share one read position.
     file: Result<File, String>,
-    /// Why the file has no more records, if it has none.
+    /// The reason why no more records are written to the file, if there is one.
     trouble: Arc<Mutex<Option<String>>>,
 }
 
 impl Kept {
-    /// Returns the records of this recording.
+    /// Returns a value that reads the records of the recording `path`.
     pub fn recording(path: PathBuf) -> Self {
         Self(Place::Recording(path))
     }
 
-    /// Keeps the records that `peer` gets from now on in a file in `folder`, which is created if missing. A failure is
-    /// reported when the records are read.
+    /// Writes the records that `peer` receives from now on to an unlinked file in `folder`, which is created if
+    /// missing. A failure is reported when the records are read.
     pub fn start(folder: &Path, peer: Peer) -> Self {
         let trouble = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {
@@ -85,7 +85,8 @@ impl Kept {
         }
     }
 
-    /// Returns the records up to the last complete second. There is one reader at a time, which borrows `self`.
+    /// Returns the records up to the last complete second. Only one reader at a time is possible, because it borrows
+    /// `self`.
     ///
     /// # Errors
     /// When the records cannot be read, or not all of them were kept.
@@ -125,7 +126,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a new file, and returns two handles with separate positions, for reading and writing. The file is unlinked.
+/// Creates an unlinked file, and returns two handles with separate positions, for reading and for writing.
 fn nameless(folder: &Path) -> io::Result<(File, File)> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(format!(".kept-{}", std::process::id()));

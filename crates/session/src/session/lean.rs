@@ -1,22 +1,22 @@
-//! The parts of records that a recording leaves out because its reader computes them.
+//! Recordings leave out parts of records that the reader can compute from other parts:
 //!
 //! | left out | is |
 //! |---|---|
 //! | mean and percentiles of a distribution, except p50 and p99 of one that is not part of another | computed from `sum_ns` and `hdr` |
 //! | `hdr` of an interval's `service` | the sum of its operations' cells, if it equals that |
 //!
-//! Everything else is written: values equal to those of the previous record cost a compressed recording almost nothing.
-//! Code after the [`Reader`](super::Reader) does not see any difference; standard output gets complete records.
+//! Everything else is written; a value that repeats in each record needs almost no space in a compressed recording. The
+//! [`Reader`](super::Reader) returns complete records, and standard output gets complete records.
 
 use serde_json::Value;
 
 use super::{Record, Sink, line};
 use crate::stats::COMPUTED;
 
-/// The percentiles that every recording contains, since people look for them in its lines.
+/// The percentiles that every recording contains, because people look for them in its lines.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
 
-/// The records in the form of a recording, as JSON lines.
+/// The sink for recordings: records as JSON lines, without the parts that a reader can compute.
 #[derive(Debug, Default)]
 pub(super) struct Lean;
 
@@ -31,7 +31,7 @@ impl Sink for Lean {
     }
 }
 
-/// Returns the line of a measurement; `None` as for [`line()`].
+/// Returns the line of a record, as [`line()`] does but without computable parts; `None` if it cannot be encoded.
 fn lean(record: &Record) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
     if let Record::Interval(interval) = record
@@ -52,7 +52,7 @@ fn lean(record: &Record) -> Option<String> {
     ))
 }
 
-/// Removes the computable parts of a distribution except the `kept` ones. The distributions in it keep none.
+/// Removes the computable fields of a distribution except `kept`, and all computable fields of distributions inside it.
 fn slim(part: &mut Value, kept: &[&str]) {
     let Value::Object(fields) = part else { return };
     if fields.get("sum_ns").is_some_and(Value::is_u64) {

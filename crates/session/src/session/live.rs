@@ -1,6 +1,7 @@
-//! A live session: the engine, the probes, the control plane and the collector, running together.
+//! A live session: it runs the load engine, the probes, the control plane and the collector.
 //!
-//! The session owns their threads. A person's requests enter through its methods; measurements leave it as records.
+//! The session owns the threads of all these parts. Callers control it with the methods of [`Live`]; listeners receive
+//! its measurements as records.
 
 use std::{
     sync::{
@@ -25,7 +26,7 @@ use crate::{
     untrusted,
 };
 
-/// A running session. Dropped without [`finish`](Self::finish), it ends without an end record.
+/// A running session. If it is dropped without a call of [`finish`](Self::finish), there is no end record.
 pub struct Live {
     clock: Clock,
     /// The targets, at least one.
@@ -38,18 +39,18 @@ pub struct Live {
 
 /// The settings of a new session.
 pub struct Beginning {
-    /// The first record.
+    /// The first record of the session.
     pub start: SessionStart,
     /// The length of the warm-up in the first segment. No result includes the warm-up.
     pub warmup: Option<Duration>,
-    /// Whether private parts of servers' texts are removed from all records.
+    /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
     /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetBeginning>,
 }
 
 impl Live {
-    /// Starts everything; `listeners` get every record from the first on.
+    /// Starts the session; `listeners` receive every record from the first on.
     ///
     /// # Errors
     /// When a target's host name does not resolve, or a thread cannot be started.
@@ -86,28 +87,28 @@ impl Live {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Requests other knobs for target number `n`. They take effect at once, or at a later [`settle`](Self::settle) if
-    /// the target's last change is less than a tenth of a second old.
+    /// Requests other load settings for target number `n`. The settings take effect at once, or in a later
+    /// [`settle`](Self::settle) if the last change was less than a tenth of a second ago.
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
 
-    /// Moves the load to target number `n` alone. The load begins there when it has ended at the other targets.
+    /// Moves the whole load to target number `n`. The load begins there when it has ended at all other targets.
     pub fn carry(&mut self, n: u16) {
         self.targets.iter_mut().for_each(|target| target.carries = false);
         self.target(n).carries = true;
         self.settle();
     }
 
-    /// Switches all loads off, and leaves all other settings unchanged.
+    /// Switches the load off at all targets; all other settings stay unchanged.
     pub fn stop_load(&mut self) {
         self.targets.iter_mut().for_each(|target| target.wanted.load = false);
         self.settle();
     }
 
-    /// Makes the last changes take effect when their time has come, and ends the warm-up when it is over. Call this
-    /// ten times a second or more often.
+    /// Applies requested settings that are due, and ends a warm-up whose time has passed. Call this ten times a second
+    /// or more often.
     pub fn settle(&mut self) {
         self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(Measured::settle);
         if !self.targets.iter().any(Measured::ends_soon) {
@@ -115,25 +116,25 @@ impl Live {
         }
     }
 
-    /// Returns whether the session's time is over, or all its requests are sent and answered or lost, at every
-    /// target.
+    /// Returns whether the load is over at every target: its time has passed, or all its requests were answered or
+    /// lost.
     pub fn is_over(&self) -> bool {
         self.targets.iter().all(|target| target.load.is_over())
     }
 
-    /// Adds a listener, which gets the first record, the records of the current segments, and all later records.
+    /// Adds a listener, which receives the first record, the records of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(Message::Listen(listener));
     }
 
-    /// Adds a note to the time axis.
+    /// Records a user's note.
     pub fn mark(&self, mark: &Mark) {
         // The text may come from a file, or may have been pasted.
         let text = untrusted::text(&mark.text);
         self.send(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
-    /// Adds an event of target number `n` to the time axis.
+    /// Records an event of target number `n`.
     pub fn event(&self, n: u16, what: EventKind) {
         let event = Record::Event(Event::new(seconds(self.clock.now_ns()), what));
         self.send(Message::Record(event.at_node(n)));
@@ -144,7 +145,7 @@ impl Live {
         drop(self.to_collector.send(message));
     }
 
-    /// Returns the intrinsic probe, which runs on demand.
+    /// Returns the probe of the machine's intrinsic latency, which runs on demand.
     pub fn intrinsic(&self) -> &IntrinsicProbe {
         &self.intrinsic
     }
@@ -155,7 +156,7 @@ impl Live {
         self.targets.iter_mut().for_each(|target| target.load.end());
     }
 
-    /// Ends the load, waits for its last replies, ends the probes and the collector.
+    /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
         let Self { targets, wake, intrinsic, to_collector, collector, .. } = self;

@@ -1,5 +1,5 @@
-//! Lost connections of the load, over all workers: which losses belong to one outage, when there was no connection at
-//! all, and which events are reported. This module is pure.
+//! Tracks the lost connections of all workers: it groups losses into outages, measures the time without any connection,
+//! and decides which events are reported.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
@@ -16,18 +16,18 @@ use crate::{
     load::LossReport,
 };
 
-/// Outages that follow each other faster are reported together: a server that closes after each reply causes hundreds a
-/// second.
+/// The shortest time between two reported outages, in nanoseconds; outages in between are reported together, because a
+/// server that closes connections after each reply causes hundreds a second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
-/// The time from the first loss until every client is connected again.
+/// An outage: it lasts from the first lost connection until every client is connected again.
 #[derive(Debug, Default)]
 struct Outage {
     since_ns: u64,
     cause: String,
-    /// The number of connections lost during the outage. A connection may be lost repeatedly.
+    /// The number of lost connections during the outage. A client that reconnects may lose its connection again.
     losses: u64,
-    /// The largest number of connections that was reported as lost; 0 until a loss is reported.
+    /// The number of lost connections in the last event about this outage; 0 before the first event.
     reported: u64,
     back_ns: u64,
 }
@@ -41,16 +41,16 @@ pub(super) struct LostConnections {
     clients: u64,
     current: Option<Outage>,
     last_reported_ns: Option<u64>,
-    /// Losses that were not reported, because there were too many.
+    /// The number of lost connections that are in no event yet, because there were too many.
     unreported: u64,
-    /// The start of the time without any connection, in nanoseconds; `None` if there is a connection.
+    /// The time since when there is no connection, in nanoseconds; `None` if there is one.
     down_since_ns: Option<u64>,
-    /// Earlier times without a connection, as far back as intervals may need them.
+    /// Earlier times without any connection, as far back as later intervals may include them.
     past: VecDeque<(u64, u64)>,
 }
 
 impl LostConnections {
-    /// Returns the state for this number of workers, without losses.
+    /// Returns a state without lost connections, for this number of workers.
     pub(super) fn new(workers: usize) -> Self {
         Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl LostConnections {
         self.settle(at_ns);
     }
 
-    /// Notes that a worker has lost its last connection, or has a connection again.
+    /// Records that a worker has lost its last connection, or has a connection again.
     pub(super) fn turn(&mut self, worker: usize, is_down: bool, at_ns: u64) {
         self.down[worker] = is_down;
         self.settle(at_ns);
@@ -81,7 +81,7 @@ impl LostConnections {
         }
     }
 
-    /// Takes a worker's report at the end of a tick.
+    /// Adds the report of a worker about a tick.
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
@@ -98,7 +98,7 @@ impl LostConnections {
         }
     }
 
-    /// Returns the events to report, each with its time. Call this when every worker has closed its tick.
+    /// Returns the events to report, each with its time. Call this after every worker has reported its tick.
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
@@ -125,13 +125,13 @@ impl LostConnections {
         events
     }
 
-    /// Returns the last event to report at the end, if there is one.
+    /// Returns the event for losses that are not reported at the end of the session, if there are any.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
     }
 
-    /// Returns the time without a connection between two moments, in seconds.
+    /// Returns the time without any connection between two moments, in seconds.
     pub(super) fn outage_s(&self, from_ns: u64, to_ns: u64) -> f64 {
         let now = self.down_since_ns.map(|since_ns| (since_ns, u64::MAX));
         let overlap = |(start, end): (u64, u64)| end.min(to_ns).saturating_sub(start.max(from_ns));

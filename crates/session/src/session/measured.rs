@@ -1,4 +1,4 @@
-//! One target of a live session: its load, its ping, and its knobs.
+//! One target of a live session: its load, its ping probe, and its load settings.
 
 use std::{
     io,
@@ -17,7 +17,8 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// Changes of the knobs in faster succession become one segment, since a key that is held down repeats.
+/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment,
+/// because a key that is held down repeats.
 const SETTLE_NS: u64 = 100_000_000;
 
 /// The reasons why a session cannot start.
@@ -31,17 +32,17 @@ pub enum LiveError {
     Thread(#[from] io::Error),
 }
 
-/// The measurement of one target.
+/// The settings for measuring one target.
 pub struct TargetBeginning {
-    /// The target, and the load's plan for it.
+    /// The target and the load for it.
     pub plan: Plan,
-    /// The knobs of the first segment.
+    /// The load settings of the first segment.
     pub knobs: Knobs,
-    /// The reports of the target's control plane before the session began.
+    /// What the target's control plane reported before the session began.
     pub heard: Option<server::Message>,
-    /// The channel of the target's control plane.
+    /// The receiver of the reports of the target's control plane.
     pub server: Receiver<server::Message>,
-    /// Whether the target carries the load when its knobs switch it on.
+    /// Whether this target gets the load when it is switched on; otherwise another target gets it.
     pub carries: bool,
 }
 
@@ -55,14 +56,14 @@ pub struct Measured {
     _ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
-    /// The requested knobs, which take effect now, or when the target carries the load.
+    /// The requested load settings, which take effect soon; the load itself only if this target gets it.
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
 }
 
 impl Measured {
-    /// Starts load and ping of target number `target`; also returns the receivers of its reports.
+    /// Starts the load and the ping probe of target number `target`; also returns the receivers of their reports.
     pub(super) fn start(
         target: usize,
         beginning: TargetBeginning,
@@ -81,22 +82,22 @@ impl Measured {
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
 
-    /// Returns the knobs in force.
+    /// Returns the load settings in effect.
     pub fn knobs(&self) -> &Knobs {
         &self.in_force
     }
 
-    /// Returns the knobs in force now, or after the pending change.
+    /// Returns the load settings that are in effect after the pending change, if there is one.
     fn next(&self) -> Knobs {
         carried(&self.wanted, self.carries)
     }
 
-    /// Returns whether the load is on, and ends with the pending change.
+    /// Returns whether the pending change switches the load off.
     pub(super) fn ends_soon(&self) -> bool {
         self.in_force.load && !self.next().load
     }
 
-    /// Makes the last change take effect when its time has come, and ends the warm-up when it is over.
+    /// Applies requested settings that are due, and ends a warm-up whose time has passed.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let is_turned = self.next() != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
@@ -105,19 +106,19 @@ impl Measured {
         }
     }
 
-    /// Returns whether the prefill is complete, and the load waits to continue.
+    /// Returns whether the prefill is complete and the load can begin.
     pub(super) fn is_filled(&self) -> bool {
         self.load.is_filled()
     }
 
-    /// Continues with the load after its prefill.
+    /// Begins a new segment with the requested settings, for example after a prefill.
     pub(super) fn go_on(&mut self) {
         self.in_force = self.next();
         let turned = self.load.set(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
 
-    /// Sets these knobs at once, with a new prefill before the load.
+    /// Applies these load settings at once, and runs a new prefill before the load.
     pub(super) fn fill(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.in_force = self.next();
@@ -125,13 +126,13 @@ impl Measured {
         self.changed_ns = self.begin_segment(turned, None);
     }
 
-    /// Begins a segment with the same knobs, because a parameter of the server was set.
+    /// Begins a new segment with the same load settings, because a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
         let turned = self.load.set(&self.in_force);
         self.begin_segment(turned, Some(change));
     }
 
-    /// Sends the record of a segment to the collector; returns the start of the segment in nanoseconds of the session.
+    /// Sends the record of a new segment to the collector; returns the segment's start in nanoseconds of the session.
     fn begin_segment(&self, turned: Turned, config: Option<ConfigChange>) -> u64 {
         let since_ns = turned.since_ns;
         // The collector only ends after `finish`.
@@ -149,7 +150,7 @@ impl Measured {
     }
 }
 
-/// Returns these knobs, with the load off if another target carries it.
+/// Returns these load settings, with the load switched off if another target gets it.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

@@ -1,5 +1,5 @@
-//! A session is a stream of records: a live measurement produces it, a file contains it, and everything else is a fold
-//! over it.
+//! A session is a stream of records: a live measurement produces the records, a recording contains them, and screens,
+//! reports and exports are computed from them alone.
 
 mod alone;
 mod assembly;

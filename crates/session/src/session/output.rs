@@ -1,4 +1,4 @@
-//! The output of a file: plain, or compressed with zstd if its name ends in `.zst`.
+//! Writes a file: plain, or compressed with zstd if the file name ends in `.zst`.
 
 use std::{
     fs::{File, Metadata},
@@ -9,7 +9,8 @@ use std::{
 
 use zstd::stream::write::Encoder;
 
-/// The default level of zstd: a recording consists mostly of histograms, which higher levels do not make smaller.
+/// The compression level, the default of zstd: higher levels do not compress histograms better, and recordings consist
+/// mostly of histograms.
 const LEVEL: i32 = 3;
 
 /// A file that is being written.
@@ -18,17 +19,16 @@ pub(super) enum Output {
     Packed(Box<Encoder<'static, Counted>>),
 }
 
-/// Damage that another process did to a file that is being written.
+/// What another process has done to a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Harm {
     /// The file was removed.
     Removed,
-    /// The file is shorter or longer than the number of written bytes.
+    /// The file's length differs from the number of written bytes.
     Changed,
 }
 
-/// A file, and the number of bytes written to it. A file to which nothing was written is removed, unless there was
-/// nothing to write.
+/// A file, and the number of bytes written to it. If nothing could be written, the empty file is removed.
 pub(super) struct Counted {
     file: File,
     path: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Counted {
 }
 
 impl Output {
-    /// Writes into `file`, plain or compressed by the name `path`.
+    /// Returns an output into `file`, compressed if the name of `path` ends in `.zst`.
     ///
     /// # Errors
     /// When zstd gets no memory.
@@ -53,7 +53,7 @@ impl Output {
         }
     }
 
-    /// Appends a piece. The piece is in the file after the next [`flush`](Self::flush) at the latest.
+    /// Appends a piece. The file contains the piece after the next [`flush`](Self::flush) at the latest.
     pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(piece),
@@ -61,7 +61,7 @@ impl Output {
         }
     }
 
-    /// Makes everything so far readable, whatever happens to the rest.
+    /// Writes all output so far to the file, so that it can be read even if the rest is lost.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) => Ok(()),
@@ -83,7 +83,7 @@ impl Output {
         self.counted().written
     }
 
-    /// Returns the damage that another process did to the file, if there is any.
+    /// Returns whether another process has removed or changed the file.
     pub(super) fn harm(&self) -> io::Result<Option<Harm>> {
         let (counted, file) = (self.counted(), self.counted().file.metadata()?);
         Ok(match () {

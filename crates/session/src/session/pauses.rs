@@ -1,7 +1,8 @@
-//! Times in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nothing was measured then, so the length of no
-//! record includes them, and they are gaps on every axis.
+//! Pauses: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing was measured then, so the
+//! lengths of records exclude pauses, and charts show them as gaps.
 //!
-//! Replies that arrived meanwhile could not be read. Their requests count as late, and the event says so.
+//! redyno reads replies that arrived during a pause only afterwards. Their latencies include the pause, and the event
+//! about the pause says so.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -10,10 +11,10 @@ use crate::{
 
 /// The shortest pause, in nanoseconds: a shorter one cannot be distinguished from a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
-/// The most pauses that are kept: records are never older than the last few.
+/// The largest number of pauses that are kept: new records only need the last few.
 const KEPT: usize = 16;
 
-/// The pauses so far, start and end in nanoseconds of the session.
+/// The latest pauses: start and end, in nanoseconds of the session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pauses(Vec<(u64, u64)>);
 
@@ -26,8 +27,7 @@ impl Pauses {
         self.0.push(pause);
     }
 
-    /// Returns the length of a stretch without its pauses, in seconds. The stretch ended at `end_s` and lasted
-    /// `length_s`.
+    /// Returns the length, in seconds and without pauses, of the `length_s` seconds that ended at `end_s`.
     pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
         let start_s = end_s - length_s;
         let overlap =
@@ -36,19 +36,19 @@ impl Pauses {
     }
 }
 
-/// Detects pauses: a round of a loop took much too long, and the process received SIGCONT.
+/// Detects a pause: a round of a loop took much too long, and the process received SIGCONT.
 pub(super) struct PauseWatch {
     continued: Continued,
     last_ns: u64,
 }
 
 impl PauseWatch {
-    /// Begins the detection at `now_ns`.
+    /// Returns a detector whose first round begins at `now_ns`.
     pub(super) fn begin(now_ns: u64) -> Self {
         Self { continued: Continued::watch(), last_ns: now_ns }
     }
 
-    /// Returns the pause that ended in the round that ends at `now_ns`, if there was one.
+    /// Ends a round at `now_ns`, and returns the pause that was in it, if there was one.
     pub(super) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         let from = std::mem::replace(&mut self.last_ns, now_ns);
         let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;

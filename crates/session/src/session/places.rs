@@ -1,4 +1,4 @@
-//! Positions of moments in a recording's file, so that a part of it is found without reading the rest.
+//! An index of a recording: file positions by time, so that a part can be read again without the rest.
 //!
 //! ```text
 //!   file     ┼──────────┼──────────┼──────────┼──────   at most some thousand places
@@ -9,30 +9,30 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Record, validate::Known};
 
-/// The largest number of places.
+/// The largest number of positions in the index.
 const MOST: usize = 4096;
-/// The distance between places at first, in seconds of the session.
+/// The time between two positions at first, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The number of nodes with known segments: as many as are shown.
+/// The largest number of nodes whose segments are kept: redyno shows no more nodes.
 const MOST_NODES: u16 = 16;
 
-/// A place between two lines of a recording, and the state after everything before it.
+/// A position between two lines of a recording, and the state of the reader there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
-    /// The position of the place, in bytes from the beginning of the file.
+    /// The position in bytes from the beginning of the file.
     pub(super) offset: u64,
-    /// The number of lines before the place.
+    /// The number of lines before the position.
     pub(super) line: u64,
-    /// The latest time of a record before the place, in seconds of the session.
+    /// The latest time of a record before the position, in seconds of the session.
     pub(super) t_s: f64,
-    /// The state after the records before the place.
+    /// The state of the validation after the records before the position.
     pub(super) known: Known,
-    /// The segment in force of each node; shared by all places until the next segment.
+    /// The current segment of each node; all positions within the segment share this map.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
 impl Place {
-    /// Takes a record of `t_s`.
+    /// Updates the time and the segments for a record of `t_s` before this position.
     pub(super) fn pass(&mut self, record: &Record, t_s: f64) {
         self.t_s = self.t_s.max(t_s);
         if let Record::Segment(segment) = record
@@ -42,13 +42,13 @@ impl Place {
         }
     }
 
-    /// Returns the record of each node's segment in force here.
+    /// Returns the record of each node's current segment at this position.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Record> {
         self.in_force.values()
     }
 }
 
-/// Places of one file, in order.
+/// The index: positions in one file, in order.
 #[derive(Debug)]
 pub(super) struct Places {
     known: Vec<Place>,
@@ -56,12 +56,13 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns a list with one place, `first`, the earliest that will be needed.
+    /// Returns an index with the position `first`, the earliest that will be needed.
     pub(super) fn new(first: Place) -> Self {
         Self { known: vec![first], apart_s: APART_S }
     }
 
-    /// Adds `place`, unless it is near another one. When there are too many places, every other one is dropped.
+    /// Adds a position, unless its time is close to that of the last one. If there are too many positions, every second
+    /// one is removed.
     pub(super) fn note(&mut self, place: &Place) {
         let is_near = |last: &Place| place.t_s < last.t_s + self.apart_s;
         if self.known.last().is_some_and(is_near) {
@@ -78,7 +79,8 @@ impl Places {
         }
     }
 
-    /// Returns the last place with only records of `t_s` or earlier before it; without one, the first place.
+    /// Returns the last position before which all records are of `t_s` or earlier; if there is none, the first
+    /// position.
     pub(super) fn before(&self, t_s: f64) -> Place {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()

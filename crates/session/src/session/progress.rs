@@ -10,27 +10,27 @@ use crate::units;
 pub struct Progress {
     /// Answered requests.
     pub answered: u64,
-    /// All requests of the prefill.
+    /// The number of requests of the whole prefill.
     pub requests: u64,
     /// Requests per second.
     pub per_s: f64,
 }
 
 impl Progress {
-    /// Returns the progress for a segment, from the sum of its intervals; `None` if it is no prefill.
+    /// Returns the progress of a segment from the sum of its intervals; `None` if the segment is no prefill.
     pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
         let requests = segment.prefill?.requests;
         Some(Self { answered: total.ops.min(requests), requests, per_s: total.ops_per_s })
     }
 
-    /// Returns the remaining seconds at the present pace.
+    /// Returns the expected time to the end of the prefill, in seconds.
     pub fn left_s(&self) -> Option<f64> {
         (self.per_s > 0.0).then(|| (self.requests - self.answered) as f64 / self.per_s)
     }
 }
 
 impl fmt::Display for Progress {
-    /// Writes `43 %, 120 k keys/s, 5 s left`.
+    /// Writes the progress as `43 %, 120 k keys/s, 5 s left`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let share = self.answered as f64 / self.requests.max(1) as f64;
         // 100 % only when it is complete.

@@ -1,11 +1,12 @@
-//! The queue of a listener to a session: the records that the listener has not taken yet, within a limit.
+//! The queue between a session and one of its listeners: it contains a limited number of records that the listener has
+//! not received yet.
 //!
 //! ```text
 //! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
 //!               └── too many wait: measurements are left out, and their number is sent in their place
 //! ```
-//! Nobody waits for a listener. A listener that hangs, for example on a slow disk, uses no more memory than this.
-//! Events and changes of knobs are never left out, since there are few.
+//! The session never waits for a listener. If a listener hangs, for example on a slow disk, the memory for its queue
+//! stays limited. Events and changes of load settings are never left out, because they are rare.
 
 use std::{
     sync::{
@@ -19,10 +20,10 @@ use std::{
 use super::{Event, Record};
 use crate::events::EventKind;
 
-/// The largest number of waiting records: about a minute of one target.
+/// The largest number of records in the queue: about a minute of one target's records.
 pub const MOST_RECORDS: usize = 1024;
 
-/// The shared state of both ends.
+/// The state that both ends of the queue share.
 #[derive(Debug, Default)]
 struct Counts {
     waiting: AtomicUsize,
@@ -30,29 +31,29 @@ struct Counts {
     is_gone: AtomicBool,
 }
 
-/// The end for the sender.
+/// The sending end of a queue.
 #[derive(Debug)]
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether the queue was full, and has not been half empty since.
+    /// Whether measurements are left out: from when the queue is full until it is half empty.
     is_full: bool,
-    /// The number of left-out records that was not sent to the listener yet.
+    /// The number of left-out records that is not reported to the listener yet.
     unreported: u64,
 }
 
-/// The end for the listener.
+/// The receiving end of a queue.
 #[derive(Debug)]
 pub struct Queue<T> {
     from: Receiver<T>,
     counts: Arc<Counts>,
 }
 
-/// The number of records that a queue has left out.
+/// A counter of the records that a queue has left out.
 #[derive(Debug, Clone)]
 pub struct Losses(Arc<Counts>);
 
-/// Creates a queue, and returns both its ends.
+/// Creates a queue, and returns its sending and its receiving end.
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
     let (to, from) = channel();
     let counts = Arc::<Counts>::default();
@@ -60,7 +61,7 @@ pub fn queue<T>() -> (Feed<T>, Queue<T>) {
 }
 
 impl<T: From<Arc<Record>>> Feed<T> {
-    /// Sends a record, unless it is a measurement and too many wait. Returns whether there still is a listener.
+    /// Sends a record; leaves a measurement out if the queue is full. Returns whether the listener still exists.
     pub fn record(&mut self, record: &Arc<Record>) -> bool {
         let waiting = self.counts.waiting.load(Ordering::Relaxed);
         self.is_full = waiting >= if self.is_full { MOST_RECORDS / 2 } else { MOST_RECORDS };
@@ -81,7 +82,7 @@ impl<T: From<Arc<Record>>> Feed<T> {
 }
 
 impl<T> Feed<T> {
-    /// Sends a record that is not a measurement. Returns whether there still is a listener.
+    /// Sends an item that is never left out. Returns whether the listener still exists.
     pub fn send(&self, what: T) -> bool {
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
         self.to.send(what).is_ok()
@@ -94,12 +95,12 @@ impl<T> Feed<T> {
 }
 
 impl<T> Queue<T> {
-    /// Returns the next item, if there is one.
+    /// Returns the next item, or `None` if the queue is empty.
     pub fn next(&self) -> Option<T> {
         self.from.try_recv().ok().inspect(|_| self.took_one())
     }
 
-    /// Returns the next item, and waits at most `limit`; the error shows whether more may come.
+    /// Waits at most `limit` for the next item and returns it; the error shows whether more items may come.
     ///
     /// # Errors
     /// [`RecvTimeoutError::Disconnected`] when no more items will come.
@@ -107,7 +108,7 @@ impl<T> Queue<T> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }
 
-    /// Returns all remaining items, and waits for each.
+    /// Returns all items until the sender is dropped, and waits for each.
     pub fn rest(&self) -> impl Iterator<Item = T> {
         self.from.iter().inspect(|_| self.took_one())
     }
@@ -130,7 +131,7 @@ impl Losses {
     }
 }
 
-/// Returns whether records of this kind come all the time.
+/// Returns whether this is a periodic measurement, which a full queue leaves out.
 fn is_measurement(record: &Record) -> bool {
     match record {
         Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {

@@ -1,10 +1,9 @@
-//! Reads a recording line by line, and accepts damaged files: a file that kill -9 cut short, or invalid lines in the
-//! middle.
+//! Reads a recording line by line. The file may be damaged: cut short by a `kill -9`, or with invalid lines.
 //!
-//! A line that is not a record becomes an event with its line number, at its place on the time axis; all other lines
-//! are kept. Every record has passed [`validate`](super::validate), since a file may be malicious.
+//! An invalid line becomes an event with its line number, at the time of the records around it; all other lines are
+//! read. Every record has passed [`validate`](super::validate), because a file may be malicious.
 //!
-//! The reader remembers the file positions of moments of the session, so that a part of it can be read again.
+//! The reader builds an index of file positions by time, so that it can read a part of the recording again.
 
 use std::{
     fs::File,
@@ -24,9 +23,9 @@ use super::{
 };
 use crate::events::EventKind;
 
-/// The longest accepted line, in bytes: some hundred times the size of a second of load.
+/// The longest accepted line, in bytes: about a hundred times the length of a usual line.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
-/// The number of invalid lines that are reported one by one; the others are reported as a sum.
+/// The number of invalid lines that are reported one by one; further invalid lines are only counted.
 const MOST_REPORTED: u64 = 20;
 
 /// The reasons why a file cannot be read.
@@ -35,7 +34,7 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
-    /// The file can only be read from its beginning.
+    /// No part of the file can be read again, for example because it is a pipe.
     #[error(
         "{0} cannot be read a second time ({1}), so what is long past is shown no closer; replay a file instead of a pipe"
     )]
@@ -43,25 +42,25 @@ pub enum ReadError {
     /// The file is empty.
     #[error("{0} is empty: nothing was recorded there")]
     Empty(PathBuf),
-    /// The first line is not that of a recording.
+    /// The first line of the file is not the first line of a recording.
     #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
     NotARecording(PathBuf),
-    /// Another version with another schema wrote the file.
+    /// The file has another schema: another version of redyno wrote it.
     #[error(
         "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
     )]
     OtherSchema(PathBuf, u32),
 }
 
-/// A recording that is being read: its records in order, and events for invalid lines.
+/// A reader of a recording: it returns the records in order, and events about invalid lines.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
     lines: Input,
-    /// The start of the next line.
+    /// The position of the next line.
     at: Place,
     places: Places,
-    /// The largest difference between a record's time and the latest time before it, in seconds.
+    /// The largest delay of a record after a record with a later time, in seconds.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,
@@ -70,7 +69,7 @@ pub struct Reader {
     is_damage_reported: bool,
 }
 
-/// The fields of the first line that every schema has.
+/// The fields of the first line that exist in every version of the schema.
 #[derive(Deserialize)]
 struct Opening {
     kind: String,
@@ -81,7 +80,7 @@ struct Opening {
 enum FileLine {
     /// A complete line, with its line end.
     Whole(Vec<u8>),
-    /// The last line of a file, without its line end.
+    /// The last line of a file, if it has no line end.
     Cut(Vec<u8>),
     /// A line that is longer than any record.
     TooLong,
@@ -140,7 +139,7 @@ impl Reader {
         self.lines.share(self.at.offset)
     }
 
-    /// Returns the next record, or an event about an invalid line; `None` at the end.
+    /// Returns the next record, or an event about an invalid line; `None` at the end of the recording.
     ///
     /// # Errors
     /// When the file cannot be read any further.
@@ -168,7 +167,8 @@ impl Reader {
         }
     }
 
-    /// Reads a part of the recording again, after the whole file was read once: `lag_s` is known by then.
+    /// Reads a part of the recording again. Call this only after the whole file was read, because `lag_s` must be
+    /// known.
     ///
     /// # Errors
     /// When the file cannot be read, or only from its beginning, like a pipe.
@@ -199,14 +199,14 @@ impl Reader {
         Ok(record)
     }
 
-    /// Counts an invalid line; returns an event about it, unless there are too many.
+    /// Counts an invalid line; returns an event about it, unless too many were reported.
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
         (self.skipped <= MOST_REPORTED).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
-    /// Returns the last events, one for each call.
+    /// Returns the events about the end of the file and unreported invalid lines, one for each call.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > MOST_REPORTED {
             let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;

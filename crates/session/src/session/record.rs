@@ -9,10 +9,10 @@
 //! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
-//! Times are seconds since the session began (`t_s`). A record about a stretch has its end in `t_s` and its length in
-//! `length_s`. Names of durations end with their unit. Distributions are [`Latency`](crate::stats::Latency) documents.
-//! Records about one server have the number of its `node`; without one it is the first, which usually is the only one.
-//! So the records of each node are a session, and sums over nodes are merges.
+//! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end and `length_s`
+//! the length of the period. The names of durations end with their unit. Distributions are
+//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server; if
+//! it is missing, the server is the first one, usually the only one.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use crate::{
     probe, server,
 };
 
-/// The version of this schema. A reader refuses all others.
+/// The version of the schema of records. A reader refuses recordings with another version.
 pub const SCHEMA: u32 = 4;
 
 /// One record.
@@ -55,7 +55,8 @@ pub enum Record {
 }
 
 impl Record {
-    /// Returns the time of the record, in seconds of the session; for a stretch, its end. The first record has none.
+    /// Returns the time of the record, in seconds of the session; for a record about a period, the end of the period.
+    /// `None` for the first record.
     pub fn t_s(&self) -> Option<f64> {
         match self {
             Self::Session(_) => None,
@@ -71,7 +72,7 @@ impl Record {
         }
     }
 
-    /// Returns the number of the record's node, from 0; `None` if the record is about the session.
+    /// Returns the number of the record's node, from 0; `None` if the record is about the whole session.
     pub fn node(&self) -> Option<u16> {
         match self {
             Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => None,
@@ -84,12 +85,12 @@ impl Record {
         }
     }
 
-    /// Returns whether the record is about this node, or about the session and so about all nodes.
+    /// Returns whether the record is about this node or about the whole session.
     pub fn is_of(&self, node: u16) -> bool {
         self.node().is_none_or(|own| own == node)
     }
 
-    /// Returns the same record for this node, unless it is about the session.
+    /// Returns the same record with the number of this node; a record about the whole session is unchanged.
     #[must_use]
     pub fn at_node(mut self, node: u16) -> Self {
         match &mut self {
@@ -115,17 +116,17 @@ pub fn line(record: &Record) -> serde_json::Result<String> {
     Ok(line)
 }
 
-/// The body of a record about a stretch of time.
+/// A record about a period of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Span<T> {
-    /// When the stretch ended.
+    /// The end of the period, in seconds of the session.
     pub t_s: f64,
-    /// The length of the stretch, in seconds.
+    /// The length of the period, in seconds.
     pub length_s: f64,
     /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// The tick in which it ended, counted from the session's beginning: records of one tick belong together.
+    /// The number of the tick (quarter second) in which the period ended, from the session's beginning.
     pub tick: u64,
     /// The content.
     #[serde(flatten)]
@@ -133,17 +134,17 @@ pub struct Span<T> {
 }
 
 impl<T> Span<T> {
-    /// Returns a record of `length_s` seconds that end at `t_s`.
+    /// Returns a record about the `length_s` seconds that end at `t_s`.
     pub fn new(t_s: f64, length_s: f64, body: T) -> Self {
         let tick = tick_of((t_s * SECOND_NS as f64).round() as u64);
         Self { t_s, length_s, node: 0, tick, body }
     }
 }
 
-/// The body of a record about a moment.
+/// A record about one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment<T> {
-    /// The moment.
+    /// The moment, in seconds of the session.
     pub t_s: f64,
     /// The node, from 0.
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -165,16 +166,16 @@ impl<T> Moment<T> {
 pub struct SessionStart {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
-    /// Program and version, `redyno 0.1.0`.
+    /// The name and version of the program, such as `redyno 0.1.0`.
     pub tool: String,
-    /// When the session began, RFC 3339 in UTC.
+    /// The start of the session as RFC 3339 in UTC.
     pub started: String,
-    /// The start of this file, in seconds of the session: not 0 in the second and later files of a recording.
+    /// The start of this file, in seconds of the session; 0 except in the second and later files of a recording.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
-    /// Further servers, in the order of their numbers, from 1.
+    /// The servers of nodes 1, 2 and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<ServerIdentity>,
     /// The machine that redyno runs on: its name, system and cores.
@@ -186,29 +187,29 @@ pub struct SessionStart {
 pub struct ServerIdentity {
     /// The address of the server, without credentials.
     pub address: String,
-    /// Name and version, `redis 7.0.15`; empty while it could not be reached.
+    /// The server's name and version, such as `redis 7.0.15`; empty if the server could not be reached yet.
     pub server: String,
-    /// `standalone`, `cluster` or `sentinel`; empty while it could not be reached.
+    /// The server's mode: `standalone`, `cluster` or `sentinel`; empty if the server could not be reached yet.
     pub mode: String,
-    /// `master` or `slave`; empty while it could not be reached.
+    /// The server's role: `master` or `slave`; empty if the server could not be reached yet.
     pub role: String,
     /// Whether the server is redyno's own built-in server.
     pub built_in: bool,
-    /// Whether the connections to it are encrypted, and whether its certificate is verified.
+    /// Whether connections to the server are encrypted, and whether its certificate is verified.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub tls: Encryption,
 }
 
-/// The protection of connections to a server.
+/// The encryption of connections to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
     /// The connection is not encrypted.
     #[default]
     None,
-    /// TLS, with a verified certificate.
+    /// The connection uses TLS, and the server's certificate is verified.
     Verified,
-    /// TLS, without verification (`--insecure`).
+    /// The connection uses TLS, and the server's certificate is not verified (`--insecure`).
     Unverified,
 }
 
@@ -224,13 +225,13 @@ impl Encryption {
 pub struct Host {
     /// Host name.
     pub name: String,
-    /// Operating system and kernel release.
+    /// The operating system and its kernel release.
     pub system: String,
-    /// Cores that this process may use.
+    /// The number of cores that this process may use.
     pub cores: usize,
 }
 
-/// The knobs from `t_s` on.
+/// A segment: a part of the session in which the load settings do not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// The start of the segment, in seconds of the session.
@@ -242,38 +243,38 @@ pub struct Segment {
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
-    /// Whether this is the warm-up, which the summary leaves out.
+    /// Whether the segment is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
-    /// The prefill for the load of these knobs, if this is a prefill; the summary leaves it out.
+    /// The prefill, if the segment is the prefill of a load with these settings; the summary leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
-    /// The parameter of the server that was set, if this began the segment instead of a change of knobs.
+    /// The server parameter whose change began this segment; `None` if a change of load settings began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
 }
 
 impl Segment {
-    /// Returns a segment after a change of knobs: no warm-up, no prefill, no parameter.
+    /// Returns a segment that a change of load settings began: no warm-up, no prefill, no parameter.
     pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None }
     }
 
-    /// Returns the segment that the load engine began with these knobs, with the parameter of the server that was set,
-    /// if any.
+    /// Returns the segment that the load engine has begun with these load settings; `config` is the changed server
+    /// parameter, if one began the segment.
     pub(super) fn begun(turned: Turned, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
-    /// Returns `prefill` or `warm-up`, if the summary leaves the segment out for this reason.
+    /// Returns why the summary leaves the segment out, `prefill` or `warm-up`; `None` if it includes the segment.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");
         prefill.or(self.warmup.then_some("warm-up"))
     }
 }
 
-/// A person's note on the time axis.
+/// A user's note about a moment of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// The time.
@@ -287,18 +288,18 @@ pub struct Mark {
 pub struct End {
     /// The time.
     pub t_s: f64,
-    /// The node, from 0; the first node's record is the very last.
+    /// The node, from 0; the end record of the first node is the last record of the session.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
-    /// The load while it was on.
+    /// The results of the load while it was on.
     pub summary: Summary,
-    /// Good replies per second of the fastest segment; `None` if none was under load for a second.
+    /// The good replies per second of the fastest segment; `None` if no segment was under load for a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_ops_per_s: Option<f64>,
-    /// The result of a search, if there was one.
+    /// The result of the search for the highest rate, if the session ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
-    /// The best step of a sweep, if there was one.
+    /// The best step of the sweep, if the session ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
 }

@@ -1,7 +1,8 @@
-//! The thread that writes a session to a file, as a recording or as an export.
+//! The recorder: a thread that writes a session to a file, as a recording or as an export.
 //!
-//! The recorder is a listener of the collector like others, so a slow disk delays nobody. A recording may continue in
-//! further files: each has the first record, the segments in force, and an end record about its own content.
+//! The recorder is one of the collector's listeners, so a slow disk does not delay the measurement. A recording may
+//! continue in further files: each file contains the session's first record, the current segments, and an end record
+//! about its own content.
 
 use std::{
     collections::BTreeMap,
@@ -20,19 +21,19 @@ use super::{
     queue::{Feed, Losses, Queue, queue},
 };
 
-/// How long a file may accept no data at the end, before the recorder gives up.
+/// The longest time that the recorder waits at the end for a file that accepts no data.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the end of the recording is checked.
+/// How often a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A recording in progress. It ends with the session, or when it is stopped.
+/// A running recording, which ends when the session ends or when it is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<Shared>,
     losses: Losses,
 }
 
-/// The state shared by the thread and its owner.
+/// The state that the recorder's thread and its owner share.
 #[derive(Debug, Default)]
 struct Shared {
     /// The file that is being written.
@@ -68,7 +69,7 @@ impl Recording {
         self.state.path()
     }
 
-    /// Returns the bytes written so far, to all files.
+    /// Returns the number of bytes written so far, to all files.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
@@ -78,18 +79,18 @@ impl Recording {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the recording has ended: after [`stop`](Self::stop), or after a failure.
+    /// Returns whether the recording has ended, after [`stop`](Self::stop) or a failure.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Returns the number of records that were left out, since the file did not accept them in time.
+    /// Returns the number of records that were left out because the file did not accept them in time.
     pub fn lost(&self) -> u64 {
         self.losses.count()
     }
 
-    /// Waits until everything is written, as long as the file accepts data. The collector must have ended, or the
-    /// recording been stopped.
+    /// Waits until everything is written, as long as the file accepts data. Call this only after the collector has
+    /// ended or the recording was stopped.
     ///
     /// # Errors
     /// Why the recording broke off or is incomplete, if so.
@@ -119,7 +120,7 @@ struct RecordingFile {
     coalesce: Coalesce,
     /// The summaries of the file's content, by node.
     sums: BTreeMap<u16, Tally>,
-    /// The first record of the session, which begins every file.
+    /// The first record of the session, which is the first record of every file.
     session: Option<SessionStart>,
     segments: BTreeMap<u16, Arc<Record>>,
     /// The latest time of a record, in seconds of the session.
@@ -172,7 +173,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Ends this file, and begins the next one with all records from `t_s` on.
+    /// Ends this file, and writes all records from `t_s` on to the next one.
     fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
         self.end()?;
         let from_s = self.writer.go_on(t_s)?;
@@ -188,7 +189,7 @@ impl RecordingFile {
         self.write(&first)
     }
 
-    /// Writes the kept records, and an end record about the file's content.
+    /// Writes the records that are not written yet, and an end record about the file's content.
     fn end(&mut self) -> Result<(), FileError> {
         let mut rest = self.coalesce.rest();
         // The first node's end record is the last record of a recording.
@@ -198,8 +199,8 @@ impl RecordingFile {
         self.write(&rest)
     }
 
-    /// Returns the end record of the last of several files: the session's search and sweep results, and this file's
-    /// summary.
+    /// Returns the end record of the last of several files: the session's search and sweep results, and the summary of
+    /// this file alone.
     fn end_of(&self, session: &End) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let End { node, found, best, .. } = session.clone();
@@ -217,7 +218,7 @@ impl RecordingFile {
     }
 }
 
-/// Returns the record of a segment for a file that begins at `from_s`.
+/// Returns the record of a segment that began in an earlier file, for a file that begins at `from_s`.
 fn going_on(segment: &Record, from_s: f64) -> Record {
     match segment {
         Record::Segment(segment) => {

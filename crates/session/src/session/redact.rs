@@ -1,5 +1,5 @@
-//! `--redact` removes private texts of servers from a session's records before they are shown or written, or from what
-//! is made of its recording.
+//! `--redact` removes private texts that come from servers from the records of a session, before they are shown,
+//! written, reported or exported.
 //!
 //! | removed | kept |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | the address of a replica's master | that the replica has another master |
 //!
-//! Texts that a person has typed are kept: the target's address, the workload, marks.
+//! Texts that the user has typed are kept: the target's address, the workload, notes.
 
 use super::{Event, Record};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Record {
-    /// Returns the same record without the private texts of servers.
+    /// Returns the same record without private texts of servers.
     #[must_use]
     pub fn redacted(self) -> Self {
         match self {
@@ -42,7 +42,7 @@ impl Record {
     }
 }
 
-/// All fields are named, so that a new field does not compile before somebody has decided about it.
+/// This function names all fields, so that it does not compile with a new field until it handles the field.
 fn status(status: Status) -> Status {
     let Status {
         name,
@@ -155,7 +155,7 @@ mod tests {
 
     const PRIVATE: &str = "user bob 10.0.0.9:1 may not read key:7";
 
-    /// Returns all events that contain a text, with a private text in every field that can have one.
+    /// Returns all kinds of events with texts, with a private text in every field that may contain one.
     fn events() -> Vec<EventKind> {
         let text = || PRIVATE.to_owned();
         let causes = [
@@ -230,7 +230,7 @@ mod tests {
         );
     }
 
-    /// Collects the names of the fields that contain text, except the names of figures.
+    /// Adds the names of all fields that contain text to `found`, except names of figures.
     fn texts(value: &Value, name: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::String(_) => drop(found.insert(name.to_owned())),

@@ -1,26 +1,26 @@
-//! The source of figures: a row is a segment, an interval, an operation or a whole session.
+//! The row of a results table: the results of a segment, an interval, an operation or a whole session.
 
 use super::{Interval, Opening, OperationInterval, Summary, timeline::SegmentTotal};
 use crate::{knobs::Knobs, stats::Latency};
 
-/// The source of figures.
+/// The results in one row, from which the figures are computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The start of the row's stretch, in seconds of the session.
+    /// The start of the row's time, in seconds of the session.
     pub start_s: f64,
-    /// The end of the stretch, in seconds of the session.
+    /// The end of the row's time, in seconds of the session.
     pub t_s: f64,
-    /// The length of the stretch, in seconds.
+    /// The length of the row's time, in seconds.
     pub length_s: f64,
     /// The number of the segment; 0 for a whole session.
     pub segment: u32,
-    /// The knobs, if they did not change during the stretch.
+    /// The load settings, if they did not change during the row's time.
     pub knobs: Option<&'a Knobs>,
     /// Good replies.
     pub ops: u64,
-    /// Good replies after the end of the load, or of the segment. `ops` includes them.
+    /// Good replies that arrived after the end of the load or segment. `ops` includes them.
     pub drained: u64,
-    /// Whether the rate includes drained replies: in open loop, and in the row of a drain.
+    /// Whether the rate includes replies after the end of the load: true in open loop, and in the row of a drain.
     pub counts_drained: bool,
     /// Good replies per second under load; `None` if no time under load was measured.
     pub ops_per_s: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Row<'a> {
     pub bytes_in: u64,
     /// Bytes written to the server.
     pub bytes_out: u64,
-    /// The values that exist only for all operations together; `None` in the row of one operation.
+    /// The results that exist only for all operations together; `None` in the row of one operation.
     pub whole: Option<Whole>,
     /// The times from the write of a request to its reply.
     pub service: &'a Latency,
@@ -50,22 +50,22 @@ pub struct Row<'a> {
     pub server_cpu: Option<f64>,
 }
 
-/// The values that a single operation does not have.
+/// The results that exist only for all operations together.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole {
     /// Requests that were due.
     pub due: u64,
-    /// Requests that were dropped on purpose.
+    /// Requests that were due and were dropped unsent (`--backlog shed`).
     pub shed: u64,
-    /// Requests that were due and not sent at the end.
+    /// Requests that were due and not sent when the load ended.
     pub unsent: u64,
-    /// The longest delay of a due request that was not sent yet, in microseconds.
+    /// The longest time that a due request waited to be sent, in microseconds.
     pub behind_us: u64,
     /// Seconds without any connection, because all were lost.
     pub outage_s: f64,
 }
 
-/// Makes the row of a record of the load.
+/// Builds a row from the fields that all records of the load share.
 macro_rules! row {
     ($record:ident, $start_s:expr, $t_s:expr, $segment:expr, $counts_drained:expr) => {
         Row {
@@ -101,7 +101,8 @@ macro_rules! row {
 }
 
 impl<'a> Row<'a> {
-    /// Returns the row of a segment at `now_s` of the session. Under load its length is the time under load.
+    /// Returns the row of a segment at `now_s` of the session. The length of a segment with load is its time under
+    /// load.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
@@ -125,7 +126,7 @@ impl<'a> Row<'a> {
         row!(interval, start_s, interval.t_s, interval.segment, counts_drained)
     }
 
-    /// Returns the row of an operation in this interval.
+    /// Returns the row of an operation in the same time.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
         Self {
             ops: operation.ops,
@@ -148,17 +149,17 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Returns the row of a whole session, of which `length_s` were under load.
+    /// Returns the row of a whole session.
     pub fn of_summary(summary: &'a Summary) -> Self {
         row!(summary, 0.0, summary.length_s, 0, summary.response.is_some())
     }
 
-    /// Returns the same row with these knobs.
+    /// Returns the same row with these load settings.
     pub fn under(self, knobs: &'a Knobs) -> Self {
         Self { knobs: Some(knobs), ..self }
     }
 
-    /// Returns whether the row is of an open loop: requests are due at times that do not depend on the server.
+    /// Returns whether the load was an open loop: requests are due at times that do not depend on the server.
     pub(super) fn is_open(&self) -> bool {
         self.knobs.map_or(self.response.is_some(), |knobs| knobs.load && knobs.rate.is_some())
     }

@@ -1,34 +1,35 @@
-//! Sinks, which turn a session's records into text: lines, a table, an export.
+//! Sinks convert the records of a session to text: lines, a table, or an export.
 //!
 //! ```text
 //! live ──┐
 //!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink writes nothing itself: its owner has the output, and never blocks on it. So every sink works with live
-//! records and with the records of a file.
+//! A sink only returns text; its owner writes the text, so that a slow output never blocks the session. Every sink can
+//! convert live records and the records of a file.
 
 use super::{Event, Record, line};
 use crate::events::EventKind;
 
-/// A fold over the records of a session that returns text to write.
+/// Converts the records of a session, one after the other, to text.
 pub trait Sink {
-    /// Takes the next record; returns the text to write now.
+    /// Converts the next record; returns the pieces of text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
-    /// Ends the session, with or without an end record; returns the rest of the text.
+    /// Returns the remaining text at the end of the session, which may have no end record.
     fn finish(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the text at `t_s` in place of this number of lost pieces. It is empty for sinks that only write files.
+    /// Returns the text that replaces this number of lost pieces of output at `t_s`. Sinks that only write files return
+    /// an empty text.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()
     }
 }
 
-/// The records themselves, as JSON lines; the last one is the `end` record.
+/// The sink for JSON lines: one line for each record; the last record is `end`.
 #[derive(Debug, Default)]
 pub struct JsonLines;
 

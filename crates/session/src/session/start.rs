@@ -1,4 +1,4 @@
-//! The first record of a session: tool, target, machine and start.
+//! Creates the first record of a session: program, target, machine and start.
 
 use super::{Host, SCHEMA, ServerIdentity, SessionStart};
 

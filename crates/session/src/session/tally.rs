@@ -1,37 +1,37 @@
-//! The summary of a session: the results of the time under load. This module is pure.
+//! Computes the summary of a session: the results of the time under load.
 
 use std::collections::BTreeMap;
 
 use super::{End, Event, Record, Summary};
 use crate::events::{Best, EventKind, Found};
 
-/// A fold that ends in a [`Summary`].
+/// Adds up the records of a session to a [`Summary`].
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     summary: Summary,
     found: Option<Found>,
     best: Option<Best>,
-    /// The weight of each segment in the summary, by number.
+    /// How the summary counts each segment, by the segment's number.
     segments: BTreeMap<u32, Weight>,
-    /// The good replies and the length in seconds of each segment under load, by number.
+    /// The good replies and the length in seconds of each segment with load, by the segment's number.
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// The shortest segment with a rate of its own, in seconds: one second, minus the inaccuracy of ticks.
+/// The shortest segment, in seconds, that can be the fastest one: one second, minus the inaccuracy of ticks.
 const LASTING_S: f64 = 0.95;
 
-/// The part of a segment in the summary.
+/// How the summary counts a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Load,
-    /// A segment without load: it only gets the last replies of the segment before.
+    /// The segment has no load, and only receives the last replies of the segment before.
     Rest,
-    /// A segment that is left out: warm-up, prefill.
+    /// The summary leaves the segment out: it is a warm-up or a prefill.
     Aside,
 }
 
 impl Tally {
-    /// Adds a record to the summary.
+    /// Adds the next record to the summary.
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) => {

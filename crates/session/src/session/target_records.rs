@@ -1,4 +1,4 @@
-//! One target of a session as records: its load, its ping probe and its control plane.
+//! Makes the records of one target from the reports of its load, its ping probe and its control plane.
 //!
 //! ```text
 //! rings of its workers ─┐
@@ -23,7 +23,7 @@ use crate::{
     server,
 };
 
-/// The sources of one target's records.
+/// The reports from which the records of one target are made.
 pub(super) struct TargetInputs {
     pub(super) load: Output,
     pub(super) ping: Receiver<probe::Message>,
@@ -38,20 +38,20 @@ pub(super) struct TargetRecords {
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
-    /// The knobs by segment.
+    /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
     kinds: Kinds,
-    /// Whether the lost connection of the ping was reported.
+    /// Whether the present loss of the ping's connection is reported already.
     ping_is_lost: bool,
     tally: Tally,
     pauses: Pauses,
-    /// Records that were made and not taken yet.
+    /// Records that `take` has not returned yet.
     made: Vec<Record>,
 }
 
 impl TargetRecords {
-    /// Makes records of the reports in `inputs`.
+    /// Returns a maker of records from the reports in `inputs`.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
         let rings = inputs.load.rings;
         Self {
@@ -71,7 +71,7 @@ impl TargetRecords {
         }
     }
 
-    /// Takes the reports so far, and returns their records.
+    /// Reads all waiting reports, and returns the records made from them.
     pub(super) fn take(&mut self) -> Vec<Record> {
         self.take_load_events();
         while let Ok(message) = self.ping.try_recv() {
@@ -84,17 +84,17 @@ impl TargetRecords {
         std::mem::take(&mut self.made)
     }
 
-    /// Returns whether all workers have ended: their last reports are available.
+    /// Returns whether all workers have ended, so that their last reports can be read.
     pub(super) fn has_ended(&self) -> bool {
         self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
-    /// Takes a record of the session itself about this target.
+    /// Adds a record that the session itself has made about this target.
     pub(super) fn hear(&mut self, record: &Record) {
         self.tally.push(record);
     }
 
-    /// Adds a pause: the process was stopped between these nanoseconds.
+    /// Adds a pause of the process: its start and end, in nanoseconds of the session.
     pub(super) fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
     }
@@ -104,7 +104,7 @@ impl TargetRecords {
         self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
-    /// Begins a segment, because the knobs have changed.
+    /// Begins a segment, because the load settings have changed.
     pub(super) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
@@ -116,7 +116,7 @@ impl TargetRecords {
         self.tally.summary()
     }
 
-    /// Returns the last records; the very last one is the end record.
+    /// Returns the remaining records; the last of them is the end record.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
@@ -228,7 +228,7 @@ impl TargetRecords {
         }
     }
 
-    /// Takes a report of the control plane.
+    /// Makes records of a report of the control plane.
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {
@@ -253,7 +253,7 @@ impl TargetRecords {
     }
 }
 
-/// Returns the record of a probe's report, without the time in which the process was stopped.
+/// Returns the record of a probe's report; its length excludes the time in which the process was stopped.
 pub(super) fn span<T>(report: probe::Report<T>, pauses: &Pauses) -> Span<T> {
     let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
     Span::new(end_s, pauses.left_s(end_s, length_s), report.body)

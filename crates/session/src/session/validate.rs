@@ -1,8 +1,8 @@
-//! Validates a line of a recording, and returns it as a record: its texts are harmless, its times lie within a session,
-//! its counts can be added up.
+//! Validates a line of a recording and parses it to a record: times must lie within a session, counts must be small
+//! enough to be added up, and texts are made safe to print.
 //!
-//! A file may be damaged, or malicious. An invalid line is reported with its number, and no code after the reader has
-//! to validate again.
+//! A file may be damaged or malicious. The reader reports invalid lines with their numbers, so no other code has to
+//! validate records again.
 
 use std::sync::Arc;
 
@@ -12,26 +12,27 @@ use serde_json::{Map, Number, Value};
 use super::{Record, Segment};
 use crate::{units::grouped, untrusted, workload::Workload};
 
-/// The latest time and longest stretch, in seconds: ten years. Larger values would stretch the time axis.
+/// The latest time and the longest period in a record, in seconds: ten years. Larger values would make the time axis
+/// useless.
 const LONGEST_S: f64 = 315_360_000.0;
-/// The limit of every number: from 2^53 on, numbers of JSON are no exact integers any more.
+/// The limit of every number, 2^53: larger JSON numbers are not exact integers.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
-/// The limit for the sum of all counts of all records, so that the sum fits 64 bits.
+/// The limit for the sum of all counts in all records, so that sums fit into 64 bits.
 const MOST: u64 = 1 << 63;
-/// The fields of a distribution with rules of their own: its encoded text of any length, and its sum.
+/// The fields of a distribution that the general limits do not apply to: the encoded histogram and the sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
-/// The largest number of segments of a recording: an hour with nine changes of a knob a second. Each segment is kept in
-/// memory while the recording is read.
+/// The largest number of segments of a recording: an hour with nine changes of the load settings a second. All segments
+/// stay in memory while the recording is read.
 const MOST_SEGMENTS: u32 = 1 << 15;
-/// The kinds of records with numbers of the server, which are never added up.
+/// The kinds of records whose numbers come from the server and are never added up.
 const UNBOUNDED: [&str; 2] = ["server", "event"];
 
-/// The state after the records so far: the sum of all whole numbers in them, and their segments.
+/// What is known of the records so far: the sum of all integers in them, and their segments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     sum: u64,
     segments: u32,
-    /// The workload of the last segment, since the next segment usually has the same one.
+    /// The workload of the last segment; the next segment usually shares it.
     workload: Option<Arc<Workload>>,
 }
 
@@ -46,7 +47,7 @@ impl Known {
     }
 }
 
-/// Returns the record of `line`.
+/// Validates `line` and returns its record.
 ///
 /// # Errors
 /// Why the line is no valid record, in words.
@@ -115,7 +116,7 @@ impl Pass {
     }
 }
 
-/// Checks that all times of a record are times of a session.
+/// Checks that all times of a record lie within a session.
 fn timed(record: &Record) -> Result<(), String> {
     let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
     let length_s = match record {

@@ -28,9 +28,9 @@ const FROZEN: u64 = 1_000;
 /// The number of seconds that are counted.
 const LENGTH: u64 = 5;
 
-/// A session so old that its charts are full and move.
+/// A session that is old enough for its charts to be full and to move.
 static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
-/// A session so young that its columns still grow.
+/// A session that is young enough for its columns to grow.
 static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
 const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
@@ -93,8 +93,8 @@ impl Session {
         self.canvas.frame(draw).unwrap();
     }
 
-    /// Returns the bytes per second from here on. The records of a tick come one by one, and each may cause a frame,
-    /// which is more than the ten frames a second that the program draws.
+    /// Returns the bytes per second during the next records. Here each record of a tick may cause a frame, so there
+    /// are more than the ten frames a second that the program draws.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {

@@ -1,4 +1,4 @@
-//! The longest times and their causes; and waits that have not ended.
+//! The longest latencies and their causes, and requests that still wait.
 
 use super::*;
 use crate::{

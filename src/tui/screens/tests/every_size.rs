@@ -20,7 +20,7 @@ const THEMES: [(Colours, GlyphSet); 3] = [
     (Colours::Ansi16, GlyphSet::Ascii),
     (Colours::Mono, GlyphSet::Unicode),
 ];
-/// Some sizes larger than those of which all are tried.
+/// Some larger sizes, for which not every size is tried.
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
 
@@ -32,7 +32,7 @@ fn model_of(records: Vec<Record>) -> Model {
     model
 }
 
-/// Returns every screen, the first one under every overlay, and some panes alone.
+/// Returns every screen, the first screen under every overlay, and some panes alone.
 fn states() -> Vec<Model> {
     let model = model_of(fixture::recorded());
     let mut states: Vec<Model> = Screen::ALL

@@ -1,8 +1,8 @@
-//! A frozen view: the moments it shows, the text of its cursor, and that it does not change.
+//! Tests of a frozen view: the moments that it shows, the text at the cursor, and that the view does not change.
 
 use super::{super::plan, *};
 
-/// Interesting moments of the recording, and the cursor's text at each.
+/// Interesting moments of the recording, and the text at the cursor for each.
 const FINDS: [(&str, f64, &[&str]); 7] = [
     ("stall", 23.07, &["stall: a request took 1.0", "← DEBUG sleep 1.00 s from 127.0.0.1"]),
     ("slow", 63.01, &["slowlog: 38.1 ms EVAL", "← EVAL 38.1 ms from 127.0.0.1"]),

@@ -1,4 +1,4 @@
-//! The latency chart shows what the knobs do.
+//! Tests that the latency chart shows the effects of knobs.
 
 use super::*;
 use crate::{
@@ -19,9 +19,9 @@ fn latency(median_us: u64, of_a_second: u64) -> Latency {
     recorder.latency()
 }
 
-/// Returns a session of twelve seconds each with 50, 100 and 200 clients, with the medians of a real server; if
-/// requested, with a stall of a second in the fifth second. With a `rate`, the response time is three times the service
-/// time.
+/// Returns a session with 50, 100 and 200 clients for twelve seconds each, and the medians of a real server. If
+/// requested, the fifth second has a stall of a second. If there is a `rate`, the response time is three times the
+/// service time.
 fn session(stalls: bool, rate: Option<u32>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     for (n, (clients, median_us)) in (0_u32..).zip([(50, 292), (100, 583), (200, 1100)]) {
@@ -54,8 +54,8 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of the lowest dot of p50, the lowest line, in the right half of each column, where no value is
-/// joined to another.
+/// Returns the height of p50, the lowest line, in each column: its lowest dot in the right half, where no vertical
+/// dots are.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);

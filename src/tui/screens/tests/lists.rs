@@ -1,4 +1,4 @@
-//! The screens Latency, Segments and Log, and one part alone.
+//! Tests of the screens Latency, Segments and Log, and of one part shown alone.
 
 use super::*;
 use crate::{
@@ -18,7 +18,8 @@ fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     recorder.latency()
 }
 
-/// Returns an interval as the load reports it: by command, and in an open loop with its response time.
+/// Returns an interval as the load reports it: with the latencies of each command, and in an open loop with
+/// response times.
 fn whole(interval: &Interval, is_open: bool) -> Interval {
     let part = |service: Latency| OperationInterval {
         ops: service.count(),
@@ -34,8 +35,8 @@ fn whole(interval: &Interval, is_open: bool) -> Interval {
     Interval { commands: commands.into(), response, behind_us, ..interval.clone() }
 }
 
-/// Returns 90 s: idle, then 50 clients, 200, pipeline 4, an open loop, and for three seconds 10 clients; errors,
-/// events, marks.
+/// Returns a session of 90 s with errors, events and marks: idle, then 50 clients, 200 clients, pipeline 4, an open
+/// loop, and 10 clients for three seconds.
 fn session() -> Vec<Record> {
     let idle = Knobs::default();
     let on = Knobs { load: true, ..idle.clone() };
@@ -97,7 +98,7 @@ fn type_text(model: &mut Model, text: &str) {
     text.chars().for_each(|c| press(model, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }));
 }
 
-/// Returns the model with the second segment as the baseline and the third selected.
+/// Returns the model with the second segment as the baseline and the third segment selected.
 fn with_baseline(mut model: Model) -> Model {
     press(&mut model, KeyCode::Char('4'));
     for code in [KeyCode::End, KeyCode::Up, KeyCode::Char('b'), KeyCode::Up] {

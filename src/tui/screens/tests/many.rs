@@ -1,4 +1,4 @@
-//! A workload of twenty operations: its knobs and latencies, and the ones shown if not all fit.
+//! A workload of twenty operations: their knobs and latencies, and which operations are shown if not all fit.
 
 use super::*;
 use crate::{

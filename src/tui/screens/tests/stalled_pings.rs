@@ -42,7 +42,7 @@ fn stall(model: &mut Model, made: &mut MadeUp) {
     }
 }
 
-/// Returns all answers of a second at once. Only ten could be divided into parts, and those were quick.
+/// Returns the pings of a stalled second, all answered at once. Only a few quick ones have their parts measured.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {

@@ -1,4 +1,4 @@
-//! A frozen view shows nothing from after the moment at which it was frozen.
+//! A frozen view shows nothing later than the moment at which it was frozen.
 
 use ratatui::layout::Rect;
 
@@ -32,14 +32,14 @@ fn under_load() -> (MadeUp, Model) {
     (made, model)
 }
 
-/// Adds a tick with some of every measurement.
+/// Adds a tick with values of every measurement.
 fn go_on(model: &mut Model, made: &mut MadeUp) {
     deliver(model, made.next_tick());
     deliver(model, made.errors("OOM", 3, "OOM command not allowed"));
     deliver(model, vec![made.intrinsic()]);
 }
 
-/// Returns the screen after this key, without the sentence that shows how far behind the view is.
+/// Returns the screen after this key, without the sentence that says how far the view is behind.
 fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
     press(model, KeyCode::Char(screen));
     let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();

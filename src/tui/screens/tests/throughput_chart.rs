@@ -1,4 +1,4 @@
-//! The throughput chart shows what the knobs do.
+//! Tests that the throughput chart shows the effects of knobs.
 
 use super::*;
 use crate::{session::Segment, tui::theme::Ink};

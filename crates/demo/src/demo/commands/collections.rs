@@ -1,4 +1,4 @@
-//! Lists, hashes, sets, sorted sets, and adding to streams.
+//! The commands on lists, hashes, sets and sorted sets, and XADD for streams.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -33,7 +33,7 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outc
     Ok(())
 }
 
-/// Removes members of a hash or a set; returns how many existed.
+/// Removes the given members from a hash or a set, and replies with the number of removed members.
 pub fn remove_from<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
     let members = call.arguments.from(2);
     let is_there = call
@@ -122,7 +122,7 @@ pub fn members(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs ZADD without its options.
+/// Runs ZADD; its options (NX, XX, GT and so on) are not supported.
 pub fn add_scores(call: &mut Call<'_>) -> Outcome {
     if !call.arguments.len().is_multiple_of(2) {
         return Err(Failure::SYNTAX);
@@ -159,7 +159,7 @@ fn pair(reply: &mut Reply<'_>, nested: bool, member: &[u8], score: f64) {
     reply.double(score);
 }
 
-/// Runs ZRANGE by index, with WITHSCORES.
+/// Runs ZRANGE by index, with the option WITHSCORES.
 pub fn score_range(call: &mut Call<'_>) -> Outcome {
     let with_scores = match (call.arguments.len(), call.word(4).as_slice()) {
         (4, _) => false,

@@ -1,6 +1,7 @@
-//! Commands on the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
+//! The commands for the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
 //!
-//! MULTI and EXEC. Requests between them are queued before they reach a command; there is no WATCH and no DISCARD.
+//! The transaction commands MULTI and EXEC. The engine queues all requests between MULTI and EXEC; WATCH and DISCARD
+//! are not supported.
 
 use std::fmt::Write;
 
@@ -47,7 +48,7 @@ pub fn auth(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// There is one user, `default`; without a password, every password is correct, as in Redis.
+/// The only user is `default`; if the server has no password, it accepts every password, as Redis does.
 fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let wanted = call.state.config.value("requirepass").as_bytes();
     if user != b"default" || !(wanted.is_empty() || wanted == password) {
@@ -121,7 +122,7 @@ pub fn client_id(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Details that the built-in server does not keep (ages, buffers, subscriptions) are left out.
+/// CLIENT LIST leaves out the fields that the built-in server does not track: ages, buffers, subscriptions.
 pub fn client_list(call: &mut Call<'_>) -> Outcome {
     let mut clients: Vec<(&usize, &Session)> = call.state.sessions.iter().collect();
     clients.sort_by_key(|(id, _)| **id);
@@ -145,14 +146,14 @@ pub fn client_setname(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Checks a client's name, which must not break CLIENT LIST.
+/// Checks that a client's name has only visible characters: a space or a line end would break CLIENT LIST.
 fn client_name(name: &[u8]) -> Result<String, Failure> {
     let is_visible = name.iter().all(u8::is_ascii_graphic);
     let name = is_visible.then(|| String::from_utf8_lossy(name).into_owned());
     name.ok_or(Failure::other("ERR Client names cannot contain spaces, newlines or special characters."))
 }
 
-/// CLIENT SETINFO is accepted, but nothing is kept.
+/// CLIENT SETINFO is accepted, but its values are not stored.
 pub fn client_setinfo(call: &mut Call<'_>) -> Outcome {
     call.reply.ok();
     Ok(())
@@ -168,7 +169,8 @@ pub fn multi(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Each command is counted separately, in addition to EXEC; its error has its own place in the array.
+/// EXEC runs the queued commands and replies with an array of their replies and errors; the statistics count each
+/// queued command and EXEC itself.
 pub fn exec(call: &mut Call<'_>) -> Outcome {
     let transaction = call.session().transaction.take().ok_or(Failure::other("ERR EXEC without MULTI"))?;
     if transaction.broken {

@@ -1,6 +1,6 @@
-//! INFO, with the field names of Redis: those that redyno reads, and those that people look for.
+//! The command INFO, with the field names of Redis: the fields that redyno reads, and the fields that users look for.
 //!
-//! The CPU time and memory of the server's thread and process.
+//! The CPU time of the server's thread, and the memory of its process.
 
 use std::{fmt::Write, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::{
     demo::{REDIS_VERSION, store::Database},
 };
 
-/// A function that writes a section's lines.
+/// A function that returns the lines of one section of INFO.
 type Lines = fn(&Call<'_>) -> String;
 
-/// Title, whether it is a default section, and its lines.
+/// The sections of INFO: the title, whether plain INFO includes the section, and the function for its lines.
 const SECTIONS: &[(&str, bool, Lines)] = &[
     ("Server", true, server),
     ("Clients", true, clients),
@@ -63,7 +63,8 @@ fn clients(call: &Call<'_>) -> String {
     format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:0\n")
 }
 
-/// `used_memory` is the data only, as the built-in server counts it; it may run in the load's own process.
+/// `used_memory` is the size of the data alone: the server may share its process with the load generator, so the memory
+/// of the process would be misleading.
 fn memory(call: &Call<'_>) -> String {
     let used = call.state.used_bytes();
     let resident = resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
@@ -80,7 +81,7 @@ fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
     call.state.databases.iter().map(of).sum()
 }
 
-/// There is no persistence: nothing is loaded or saved.
+/// The built-in server has no persistence: it loads and saves nothing, and only counts changes.
 fn persistence(call: &Call<'_>) -> String {
     format!(
         "loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\nrdb_last_bgsave_status:ok\n\
@@ -111,7 +112,7 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// The server is one thread, which may be in the load's process: the thread's own time is reported.
+/// The CPU time is that of the server's thread, because the server may share its process with the load generator.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
@@ -152,8 +153,8 @@ fn keyspace(call: &Call<'_>) -> String {
     databases.map(line).collect()
 }
 
-/// Returns the CPU time of the calling thread in the kernel and outside it; on systems without that (macOS), of the
-/// process. Zero if neither is known.
+/// Returns the system and user CPU time of the calling thread; on systems that do not report it per thread (macOS), of
+/// the process. Both are zero if the system reports neither.
 pub fn thread_cpu() -> [Duration; 2] {
     #[cfg(target_os = "linux")]
     const WHO: UsageWho = UsageWho::RUSAGE_THREAD;
@@ -163,7 +164,7 @@ pub fn thread_cpu() -> [Duration; 2] {
     getrusage(WHO).map_or([Duration::ZERO; 2], |usage| [usage.system_time(), usage.user_time()].map(duration))
 }
 
-/// Returns the memory of this process in bytes, from `/proc`; `None` where there is none.
+/// Returns the resident memory of this process in bytes, from `/proc`; `None` on systems without `/proc`.
 pub fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

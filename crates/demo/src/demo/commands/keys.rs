@@ -1,6 +1,6 @@
-//! Commands on keys of any type: removal, expiry, SCAN.
+//! The commands for keys of any type: deletion, expiry, SCAN.
 //!
-//! Strings and counters.
+//! The commands for strings and counters.
 
 use super::{Call, Outcome};
 use crate::demo::{reply::Failure, request::number, state::config::matches, store::Database};
@@ -46,17 +46,17 @@ pub fn dbsize(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// SYNC and ASYNC are both accepted: memory is freed at once in both cases.
+/// FLUSHALL accepts SYNC and ASYNC; both free the memory at once.
 pub fn flushall(call: &mut Call<'_>) -> Outcome {
     call.state.databases.iter_mut().for_each(Database::clear);
     call.reply.ok();
     Ok(())
 }
 
-/// The number of entries that a SCAN visits, unless COUNT is given.
+/// The number of keys that one SCAN call visits if the request has no COUNT.
 const DEFAULT_COUNT: usize = 10;
 
-/// Runs SCAN: a key that exists from the first call to the last is returned; none is returned twice.
+/// Runs SCAN: it returns every key that exists from the first call to the last, and no key twice.
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
     let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
@@ -92,7 +92,7 @@ pub fn get(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs SET with NX or XX, and EX or PX.
+/// Runs SET; of its options, NX, XX, EX and PX are supported.
 pub fn set(call: &mut Call<'_>) -> Outcome {
     let (key, value) = (call.argument(1)?, call.argument(2)?);
     // Whether the key must exist, or must not.
@@ -123,7 +123,8 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Returns the expiry time for a time to live in argument `index`, in units of `unit_ms`; in ms since 1970.
+/// Converts the time to live in argument `index`, in units of `unit_ms` milliseconds, to an expiry time in ms since
+/// 1970.
 fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, Failure> {
     u64::try_from(call.integer(index)?)
         .ok()

@@ -1,6 +1,6 @@
-//! SLOWLOG, LATENCY, and DEBUG SLEEP, which fills them.
+//! The commands SLOWLOG and LATENCY, and DEBUG SLEEP, which adds entries to their logs.
 //!
-//! CONFIG.
+//! The command CONFIG.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::demo::{reply::Failure, store::Database};
 
-/// The number of entries returned, unless the request has a count.
+/// The number of entries that SLOWLOG GET returns if the request has no count.
 const DEFAULT_COUNT: usize = 10;
 
 pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
@@ -56,7 +56,7 @@ pub fn latency_reset(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Commands that never ran, and unknown ones, are left out, as in Redis.
+/// LATENCY HISTOGRAM leaves out unknown commands and commands that never ran, as Redis does.
 pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
     let names = call.arguments.from(2);
     let mut ids: Vec<CommandId> = match names.len() {

@@ -1,4 +1,4 @@
-//! The command table: each command's name, its number of arguments, its kind, and its function.
+//! The command table: the name, the number of arguments, the flags and the function of each command.
 
 use std::sync::LazyLock;
 
@@ -9,28 +9,28 @@ use crate::demo::{
     store::{Hash, List, Map, Set},
 };
 
-/// Load generators send it; faults without a command's name apply to these.
+/// Flag: load generators send this command; a fault that names no command applies to all commands with this flag.
 pub const LOAD: u8 = 1;
-/// It may need more memory, so it fails above the limit.
+/// Flag: the command may need more memory, so it is refused when the data exceeds `maxmemory`.
 pub const GROWS: u8 = 2;
-/// It may run before AUTH.
+/// Flag: the command may run before AUTH.
 pub const OPEN: u8 = 4;
-/// It is not queued in a transaction.
+/// Flag: after MULTI the command still runs at once and is not queued.
 pub const AT_ONCE: u8 = 8;
-/// It may contain a password, so the slow log leaves it out.
+/// Flag: the arguments may contain a password, so the slow log leaves the command out.
 pub const SECRET: u8 = 16;
 
 const GROW: u8 = LOAD | GROWS;
-/// No upper limit for the number of arguments.
+/// The number of arguments has no upper limit.
 const ANY: usize = usize::MAX;
-/// The longest name, including the subcommand's word and the bar before it.
+/// The longest command name in bytes, including the bar and the name of a subcommand.
 const LONGEST_NAME: usize = 24;
 
 /// One command. A subcommand is `group|name`.
 pub struct Command {
     /// In lower case.
     pub name: &'static str,
-    /// The number of its words, including its name (and its group's).
+    /// The least and the most words of a request with this command, including the words of the command's name.
     words: (usize, usize),
     flags: u8,
     /// Its function.
@@ -38,7 +38,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Its name, or its group's.
+    /// Returns the name of the command without the subcommand: `config` for `config|get`.
     pub fn group(&self) -> &'static str {
         self.name.split('|').next().unwrap_or(self.name)
     }
@@ -48,7 +48,7 @@ impl Command {
         self.flags & flag != 0
     }
 
-    /// Returns whether the command takes this many words.
+    /// Returns whether the command accepts a request of this many words, including the name.
     pub fn takes(&self, words: usize) -> bool {
         (self.words.0..=self.words.1).contains(&words)
     }
@@ -63,7 +63,7 @@ const fn row(
     Command { name, words, flags, run }
 }
 
-/// All commands. Their order gives them their ids.
+/// All commands; the id of a command is its index in this table.
 pub static COMMANDS: &[Command] = &[
     row("get", (2, 2), LOAD, keys::get),
     row("set", (3, ANY), GROW, keys::set),
@@ -126,14 +126,14 @@ pub static COMMANDS: &[Command] = &[
     row("latency|histogram", (2, ANY), 0, logs::latency_histogram),
 ];
 
-/// The number of a command in the table.
+/// The index of a command in the command table.
 pub type CommandId = usize;
 
 static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
     COMMANDS.iter().enumerate().map(|(id, command)| (command.name.as_bytes(), id)).collect()
 });
 
-/// Returns the command for these arguments.
+/// Returns the command that a request with these arguments names.
 ///
 /// # Errors
 /// When there is none, with the text of Redis.
@@ -143,7 +143,7 @@ pub fn find(arguments: Arguments<'_>) -> Result<CommandId, Failure> {
     named(&[name]).or_else(subcommand).ok_or_else(|| unknown(arguments))
 }
 
-/// Returns the command whose name consists of these parts, in any case.
+/// Returns the command whose name is these parts joined, in upper or lower case.
 fn named(parts: &[&[u8]]) -> Option<CommandId> {
     let (mut lower, mut length) = ([0; LONGEST_NAME], 0);
     for part in parts {
@@ -154,7 +154,7 @@ fn named(parts: &[&[u8]]) -> Option<CommandId> {
     IDS.get(&lower[..length]).copied()
 }
 
-/// Returns the commands of this group, or the command of this name, in any case.
+/// Returns the command of this name, or all subcommands of it (`config`), in upper or lower case.
 pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     let is_meant = |command: &Command| {
         [command.name, command.group()].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
@@ -162,12 +162,12 @@ pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     (0..COMMANDS.len()).filter(move |id| is_meant(&COMMANDS[*id]))
 }
 
-/// Returns whether the built-in server has a command or group with this name (in lower case).
+/// Returns whether the built-in server has a command, or subcommands of a command, with this name in lower case.
 pub fn is_known(name: &str) -> bool {
     COMMANDS.iter().any(|command| command.group() == name)
 }
 
-/// The bytes of names and arguments that an error repeats.
+/// The largest number of bytes of a request that an error message quotes.
 const REPEATED: usize = 128;
 
 fn repeated(argument: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! For tests: a server without sockets, and its clients.
+//! A server without sockets and its clients, for tests.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl TestServer {
         Self::with("", Script::new(Vec::new(), 1))
     }
 
-    /// Creates a server with this password (empty: none) and this script of faults.
+    /// Creates a server with this password (none if empty) and this script of faults.
     pub fn with(password: &str, script: Script) -> Self {
         let stop = Arc::new(Stop::default());
         let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&stop), 1);
@@ -36,7 +36,8 @@ impl TestServer {
         client
     }
 
-    /// Returns the reply on the wire to these words, with `\n` for its line ends; `''` is an empty word.
+    /// Sends the words of `line` as one request (`''` is an empty argument), and returns the bytes of the reply with
+    /// `\n` as line end.
     pub fn ask(&mut self, line: &str) -> String {
         self.ask_as(1, line)
     }
@@ -47,7 +48,7 @@ impl TestServer {
         String::from_utf8_lossy(&reply).replace("\r\n", "\n")
     }
 
-    /// Returns the faults of the reply.
+    /// Sends `line` as a request, and returns the faults that apply to the reply.
     pub fn fault(&mut self, line: &str) -> Treatment {
         self.answer(1, line, &mut Vec::new())
     }
@@ -62,7 +63,7 @@ impl TestServer {
         self.engine.answer((client, 1), Arguments { bytes: bytes.as_bytes(), spans: &spans }, reply)
     }
 
-    /// Returns the reply as a list of its words: integers, statuses and strings without their framing.
+    /// Sends `line` as a request, and returns the integers, statuses and strings of the reply without the RESP framing.
     pub fn words(&mut self, line: &str) -> Vec<String> {
         let reply = self.ask(line);
         let mut words = Vec::new();
@@ -83,14 +84,14 @@ impl TestServer {
         assert_eq!(self.ask(line), "+OK\n", "{line}");
     }
 
-    /// Sends each of these requests, and compares the replies without the last line feed.
+    /// Sends each request, and compares the reply, without its last line feed, with the expected one.
     pub fn expect(&mut self, exchanges: &[(&str, &str)]) {
         for (request, reply) in exchanges {
             assert_eq!(self.ask(request).trim_end_matches('\n'), *reply, "{request}");
         }
     }
 
-    /// Sends each of these requests to a key of another type.
+    /// Sends each request to a key of another type, and checks that the reply is a WRONGTYPE error.
     pub fn expect_wrong_type(&mut self, requests: &[&str]) {
         for request in requests {
             assert!(self.ask(request).starts_with("-WRONGTYPE Operation against a key holding"), "{request}");

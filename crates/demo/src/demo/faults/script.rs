@@ -7,29 +7,29 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{Damage, Fault, Kind, Scope, When};
 
-/// A request, as faults see it.
+/// The properties of a request that decide which faults apply.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'a> {
     /// The command's name in lower case.
     pub command: &'a str,
-    /// Whether load generators send such commands.
+    /// Whether load generators send this command.
     pub is_load: bool,
     /// The request's position, from 1, among the requests that arrived in the same read.
     pub position: u64,
-    /// Now.
+    /// The present time, in nanoseconds since the server's start.
     pub now_ns: u64,
 }
 
 /// The faults of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Treatment {
-    /// How much longer the command takes.
+    /// The time by which the command takes longer.
     pub slow: Duration,
-    /// An error in place of the reply, prefix and message.
+    /// The error that replaces the reply: prefix and message.
     pub error: Option<String>,
-    /// How long the reply is delayed.
+    /// The time by which the reply is delayed.
     pub delay: Duration,
-    /// The damage to its bytes.
+    /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
 }
 
@@ -43,14 +43,14 @@ pub struct Script {
 #[derive(Debug)]
 struct Rule {
     fault: Fault,
-    /// The number of requests to which it applies.
+    /// The number of requests so far to which the fault could apply.
     occasions: u64,
-    /// When it applies next, for faults with a time; `u64::MAX` means never again.
+    /// The next time at which a fault with a time applies; `u64::MAX` means never again.
     due_ns: u64,
 }
 
 impl Script {
-    /// Creates a script with times that count from 0. The same seed gives the same random faults.
+    /// Creates a script whose times count from the server's start. The same `seed` gives the same random faults.
     pub fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let first = |when| match when {
             When::Once(after) | When::Every(after) => after.as_nanos() as u64,
@@ -60,12 +60,13 @@ impl Script {
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Returns whether no fault can apply to requests.
+    /// Returns whether the script has no faults of requests: it is empty or has only stalls.
     pub fn is_quiet(&self) -> bool {
         self.rules.iter().all(|rule| matches!(rule.fault.kind, Kind::Stall(_)))
     }
 
-    /// Decides the faults of a request. Several may apply; of two errors or two damages the first is used.
+    /// Returns the faults of a request. Several faults may apply; of several errors or damages only the first one is
+    /// used.
     pub fn judge(&mut self, occasion: Occasion<'_>) -> Treatment {
         let mut treatment = Treatment::default();
         for rule in &mut self.rules {
@@ -76,13 +77,13 @@ impl Script {
         treatment
     }
 
-    /// Returns when the next stall is due.
+    /// Returns the time at which the next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
         let stalls = self.rules.iter().filter(|rule| matches!(rule.fault.kind, Kind::Stall(_)));
         stalls.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
     }
 
-    /// Takes a stall that is due; returns its length.
+    /// Returns the length of a stall that is due now, and schedules the next one.
     pub fn take_stall(&mut self, now_ns: u64) -> Option<Duration> {
         let rule = self
             .rules
@@ -119,7 +120,7 @@ impl Rule {
         }
     }
 
-    /// Sets the next due time as a multiple of the period; periods without requests are skipped.
+    /// Sets the next due time to the next multiple of the period after `now_ns`; periods without requests are skipped.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {
@@ -145,7 +146,7 @@ impl Rule {
     }
 }
 
-/// Returns the usual messages of Redis for the most common prefixes.
+/// Returns the error with this prefix: for common prefixes with the message of Redis, otherwise with a general one.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",

@@ -1,32 +1,33 @@
-//! The parameters of CONFIG, as a table of names, kinds and defaults.
+//! The parameters of CONFIG GET and CONFIG SET: a table of their names, kinds and defaults.
 //!
-//! Parameters have an effect if the built-in server has the feature: `requirepass`, `maxmemory`, `maxclients`, `hz`,
-//! the slow log and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`,
-//! `appendonly`, `appendfsync` and `activedefrag` are kept and returned, so that a client which sets them can be
-//! tested.
+//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and those of the slow log and the
+//! latency monitor. The built-in server has no eviction, no persistence and no I/O threads: CONFIG GET returns the
+//! values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect but let clients that set them
+//! be tested.
 //!
-//! Glob patterns as in Redis, except classes such as `[a-z]`: `*`, `?`, and `\` before a literal byte.
+//! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
+//! `\` before a literal byte.
 
 use crate::{demo::reply::Failure, units::parse_bytes};
 
 /// The kind of a parameter's value.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// A number within these bounds.
+    /// An integer within these bounds.
     Integer(i64, i64),
-    /// Bytes, with units.
+    /// A size in bytes, with an optional unit such as `mb`.
     Memory,
     OneOf(&'static [&'static str]),
     Text,
-    /// Fixed at the start.
+    /// A value that cannot be changed with CONFIG SET.
     Fixed,
 }
 
 const YES_NO: Kind = Kind::OneOf(&["yes", "no"]);
-/// The most connections that `maxclients` can allow.
+/// The largest value of `maxclients`.
 const MAX_CLIENTS: i64 = 100_000;
 
-/// Name, kind, default.
+/// The name, the kind and the default of each parameter.
 const PARAMETERS: [(&str, Kind, &str); 14] = [
     ("activedefrag", YES_NO, "no"),
     ("appendfsync", Kind::OneOf(&["everysec", "always", "no"]), "everysec"),
@@ -44,20 +45,21 @@ const PARAMETERS: [(&str, Kind, &str); 14] = [
     ("slowlog-max-len", Kind::Integer(0, i64::MAX), "128"),
 ];
 
-/// The values of all parameters; those needed for every command also in their own types.
+/// The values of all parameters as text, and typed copies of the values that every command needs.
 #[derive(Debug, Clone)]
 pub struct Config {
     values: [String; PARAMETERS.len()],
-    /// Commands at least this long, in µs, enter the slow log; `None`: none.
+    /// The shortest command that is added to the slow log, in µs; `None` if the slow log is off.
     pub slower_than_us: Option<u64>,
-    /// Commands at least this long, in ms, enter the latency monitor; 0: none.
+    /// The shortest command that is added to the latency monitor, in ms; 0 if the latency monitor is off.
     pub latency_threshold_ms: u64,
-    /// The limit of data in bytes, beyond which writes fail; 0: no limit.
+    /// The largest size of the data in bytes: above it, commands that may need memory are refused; 0 if there is no
+    /// limit.
     pub maxmemory: u64,
 }
 
 impl Config {
-    /// Creates the defaults, with this port and password (empty: none).
+    /// Returns the defaults, with this port and this password (none if empty).
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
             "port" => port.to_string(),
@@ -69,7 +71,7 @@ impl Config {
         config
     }
 
-    /// Returns a parameter's value; empty for an unknown one.
+    /// Returns the value of a parameter; an empty string for an unknown parameter.
     pub fn value(&self, name: &str) -> &str {
         PARAMETERS.iter().position(|(known, ..)| *known == name).map_or("", |index| &self.values[index])
     }
@@ -79,7 +81,7 @@ impl Config {
         self.value(name).parse().expect("the table's numbers are checked when they are set")
     }
 
-    /// Names and values of the parameters that match any of the patterns.
+    /// Returns the names and values of the parameters that match any of the patterns.
     pub fn matching<'a>(&'a self, patterns: &[&[u8]]) -> Vec<(&'static str, &'a str)> {
         let patterns: Vec<Vec<u8>> = patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).collect();
         let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
@@ -89,7 +91,7 @@ impl Config {
             .collect()
     }
 
-    /// Sets all of these parameters, or none.
+    /// Sets all given parameters, or none if one of them is invalid.
     ///
     /// # Errors
     /// Names the first parameter that does not exist or whose value is invalid.
@@ -115,7 +117,7 @@ impl Config {
         Ok(())
     }
 
-    /// Updates the typed copies from the values.
+    /// Updates the typed copies of parameters from their texts.
     fn settle(&mut self) {
         self.slower_than_us = self.value("slowlog-log-slower-than").parse().ok();
         self.latency_threshold_ms = self.number("latency-monitor-threshold");
@@ -123,7 +125,7 @@ impl Config {
     }
 }
 
-/// Converts a value of this kind to its usual form, or returns why it is invalid.
+/// Converts the value of a parameter to the form that CONFIG GET returns, or returns why the value is invalid.
 fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(value).into_owned();
     let lower = text.to_ascii_lowercase();
@@ -144,7 +146,8 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Returns whether all of `text` matches `pattern`. The time is at most proportional to the product of their lengths.
+/// Returns whether all of `text` matches `pattern`. The run time is at most proportional to the product of the two
+/// lengths.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     // The positions in the text that the pattern may have reached.
     let mut reached = vec![false; text.len() + 1];

@@ -1,6 +1,6 @@
-//! Counters: calls by command, errors by prefix, bytes.
+//! The server's counters: calls by command, errors by prefix, network traffic.
 //!
-//! How long the runs of a command took, as in `LATENCY HISTOGRAM`.
+//! The run times of each command are counted as for `LATENCY HISTOGRAM`.
 //!
 //! The slow log.
 
@@ -11,15 +11,15 @@ use crate::{clock::SECOND_NS, demo::request::Arguments};
 /// The statistics of a command since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandStats {
-    /// How often it ran.
+    /// The number of times that the command ran.
     pub calls: u64,
     /// The total run time, in ns.
     pub ns: u64,
-    /// How often it was refused before it ran.
+    /// The number of requests with the command that were refused before it ran.
     pub rejected: u64,
-    /// How often it ran and failed.
+    /// The number of times that the command ran and failed.
     pub failed: u64,
-    /// The run times.
+    /// The number of runs by run time.
     pub durations: DurationCounts,
 }
 
@@ -28,7 +28,7 @@ pub struct CommandStats {
 pub struct NetCounters {
     /// Accepted connections.
     pub connections: u64,
-    /// Connections refused because of the limit.
+    /// Connections refused because of `maxclients`.
     pub rejected_connections: u64,
     /// Bytes read.
     pub bytes_in: u64,
@@ -40,13 +40,13 @@ pub struct NetCounters {
     pub writes: u64,
 }
 
-/// The rate of commands covers this many samples; at ten a second, the 1.6 s of Redis.
+/// The number of samples in the rate of commands: with ten samples a second they cover 1.6 s, as in Redis.
 const SAMPLES: usize = 16;
 
 /// All counters.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// By the command's number in the table.
+    /// The statistics of each command, by its number in the command table.
     pub commands: Vec<CommandStats>,
     /// Error replies by prefix.
     pub errors: BTreeMap<String, u64>,
@@ -54,12 +54,12 @@ pub struct Stats {
     pub commands_processed: u64,
     /// Traffic.
     pub net: NetCounters,
-    /// Recent samples, newest first: the time, and how many commands had run.
+    /// Recent samples, newest first: the time in nanoseconds, and the number of commands that had run.
     samples: VecDeque<(u64, u64)>,
 }
 
 impl Stats {
-    /// Counters for a table of `commands` commands.
+    /// Returns counters of zero, for a table of `commands` commands.
     pub fn new(commands: usize) -> Self {
         Self { commands: vec![CommandStats::default(); commands], ..Self::default() }
     }
@@ -87,7 +87,7 @@ impl Stats {
         }
     }
 
-    /// Samples the number of commands.
+    /// Adds a sample: the number of commands that have run until `now_ns`.
     pub fn sample(&mut self, now_ns: u64) {
         self.samples.push_front((now_ns, self.commands_processed));
         self.samples.truncate(SAMPLES + 1);
@@ -104,17 +104,17 @@ impl Stats {
     }
 }
 
-/// Durations counted in buckets that double, with the borders of `LATENCY HISTOGRAM`.
+/// The number of durations in each bucket of `LATENCY HISTOGRAM`; each bucket reaches twice as far as the one before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationCounts {
     counts: [u64; BUCKETS],
 }
 
-/// From 1 µs to above an hour.
+/// The number of buckets: they reach from 1 µs to above an hour.
 const BUCKETS: usize = 32;
 
-/// Returns the highest duration in ns in bucket `index`. Redis lists its HDR histogram with two digits at 1024 ns ×
-/// 2^n; there a value represents all up to 1032 × 2^n − 1.
+/// Returns the longest duration in bucket `index`, in ns. Redis lists its HDR histogram at 1024 ns × 2^n; with the two
+/// digits of the histogram, such a value represents all values up to 1032 × 2^n − 1.
 fn border_ns(index: usize) -> u64 {
     (1032 << index) - 1
 }
@@ -128,7 +128,7 @@ impl DurationCounts {
         self.counts[index.min(BUCKETS - 1)] += 1;
     }
 
-    /// Returns the bounds in µs of the buckets that are not empty, each with the number of durations up to it.
+    /// Returns the upper bound in µs of each bucket that is not empty, with the number of durations up to this bound.
     pub fn cumulative(&self) -> Vec<(u64, u64)> {
         let mut total = 0;
         let mut listed = Vec::new();
@@ -140,20 +140,20 @@ impl DurationCounts {
     }
 }
 
-/// The kept arguments of a command, and bytes of an argument, as in Redis.
+/// The largest number of arguments in an entry of the slow log, and of bytes of an argument, as in Redis.
 const KEPT_ARGUMENTS: usize = 32;
 const KEPT_BYTES: usize = 128;
 
-/// A slow command.
+/// An entry of the slow log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlowEntry {
-    /// A number that only increases, from 0.
+    /// The id of the entry, counted from 0.
     pub id: u64,
     /// Unix time in seconds.
     pub at_s: u64,
-    /// How long it ran, in µs.
+    /// The run time of the command, in µs.
     pub us: u64,
-    /// The arguments, shortened.
+    /// The arguments of the command, shortened.
     pub arguments: Vec<Vec<u8>>,
     /// The client's address.
     pub address: String,
@@ -164,13 +164,13 @@ pub struct SlowEntry {
 /// The slow log.
 #[derive(Debug, Default)]
 pub struct Slowlog {
-    /// Newest first.
+    /// The entries, newest first.
     pub entries: VecDeque<SlowEntry>,
     next_id: u64,
 }
 
 impl Slowlog {
-    /// Adds an entry with the next id, and drops the oldest beyond `max_len`.
+    /// Adds an entry with the next id, and removes the oldest entries beyond `max_len`.
     pub fn add(&mut self, entry: SlowEntry, max_len: usize) {
         self.entries.push_front(SlowEntry { id: self.next_id, ..entry });
         self.next_id += 1;
@@ -178,7 +178,7 @@ impl Slowlog {
     }
 }
 
-/// Returns a request in the form of the slow log: shortened if it is long.
+/// Returns the arguments of a request as the slow log shows them: shortened if they are many or long.
 pub fn shortened(arguments: Arguments<'_>) -> Vec<Vec<u8>> {
     let all = arguments.len();
     let kept = if all > KEPT_ARGUMENTS { KEPT_ARGUMENTS - 1 } else { all };

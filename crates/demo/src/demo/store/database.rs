@@ -1,31 +1,32 @@
-//! One database: keys, values, expiry.
+//! One database: keys, their values and their expiry times.
 //!
 //! ```text
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! So a key that exists from the first call of a SCAN to the last is returned, whatever is added and removed meanwhile:
-//! an entry that moves was visited before, or is visited in its new place.
+//! SCAN therefore returns every key that exists from its first call to its last, whatever is added and removed
+//! meanwhile: a moved entry was visited before it moved, or is visited at its new index.
 
 use super::{Kind, Map, Value};
 use crate::demo::reply::Failure;
 
-/// The memory of a key in addition to its own and its value's bytes: the entry and its share of the table.
+/// The estimated memory of a key in addition to the bytes of the key and its value: the entry and its share of the hash
+/// table.
 const OVERHEAD: usize = 72;
 
 /// Keys and their values.
 #[derive(Debug, Default)]
 pub struct Database {
     entries: Map<Box<[u8]>, Entry>,
-    /// How many of them have an expiry time.
+    /// The number of keys with an expiry time.
     pub volatile: usize,
-    /// Where the search for expired keys continues.
+    /// The index at which the next search for expired keys begins.
     swept: usize,
     bytes: usize,
     now_ms: u64,
     /// Reads that found their key.
     pub hits: u64,
-    /// Reads that did not find it.
+    /// Reads that did not find their key.
     pub misses: u64,
     /// Keys removed because they had expired.
     pub expired: u64,
@@ -37,22 +38,22 @@ pub struct Database {
 #[derive(Debug)]
 struct Entry {
     value: Value,
-    /// Unix time in ms; 0 when it does not expire.
+    /// The expiry time of the key, as Unix time in ms; 0 if the key does not expire.
     expires_ms: u64,
 }
 
 impl Database {
-    /// Sets the time, in ms since 1970, by which keys expire.
+    /// Sets the present time in ms since 1970: keys with an earlier expiry time have expired.
     pub fn set_now(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
     }
 
-    /// Returns whether the key exists; counts a hit or a miss.
+    /// Returns whether the key exists; counts a keyspace hit or miss.
     pub fn lookup(&mut self, key: &[u8]) -> bool {
         self.find_counted(key).is_some()
     }
 
-    /// Returns the value of `key`; counts a hit or a miss.
+    /// Returns the value of `key`; counts a keyspace hit or miss.
     ///
     /// # Errors
     /// When it has another type.
@@ -61,8 +62,8 @@ impl Database {
         found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
     }
 
-    /// Changes the value of `key`, if the key exists; returns the result of `act`. A collection that becomes empty is
-    /// removed.
+    /// Calls `act` with the value of `key`, if the key exists, and returns the result. A collection that becomes empty
+    /// is removed.
     ///
     /// # Errors
     /// When it has another type.
@@ -74,7 +75,8 @@ impl Database {
         self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
-    /// Changes the value of `key` like `change`, starting with an empty value if the key does not exist.
+    /// Calls `act` with the value of `key` and returns the result; a key that does not exist is first created with an
+    /// empty value.
     ///
     /// # Errors
     /// When it has another type.
@@ -99,7 +101,7 @@ impl Database {
         Ok(done)
     }
 
-    /// Sets `key` to a string without expiry. Its old buffer is reused.
+    /// Sets `key` to a string and removes its expiry time. The buffer of an old string is reused.
     pub fn set_string(&mut self, key: &[u8], new: &[u8]) {
         self.changes += 1;
         let Some(place) = self.entries.get_index_of(key) else {
@@ -128,13 +130,15 @@ impl Database {
         true
     }
 
-    /// Returns when `key` expires, in ms since 1970; `Some(None)` if never, `None` if it does not exist.
+    /// Returns the expiry time of `key` in ms since 1970; `Some(None)` if it never expires, `None` if the key does not
+    /// exist.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<u64>> {
         let at_ms = self.find(key).map(|place| self.entries[place].expires_ms)?;
         Some((at_ms > 0).then_some(at_ms))
     }
 
-    /// Makes `key` expire at `at_ms`, or never; returns whether it exists. A time in the past removes it.
+    /// Sets the expiry time of `key`, or removes it if `at_ms` is `None`; returns whether the key exists. A time in the
+    /// past removes the key.
     pub fn expire_at(&mut self, key: &[u8], at_ms: Option<u64>) -> bool {
         let Some(place) = self.find(key) else { return false };
         self.changes += 1;
@@ -145,7 +149,8 @@ impl Database {
         true
     }
 
-    /// Visits up to `count` keys from `cursor` on, 0 at first; returns the next cursor, 0 at the end.
+    /// Calls `visit` for up to `count` keys from `cursor` on, which is 0 in the first call; returns the next cursor, 0
+    /// after the last key.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
         let all = self.entries.len();
         let end = if cursor == 0 { all } else { usize::try_from(cursor).unwrap_or(all).min(all) };
@@ -158,7 +163,7 @@ impl Database {
         begin as u64
     }
 
-    /// Checks the next `count` keys, and removes those that have expired.
+    /// Checks the next `count` keys, and removes the expired keys among them.
     pub fn sweep(&mut self, count: usize) {
         if self.volatile == 0 {
             return;
@@ -189,7 +194,7 @@ impl Database {
         self.entries.len()
     }
 
-    /// Returns the bytes of all keys and values.
+    /// Returns the estimated size of all keys and values in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -198,7 +203,7 @@ impl Database {
         entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
 
-    /// Finds a key, or removes it if it has expired.
+    /// Returns the index of a key; an expired key is removed and not returned.
     fn find(&mut self, key: &[u8]) -> Option<usize> {
         let place = self.entries.get_index_of(key)?;
         if self.is_over(&self.entries[place]) {

@@ -1,4 +1,4 @@
-//! The cipher suites that are offered, by their OpenSSL names.
+//! The cipher suites that redyno offers to a server, by their OpenSSL names.
 
 use rustls::{
     CipherSuite, SupportedCipherSuite,
@@ -7,7 +7,7 @@ use rustls::{
 };
 use thiserror::Error;
 
-/// The suites of TLS 1.2 that rustls supports.
+/// The cipher suites of TLS 1.2 that the TLS library (rustls) supports.
 const SUITES_OF_12: [(&str, CipherSuite); 6] = [
     ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
     ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
@@ -16,7 +16,7 @@ const SUITES_OF_12: [(&str, CipherSuite); 6] = [
     ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
     ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
-/// The suites of TLS 1.3.
+/// The cipher suites of TLS 1.3 that the TLS library (rustls) supports.
 const SUITES_OF_13: [(&str, CipherSuite); 3] = [
     ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
     ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
@@ -31,7 +31,8 @@ pub struct UnknownCipher {
     known: String,
 }
 
-/// The cipher suites that are offered for each version, the preferred first; all of them by default.
+/// The cipher suites that are offered for each TLS version, the preferred one first. By default, all supported
+/// suites are offered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ciphers {
     of_12: Option<Vec<CipherSuite>>,
@@ -39,7 +40,7 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers only these for TLS 1.2: names with colons between them.
+    /// Offers only the suites in `names` for TLS 1.2; colons separate the names.
     ///
     /// # Errors
     /// Names the unknown one.
@@ -48,7 +49,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// Offers only these for TLS 1.3.
+    /// Offers only the suites in `names` for TLS 1.3; colons separate the names.
     ///
     /// # Errors
     /// Names the unknown one.
@@ -57,7 +58,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// Returns the provider with these suites.
+    /// Returns the TLS library's cryptography provider with these suites.
     pub(super) fn provider(&self) -> CryptoProvider {
         let all = ring::default_provider();
         let of = |version, wanted: &Option<Vec<CipherSuite>>| {

@@ -7,36 +7,36 @@ use thiserror::Error;
 
 use crate::untrusted;
 
-/// Why TLS failed on a connection. Load and probes count it as `tls`.
+/// Why TLS failed on a connection. The load and the probes count such an error under the kind `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsFailure {
     /// No trusted CA has signed the certificate.
     #[error(
         "no CA that is trusted here has signed the server's certificate; name the server's CA with --cacert FILE, or \
-         trust anybody with --insecure"
+         trust any server with --insecure"
     )]
     UnknownIssuer,
-    /// A trusted CA has the name of the one that signed it, but is a different one.
+    /// A trusted CA has the same name as the CA that signed the certificate, but is a different CA.
     #[error(
         "the CA that is trusted here has the name of the one that signed the server's certificate, but is another; name \
-         the server's own with --cacert FILE, or trust anybody with --insecure"
+         the server's own with --cacert FILE, or trust any server with --insecure"
     )]
     OtherIssuer,
     /// The certificate belongs to another server.
     #[error(
         "the server's certificate is not for {asked} but for {names}; ask for one of these names with --sni NAME, or \
-         trust anybody with --insecure"
+         trust any server with --insecure"
     )]
     WrongName {
         /// The required name.
         asked: String,
-        /// The names that it has.
+        /// The names in the certificate.
         names: String,
     },
     /// The certificate has no name.
     #[error(
-        "the server's certificate names no host (it has no subjectAltName); give the server one that does, or trust \
-         anybody with --insecure"
+        "the server's certificate names no host (it has no subjectAltName); give the server one that does, or \
+         trust any server with --insecure"
     )]
     NoName,
     /// The certificate has expired.
@@ -45,34 +45,36 @@ pub enum TlsFailure {
     /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
-    /// A CA's own certificate, or one for clients.
+    /// The certificate is a CA's own, or one for clients.
     #[error(
         "the server's certificate is not one for a server ({0}); give the server one of its own that the CA signs, or \
-         trust anybody with --insecure"
+         trust any server with --insecure"
     )]
     WrongPurpose(String),
-    /// Another error of the certificate.
-    #[error("the server's certificate was not accepted: {0}; replace it, or trust anybody with --insecure")]
+    /// The certificate has another error.
+    #[error(
+        "the server's certificate was not accepted: {0}; replace it, or trust any server with --insecure"
+    )]
     BadCertificate(String),
     /// The server requires a client certificate.
     #[error("the server wants a client certificate; give it with --cert FILE and --key FILE")]
     ClientCertificateWanted,
-    /// The server does not accept our certificate, or the handshake.
+    /// The server does not accept the client certificate or the handshake.
     #[error(
         "the server refused the TLS handshake ({0}); does it want a client certificate (--cert and --key), one that is \
          valid and signed by a CA that it trusts?"
     )]
     Refused(String),
-    /// The server does not have that name.
+    /// The server does not know the requested server name (SNI).
     #[error("the server does not know the name that it was asked for; give another with --sni NAME")]
     UnknownName,
-    /// No common version or cipher.
+    /// The server and redyno have no TLS version or cipher in common.
     #[error(
         "the server and redyno have no TLS version or cipher in common ({0}); redyno speaks TLS 1.2 and 1.3: see the \
          server's tls-protocols and tls-ciphers"
     )]
     NothingInCommon(String),
-    /// Bytes that are not TLS.
+    /// The server sent bytes that are not TLS.
     #[error("the server does not speak TLS here; leave out --tls (or write redis://), or name its TLS port")]
     NotTls,
     /// Any other error.
@@ -81,7 +83,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// Returns the failure in an error of a stream, if it is about TLS.
+    /// Returns the TLS failure that caused the error of a stream; `None` if the error has another cause.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }
@@ -133,7 +135,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
     }
 }
 
-/// Returns the text in the quotes of `DnsName("db.example")` and the brackets of `IpAddress(10.0.0.5)`.
+/// Returns the bare name: `db.example` for `DnsName("db.example")`, and `10.0.0.5` for `IpAddress(10.0.0.5)`.
 fn bare(name: &str) -> &str {
     let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
     inner.trim_matches('"')
@@ -164,8 +166,8 @@ fn alerted(alert: AlertDescription) -> String {
     format!("alert '{}'", spoken(&format!("{alert:?}")))
 }
 
-/// Returns the TLS library's message, without names of types: `peer is incompatible: NoCipherSuitesInCommon` becomes
-/// `peer is incompatible: no cipher suites in common`.
+/// Rewrites a message of the TLS library as plain words: `peer is incompatible: NoCipherSuitesInCommon` becomes `peer
+/// is incompatible: no cipher suites in common`.
 fn spoken(text: &str) -> String {
     let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
     let mut spoken = String::new();

@@ -14,27 +14,27 @@ use rustls::pki_types::{
 };
 use thiserror::Error;
 
-/// The largest file: all CAs of a system have less than one MiB.
+/// The largest accepted file: the certificates of all CAs of a system take less than 1 MiB.
 const MOST_BYTES: u64 = 16 << 20;
-/// How long a pipe may take to deliver them: 5 s.
+/// How long a pipe may take to deliver a certificate or key: 5 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Our own certificate.
+/// The client certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// PEM: the certificate, then those that sign it.
+    /// The file with the certificate, followed by the certificates of the CAs that signed it, in PEM form.
     pub certificate: PathBuf,
-    /// PEM: its private key, not encrypted.
+    /// The file with the certificate's private key, in PEM form and not encrypted.
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be used as requested; reported before anything connects.
+/// Why TLS cannot be used as requested. The error is reported before redyno connects.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsError {
-    /// A file or directory that cannot be read.
+    /// A file or directory cannot be read.
     #[error("{option} {path}: {cause}", path = .path.display())]
     Unreadable {
-        /// The option that named it.
+        /// The option that named the file or directory.
         option: &'static str,
         /// The file's path.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum TlsError {
         /// The file's path.
         path: PathBuf,
     },
-    /// Broken PEM, or a certificate that cannot be parsed.
+    /// The PEM text is broken, or a certificate cannot be parsed.
     #[error("{option} {path}: a certificate in it is broken: {cause}", path = .path.display())]
     BrokenCertificate {
         /// The option with the file.
@@ -62,17 +62,17 @@ pub enum TlsError {
         /// The error.
         cause: String,
     },
-    /// The file contains no key.
-    #[error("--key {path}: there is no private key in PEM form in it", path = .0.display())]
+    /// The file contains no private key.
+    #[error("--key {path}: the file contains no private key in PEM form", path = .0.display())]
     NoKey(PathBuf),
-    /// An encrypted key.
+    /// The private key is encrypted.
     #[error(
         "--key {path}: the private key is encrypted; give a copy without a passphrase, as `openssl pkey -in {path}` \
          writes it",
         path = .0.display()
     )]
     EncryptedKey(PathBuf),
-    /// An unusable key.
+    /// The private key cannot be used.
     #[error("--key {path}: the private key cannot be used: {cause}", path = .path.display())]
     BadKey {
         /// The file's path.
@@ -87,10 +87,10 @@ pub enum TlsError {
     /// The system has no trusted CAs.
     #[error("this system has no CA certificates{0}; name the server's own with --cacert FILE")]
     NoSystemRoots(String),
-    /// A name that no certificate can have.
+    /// No certificate can have this name.
     #[error("a certificate cannot have the name '{0}'; give the server's name with --sni NAME")]
     ServerName(String),
-    /// TLS on a unix socket.
+    /// TLS was requested on a unix socket.
     #[error("a unix socket takes no TLS; leave out --tls, or name host and port")]
     UnixSocket,
     /// The library refused.
@@ -99,7 +99,7 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// Converts the library's error about our certificate and key.
+    /// Converts the TLS library's error about the client certificate or its key.
     pub(super) fn client(client: &ClientCertificate, error: &rustls::Error) -> Self {
         match error {
             rustls::Error::InconsistentKeys(_) => Self::OtherKey(client.clone()),
@@ -129,7 +129,7 @@ pub(super) fn certificates(
     }
 }
 
-/// Reads our certificate with those that sign it, and its key.
+/// Reads the client certificate, the certificates of the CAs that signed it, and its private key.
 pub(super) fn identity(
     client: &ClientCertificate,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
@@ -149,8 +149,8 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
 }
 
-/// Reads the bytes of a file, or of a pipe, as a shell makes for `<(command)`. A device without an end, or a pipe
-/// without a writer, is an error.
+/// Reads a file, or a pipe such as a shell creates for `<(command)`. Fails for a device that never ends, and for a pipe
+/// into which nothing writes.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without this, opening a pipe would wait for a writer.
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -168,7 +168,7 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     }
-    let cause = format!("this has more than {} MiB, and is no file of certificates", MOST_BYTES >> 20);
+    let cause = format!("it has more than {} MiB, so it is no file of certificates", MOST_BYTES >> 20);
     Err(io::Error::other(cause))
 }
 

@@ -1,15 +1,16 @@
-//! TLS to the server: whom to trust, our own certificate, and an encrypting stream.
+//! TLS to the server: the trusted CAs, the client certificate, and the encrypted stream.
 //!
 //! ```text
 //!  options ──► Settings ──► files read once ──► Tls (shared by all connections)
 //!                                                │
 //!  plaintext ◄──► TlsStream ◄──► records ◄──► a socket
 //! ```
-//! The stream does not know sockets or readiness; the owner of the socket waits for it.
+//! The stream never waits for the socket; the owner of the socket does.
 //!
-//! Without a CA, the system's own roots are trusted (those of `update-ca-certificates` and SSL_CERT_FILE, as in
-//! redis-cli), not a compiled list: certificates of Redis servers are mostly signed by a company's own CA. Unlike
-//! redis-cli, the server's name is verified too, which the signature alone does not prove.
+//! If no CA is given, redyno trusts the CAs of the system (those of `update-ca-certificates` and SSL_CERT_FILE, as
+//! redis-cli does) and no list that is compiled in: a company's own CA signs the certificates of most Redis servers.
+//! Unlike redis-cli, redyno also checks that the certificate is for the server's name; a valid signature alone does not
+//! show that.
 
 mod ciphers;
 mod failure;

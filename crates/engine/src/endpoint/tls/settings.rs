@@ -1,4 +1,4 @@
-//! The settings of TLS, and their result once the files are read.
+//! The settings of TLS, and the TLS configuration that follows from them and their files.
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
@@ -7,23 +7,23 @@ use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::Serv
 use super::{Ciphers, ClientCertificate, TlsError, files, trust};
 use crate::endpoint::Address;
 
-/// The warning when nothing is verified.
+/// The warning if the server's certificate is not verified.
 pub const UNVERIFIED: &str = "--insecure: encrypted, but the server's identity is not verified";
 
 /// Which servers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Servers with a certificate signed by the system's roots.
+    /// Servers with a certificate that was signed by a CA of the system.
     #[default]
     System,
-    /// Servers with a certificate signed by one of these CAs.
+    /// Servers with a certificate that was signed by one of these CAs.
     These {
         /// A file of PEM certificates.
         file: Option<PathBuf>,
-        /// A directory of such files.
+        /// A directory of files with PEM certificates.
         directory: Option<PathBuf>,
     },
-    /// Any server: the traffic is encrypted, but the server is unknown.
+    /// Any server: the traffic is encrypted, but the identity of the server is not verified.
     Anybody,
 }
 
@@ -32,15 +32,16 @@ pub enum Trust {
 pub struct TlsSettings {
     /// Which servers are trusted.
     pub trust: Trust,
-    /// Our own certificate.
+    /// The client certificate.
     pub client: Option<ClientCertificate>,
-    /// The server name for SNI, which its certificate must have; the host by default.
+    /// The server name that is sent to the server (SNI) and that its certificate must have; by default the
+    /// host.
     pub server_name: Option<String>,
-    /// The ciphers that are offered.
+    /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,
 }
 
-/// TLS, ready for connections. Clones share it.
+/// A TLS configuration that is ready for connections. Clones share it.
 #[derive(Clone)]
 pub struct Tls {
     settings: TlsSettings,
@@ -49,7 +50,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Creates the settings for the server at `address`. Reads all files.
+    /// Creates the configuration for the server at `address`. Reads all files that `settings` names.
     ///
     /// # Errors
     /// When a file cannot be read or is invalid, when there is no trusted CA, or when the address cannot have a
@@ -87,12 +88,13 @@ impl Tls {
         self.settings.trust != Trust::Anybody
     }
 
-    /// Returns the required server name; an IP address is not sent.
+    /// Returns the name or IP address that the server's certificate must have. Only a name is sent to the
+    /// server.
     pub fn server_name(&self) -> String {
         self.server_name.to_str().into_owned()
     }
 
-    /// Creates a connection's state, before its first byte.
+    /// Creates the TLS state of a new connection.
     pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.server_name.clone())
     }

@@ -1,4 +1,4 @@
-//! Plaintext on one side, TLS records on a socket on the other.
+//! A TLS stream: the caller reads and writes plaintext, and the socket transports TLS records.
 //!
 //! ```text
 //!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
@@ -12,13 +12,13 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// The most bytes of records that a read accepts without plaintext, 64 KiB: a record has at most 16 KiB, and only a
-/// hostile server sends many without data.
+/// How many bytes of TLS records a read accepts if they contain no plaintext, 64 KiB. A record has at most 16 KiB, and
+/// only a hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
-/// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
+/// The longest accepted handshake in bytes, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
-/// The first bytes that are kept until the handshake is done: enough to identify a server without TLS.
+/// How many of the server's first bytes are kept until the handshake is done: enough to identify a server without TLS.
 const FIRST_BYTES: usize = 64;
 
 /// A socket with TLS on it.
@@ -26,19 +26,20 @@ const FIRST_BYTES: usize = 64;
 pub struct TlsStream<S> {
     socket: S,
     session: ClientConnection,
-    /// Whether the last read from the socket left room, so that the socket was empty.
+    /// Whether the last read from the socket did not fill its buffer, which means that the socket was empty.
     drained: bool,
-    /// Whether the last read filled its buffer, so that plaintext may be left.
+    /// Whether the last read filled the caller's buffer, which means that plaintext may be left.
     filled: bool,
-    /// The first bytes, until the handshake is done.
+    /// The first bytes that the server sent, kept until the handshake is done.
     first: Vec<u8>,
-    /// An error that came after plaintext, which has to be returned first.
+    /// An error that occurred after plaintext had been read. The plaintext is returned first, and the next read returns
+    /// the error.
     failed: Option<io::Error>,
 }
 
 /// The result of reading from the socket.
 enum Pulled {
-    /// This many bytes of records.
+    /// The socket delivered this many bytes of TLS records.
     Records(usize),
     /// No data at present.
     Nothing,
@@ -47,7 +48,7 @@ enum Pulled {
 }
 
 impl<S: Read + Write> TlsStream<S> {
-    /// Creates a stream on a socket that is connected, or will be before [`shake_hands`](Self::shake_hands).
+    /// Creates a stream on a socket, which must be connected when [`shake_hands`](Self::shake_hands) is called.
     ///
     /// # Errors
     /// When the library refuses.
@@ -61,12 +62,12 @@ impl<S: Read + Write> TlsStream<S> {
         &self.socket
     }
 
-    /// Returns the first bytes, at most 64; none after the handshake.
+    /// Returns the first bytes that the server sent, at most 64; none after the handshake.
     pub fn first_bytes(&self) -> &[u8] {
         &self.first
     }
 
-    /// Continues the handshake as far as the socket allows. Returns whether it is done.
+    /// Continues the handshake as far as the socket allows. Returns whether the handshake is done.
     ///
     /// # Errors
     /// A [`TlsFailure`], or the socket's error; `UnexpectedEof` when the other side closed.
@@ -90,24 +91,24 @@ impl<S: Read + Write> TlsStream<S> {
         Err(io::Error::new(io::ErrorKind::InvalidData, "the server's TLS handshake does not end"))
     }
 
-    /// Returns whether records wait for the socket: continue with [`flush`](Write::flush).
+    /// Returns whether TLS records wait to be written to the socket; [`flush`](Write::flush) writes them.
     #[inline]
     pub fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
-    /// Returns whether a read returns data though the socket is not readable.
+    /// Returns whether a read may return data although the socket is not readable.
     pub fn has_more(&self) -> bool {
         self.filled || self.failed.is_some()
     }
 
-    /// Writes records to the socket. Returns whether it accepted all.
+    /// Writes TLS records to the socket. Returns whether the socket accepted all of them.
     fn push(&mut self) -> io::Result<bool> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// Reads the last alert: a server that refuses us says why and disconnects: its message is better than a failed
-    /// write.
+    /// Reads the server's last TLS alert. A server that refuses a client sends the reason and disconnects, and this
+    /// reason is a better error than the failed write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -133,7 +134,7 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(true)
     }
 
-    /// Reads from the socket once, and sends replies of the protocol.
+    /// Reads from the socket once, and sends the replies that TLS itself requires.
     fn pull(&mut self) -> io::Result<Pulled> {
         let pulled = self.pull_records();
         // A reply of the protocol itself, or the alert that informs the other side of its error.
@@ -161,7 +162,7 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(Pulled::Records(n))
     }
 
-    /// Takes the plaintext that is available; 0 if there is none.
+    /// Copies the available plaintext to `buffer`. Returns the number of copied bytes, 0 if there is no plaintext.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
@@ -177,8 +178,8 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads as from a plain non-blocking socket: a read that does not fill `buffer` has emptied the socket and left no
-    /// plaintext; or the other side sends records without data, and the caller should check the time.
+    /// Reads as from a plain non-blocking socket. If a read does not fill `buffer`, the socket is empty and no
+    /// plaintext is left; or the server sends records without data, and the caller should check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {
@@ -215,8 +216,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Accepts plaintext as long as the socket accepts the records: the last may still wait in the session, see
-    /// [`wants_write`](Self::wants_write).
+    /// Accepts plaintext as long as the socket accepts the TLS records. The last record may not be written to the
+    /// socket yet, see [`wants_write`](Self::wants_write).
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         loop {
@@ -234,7 +235,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket whose reads record whether they left room, and its first bytes.
+/// A socket that records whether the last read left room in its buffer, and which bytes were read first.
 struct Gauged<'a, S> {
     socket: &'a mut S,
     left_room: bool,

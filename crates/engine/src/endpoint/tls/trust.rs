@@ -1,4 +1,5 @@
-//! The trusted servers: those of the system's roots, of CAs from files, or all.
+//! Which servers are trusted: those with a certificate by a CA of the system, those with a certificate by a CA from a
+//! file, or all.
 
 use std::{
     collections::BTreeSet,
@@ -15,8 +16,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// Loads the roots that the system trusts. Those that cannot be parsed are left out, as every TLS library does, since
-/// systems have certificates of all ages.
+/// Loads the CA certificates that the system trusts. Certificates that cannot be parsed are skipped, as in every TLS
+/// library, since systems have certificates of all ages.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -54,8 +55,8 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Adds every certificate of every file in a directory. OpenSSL reads only files named by a hash; here any name is
-/// valid. Files without a certificate are skipped, but at least one file must have some.
+/// Adds every certificate of every file in a directory. OpenSSL reads only files that are named by a hash; redyno reads
+/// files of any name. Files without a certificate are skipped, but at least one file must contain a certificate.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
@@ -79,7 +80,7 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts any server. The handshake still proves that it has the key of its certificate.
+/// Trusts any server. The handshake still proves that the server has the private key of its certificate.
 #[derive(Debug)]
 pub(super) struct Anybody(pub(super) Arc<CryptoProvider>);
 

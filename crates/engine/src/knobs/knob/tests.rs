@@ -140,7 +140,7 @@ fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
     );
     let alone = Knob::Weight(1).typed(&knobs, "0").unwrap();
     for error in [Knob::Weight(0).typed(&alone, "0"), Knob::Weight(0).typed(&alone, "0")] {
-        let expected = "GET is the only operation with a weight; first give a weight to another one";
+        let expected = "GET is the only operation with a weight; first give a weight to another operation";
         assert_eq!(error.unwrap_err().to_string(), expected);
     }
     let error = Knob::Weight(1).turned(&alone, Direction::Down, None).unwrap_err();

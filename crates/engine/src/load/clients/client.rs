@@ -9,17 +9,17 @@ use crate::{
 /// One client.
 pub(in crate::load) struct Client {
     pub(in crate::load) link: ClientConnection,
-    /// The random source of the client's requests: two clients never send the same sequence.
+    /// The source of random numbers for the client's requests: no two clients send the same sequence.
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The numbered requests of its batch, if each has to be answered.
+    /// The numbers of the requests in the client's batch, if every request has to be answered.
     pub(in crate::load) numbers: Vec<Numbered>,
-    /// Whether the client is in the queue of those that may write.
+    /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,
-    /// Whether the client is in the queue of those with unread data in the socket.
+    /// Whether the client is in the queue of clients with unread data in the socket.
     pub(super) unread: bool,
-    /// Connections lost since the last answered batch.
+    /// The pause before the next attempt to connect, which grows until a batch is answered.
     pub(super) back_off: BackOff,
     /// Whether the client lost its connection, or failed to get one, and has no new one yet.
     pub(super) is_lost: bool,
@@ -49,9 +49,9 @@ impl Client {
 /// A client's connection.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
 pub(in crate::load) enum ClientConnection {
-    /// No connection, and none wanted.
+    /// The client has no connection and wants none.
     Down,
-    /// No connection yet: the client waits for its turn, or for its back-off to end.
+    /// The client has no connection yet: it waits for its turn to connect, or for the end of its back-off.
     Scheduled,
     /// The client has a connection.
     Open(Connection),

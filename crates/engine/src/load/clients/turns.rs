@@ -1,4 +1,4 @@
-//! Which client reads and writes next, and how much each client may still write.
+//! The order in which clients read and write, and how many requests each client may still send.
 
 use super::Clients;
 use crate::load::{
@@ -7,20 +7,20 @@ use crate::load::{
 };
 
 impl Clients {
-    /// Notes that the socket of client `i` holds more data than was read.
+    /// Queues client `i` for reading, since its socket contains unread data.
     pub(in crate::load) fn queue_unread(&mut self, i: usize) {
         if !std::mem::replace(&mut self.all[i].unread, true) {
             self.unread.push_back(i);
         }
     }
 
-    /// Returns how many sockets hold more data.
+    /// Returns how many sockets contain unread data.
     #[inline]
     pub(in crate::load) fn unread(&self) -> usize {
         self.unread.len()
     }
 
-    /// Returns the next client with more data in its socket.
+    /// Returns the next client with unread data in its socket.
     pub(in crate::load) fn next_unread(&mut self) -> Option<usize> {
         while let Some(i) = self.unread.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
@@ -70,8 +70,8 @@ impl Clients {
         None
     }
 
-    /// Sets how many requests each client may send; `part_of` maps a client's index to that number, if requests are
-    /// parted. Returns the sum.
+    /// Sets how many requests each client may send. `part_of` returns the limit for a client's index; `None` means
+    /// no limit. Returns the sum of the limits of all clients.
     pub(in crate::load) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
         let mut sum: u64 = 0;
         for (i, client) in self.all.iter_mut().enumerate() {
@@ -86,12 +86,13 @@ impl Clients {
         self.all[i].left
     }
 
-    /// Forgets the numbers of the requests in flight, so that these are not given back.
+    /// Forgets the numbers of the requests in flight, so that lost ones are not sent again.
     pub(in crate::load) fn forget_numbers(&mut self) {
         self.all.iter_mut().for_each(|client| client.numbers.clear());
     }
 
-    /// Gives back the unanswered requests of client `i`, if each has to be answered. Returns whether there are any.
+    /// Puts the unanswered requests of client `i` back into `to`, if every request has to be answered. Returns
+    /// whether any request was put back.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
         let mut numbers = std::mem::take(&mut self.all[i].numbers);

@@ -1,4 +1,5 @@
-//! Reading: the received bytes are split into replies; each belongs to the oldest operation, or to the greeting.
+//! Reads replies: splits the received bytes into replies, and assigns each to the oldest unanswered operation or to
+//! the greeting.
 
 use std::io::{self, Read};
 
@@ -13,19 +14,20 @@ use crate::{
     protocol::{Dialect, Piece, Reply, Step},
 };
 
-/// A buffer larger than this many times the last batch is too large; below a minimum the size does not matter.
+/// A buffer that is larger than this many times the last batch (plus `MIN_ROOM`) shrinks when the connection is
+/// idle.
 const ROOMY: usize = 4;
 const MIN_ROOM: usize = 64;
 
-/// Reads that one connection gets before the others have their turn: a server that fills the buffer faster than it
-/// is emptied then delays neither them nor the worker.
+/// How often one connection reads before the others have their turn: a server that sends faster than redyno reads
+/// then delays neither the other connections nor the worker.
 pub(super) const READS: usize = 4;
 
 impl Connection {
     /// Reads from a readable socket until it is empty, or the connection's turn is over. A read that does not fill
-    /// `buffer` proves that the socket is empty, with TLS too, unless the server has closed the connection.
+    /// `buffer` proves that the socket is empty, even with TLS, unless the server has closed the connection.
     ///
-    /// The data of the first read carries the time of the event. Each later read has its own timestamp.
+    /// The timestamp of the first read is the time of the event; each later read has its own timestamp.
     #[inline]
     pub(in crate::load) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
         let mut has_event = !std::mem::take(&mut self.has_more);
@@ -85,8 +87,8 @@ impl Connection {
         }
     }
 
-    /// Handles data that arrives while no reply is awaited: RESP3 pushes, or the reason why the server is about to
-    /// close.
+    /// Handles data that arrives while the connection waits for no reply: RESP3 pushes, or an error that says why
+    /// the server is about to close the connection.
     #[cold]
     fn take_unasked(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), Broken> {
         match self.skipper.next(&mut bytes)? {
@@ -124,8 +126,8 @@ impl Connection {
         taken
     }
 
-    /// Makes new keys available for drawing once their inserts are answered. With steps that wait for one another,
-    /// the batch's keys become available after the last step.
+    /// Lets requests use a new key once its insert is answered, or, in a batch of several steps, once the last step
+    /// is answered.
     #[inline(never)]
     fn take_inserted(&mut self) {
         match &self.sequence {

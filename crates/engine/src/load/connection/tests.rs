@@ -1,4 +1,4 @@
-//! Reading, with its limit and its timestamps, over a pair of sockets.
+//! Tests how a connection reads from a pair of sockets: the limit of its turn, and the timestamps.
 
 mod sequences;
 
@@ -39,7 +39,7 @@ impl Bench {
         Self::of(&testing::program())
     }
 
-    /// Creates the same bench for this program.
+    /// Creates a bench for the operations of `program`.
     fn of(program: &Program) -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
@@ -91,8 +91,8 @@ impl Bench {
             .unwrap();
     }
 
-    /// Writes a batch of these operations of the program, in the order of their names, at time 0; if the loop
-    /// `is_open` each was due at 0.
+    /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each of them is
+    /// due at 0.
     fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
         let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
         let batch = self.connection.next_batch();
@@ -119,7 +119,7 @@ impl Bench {
         text.split("\r\n").filter(is_word).collect::<Vec<_>>().join(" ")
     }
 
-    /// Delivers these replies at `now_ns`, and writes what is due then.
+    /// Delivers these replies at `now_ns`, and writes the next step of the batch.
     fn answer(&mut self, replies: &str, now_ns: u64) {
         self.server.write_all(replies.as_bytes()).unwrap();
         self.read(now_ns).unwrap();
@@ -148,7 +148,7 @@ impl Bench {
     }
 }
 
-/// As redis-benchmark measures: one time for all of a batch.
+/// redis-benchmark measures one latency for all requests of a batch.
 #[test]
 fn all_of_a_batch_may_have_the_time_of_the_first_byte() {
     for (latency_to, expected) in [

@@ -1,4 +1,4 @@
-//! Writing: batches, their later steps, and bytes that the socket had no room for.
+//! Writes batches, the later steps of batches, and bytes that the socket did not accept at once.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Connection {
-    /// Returns the next batch, to be filled before [`send`](Self::send).
+    /// Empties the connection's batch and returns it; the caller fills the batch before [`send`](Self::send).
     #[inline]
     pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {
         self.operations.clear();
@@ -28,13 +28,13 @@ impl Connection {
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
-    /// Returns when the first request of the batch was due, in open loop.
+    /// Returns when the first request of the batch was due; `None` in a closed loop.
     #[inline]
     pub(in crate::load) fn first_due_ns(&self) -> Option<u64> {
         self.dues.first().copied()
     }
 
-    /// Writes a batch that was due to be written at `now_ns`, in the current segment.
+    /// Writes the batch in the current segment; the latencies of its requests begin at `now_ns`.
     #[inline]
     pub(in crate::load) fn send(
         &mut self,
@@ -55,7 +55,7 @@ impl Connection {
         self.write_out(registry, out, values)
     }
 
-    /// Writes the next step of the batch, after the steps before it are answered.
+    /// Writes the next step of the batch, after all replies to earlier steps.
     pub(in crate::load) fn go_on(
         &mut self,
         registry: &Registry,
@@ -105,7 +105,7 @@ impl Connection {
         self.await_room(registry)
     }
 
-    /// Registers for an event when the socket accepts more, if bytes remain.
+    /// If bytes remain, registers for an event when the socket accepts more.
     #[inline]
     fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
         if !self.is_all_sent() {

@@ -1,14 +1,14 @@
-//! By when had the data in a ready socket arrived?
+//! The times at which the data of ready sockets arrived.
 //!
 //! ```text
 //!  poll returns ▼ stamp                 ▼ stamp                 ▼ stamp
 //!               ├─ 32 sockets are read ─┼─ 32 sockets are read ─┼─ …
 //! ```
-//! Data that arrives while earlier sockets are read is read in the same round; with one timestamp for all, it would
-//! count as earlier than it arrived, by up to a round. With a new timestamp every 32 sockets the error is at most
-//! the time these take, some 60 µs. Pure: the clock is passed in.
+//! Data that arrives while other sockets are read is still read in the same round. With one timestamp per round,
+//! the latency of such data would be too short, by up to the length of the round. With a new timestamp every 32
+//! sockets, the error is at most the time that 32 sockets take, about 60 µs. Pure: the caller passes the clock.
 
-/// Sockets that share a timestamp: reading the clock costs a fiftieth of a socket.
+/// How many sockets share a timestamp. To read the clock takes a fiftieth of the time to read a socket.
 const SHARED_BY: u32 = 32;
 
 /// The timestamps of one wake-up.
@@ -18,12 +18,12 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// Starts with a poll that returned at `now_ns`.
+    /// Creates the timestamps of a wake-up; the first is `now_ns`, when poll returned.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
     }
 
-    /// Returns the timestamp of the next socket, which is read now.
+    /// Returns the timestamp for the next socket, which is read now.
     #[inline]
     pub(super) fn of_next(&mut self, now_ns: impl FnOnce() -> u64) -> u64 {
         if self.sockets == SHARED_BY {

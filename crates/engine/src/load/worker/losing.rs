@@ -4,7 +4,7 @@ use super::{Worker, stopping::Stage};
 use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::ConnectionPhase};
 
 impl Worker {
-    /// Ends the connection of client `i`, or its failed attempt: its requests in flight are errors.
+    /// Ends the connection of client `i`, or its attempt to connect, and counts its requests in flight as errors.
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
@@ -37,7 +37,7 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Reports when the last connection was lost, and when one is open again.
+    /// Reports when the last connection is lost, and when the first one is open again.
     pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
         match self.losses.turned(self.clients.are_all_lost()) {
@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Reports the first message of each kind, up to the number of kinds that are counted separately.
+    /// Reports the first error message of each kind, for as many kinds as are counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {

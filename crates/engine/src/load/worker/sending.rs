@@ -1,4 +1,4 @@
-//! When a worker writes, and which requests.
+//! Decides when a worker writes, and which requests.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::{
 /// How often to check whether the server's name is resolved: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
-/// How often to check whether a record is read: 1 ms.
+/// How often to check whether a dataset record is available: 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// In closed loop, a client tries at most this many batches until one has a request that can be sent; then it waits
-/// for 1 ms.
+/// In a closed loop, a client draws at most this many batches to find one with a request that can be sent;
+/// otherwise it waits for 1 ms.
 const TRIES: u32 = 100;
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
-/// Bytes of an invalid key that are shown.
+/// How many bytes of an invalid key an error message shows.
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
@@ -55,7 +55,8 @@ impl Worker {
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
 
-    /// Writes the next batch of client `i`, which is idle: in open loop the requests due by `now_ns`.
+    /// Writes the next batch of client `i`, which is idle; in an open loop the batch contains requests due by
+    /// `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
         let tries = if self.pace.is_closed() { TRIES } else { 1 };
@@ -79,7 +80,7 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Writes the `requests` requests of client `i` that are encoded already.
+    /// Writes the batch of client `i`, which has `requests` requests and is already encoded.
     #[inline]
     fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
         if let Some(failure) = self.out.failure() {
@@ -191,14 +192,15 @@ impl Worker {
         let key = self.out.take_refused().unwrap_or_default();
         self.report_error(&ErrorKind::Key, || {
             format!(
-                "'{}' is no key of memcached, which has 1 to 250 bytes and no blank or control character; a request with \
-                 such a key is counted and not sent",
+                "'{}' is no key of memcached: a key has 1 to 250 bytes and no blank or control character; requests with \
+                 such a key are counted as errors and not sent",
                 untrusted::at_most(&key, LONGEST_SHOWN)
             )
         });
     }
 
-    /// Writes for the clients that wait for their turn: in closed loop for all, in open loop the due requests.
+    /// Writes requests for the clients that wait for their turn: for all of them in a closed loop, only requests
+    /// that are due in an open loop.
     pub(super) fn send_due(&mut self) {
         self.awaits_record = false;
         if self.pace.is_closed() {
@@ -221,7 +223,7 @@ impl Worker {
         self.note_record_wait(self.seen_ns);
     }
 
-    /// Writes the requests that were due before `end_ns`, as far as clients are free, although it is later by now.
+    /// Writes the requests that were due before `end_ns`, a time in the past, as long as clients are free.
     pub(super) fn send_before(&mut self, end_ns: u64) {
         if self.setting.knobs.load && self.stage == Stage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));
@@ -238,15 +240,14 @@ impl Worker {
         }
     }
 
-    /// Notes that a connection is open, or that none can be opened: from now on requests are due, and the time
-    /// counts.
+    /// Notes that a connection is open, or that none can be opened, so that requests become due and the time under
+    /// load begins.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.pace.begin(now_ns);
         self.segments.begin(now_ns);
     }
 
-    /// Counts due requests that will not be sent: all of them without a connection, and those that are too late if
-    /// these are shed.
+    /// Counts due requests that will not be sent: without a connection all of them, otherwise those that are shed.
     pub(super) fn pass_over(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
@@ -259,7 +260,7 @@ impl Worker {
         }
     }
 
-    /// Returns how many of the passed-over requests were due: no more than the limit on requests leaves.
+    /// Returns how many of `passed` skipped requests count as due: no more than the limit on requests still allows.
     pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;
@@ -270,8 +271,8 @@ impl Worker {
     }
 }
 
-/// Removes the requests at these indexes from a batch, and their numbers from a prefill: they are errors and are
-/// not sent. Returns how many are left.
+/// Removes the requests at these indexes from a batch, and their numbers from a prefill, and counts them as errors.
+/// Returns how many requests are left.
 #[cold]
 fn take_out(
     places: &[usize],

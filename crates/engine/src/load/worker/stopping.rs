@@ -1,4 +1,4 @@
-//! What ends a worker's sending, and then the worker. No other module decides whether a load stops.
+//! Decides when a worker stops sending, and when it ends. No other module decides whether a load stops.
 
 use std::{any::Any, io, sync::Arc};
 
@@ -15,7 +15,7 @@ pub(super) enum Stage {
         /// Whether the last replies have arrived.
         is_answered: bool,
     },
-    /// The load is over: the worker waits for the last replies for a limited time, and ends.
+    /// The load is over. The worker waits for the last replies, for a limited time, and then ends.
     Over {
         /// When the worker noticed the end, in ns.
         since_ns: u64,
@@ -23,7 +23,8 @@ pub(super) enum Stage {
 }
 
 impl Worker {
-    /// Switches to `phase`. Returns whether the worker sends again after it had sent everything.
+    /// Switches to `phase`. Returns whether the worker resumes sending, after it had sent all requests of the old
+    /// phase.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.filling().is_some();
@@ -40,7 +41,7 @@ impl Worker {
         goes_on && self.send_again()
     }
 
-    /// Gives each client its part, if the requests are parted.
+    /// Sets how many requests each client may send, if the requests are divided among the clients.
     pub(super) fn part_requests(&mut self) {
         let Some(quota) = self.allowance.quota().map(Arc::clone) else { return };
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
@@ -56,7 +57,7 @@ impl Worker {
         if self.is_filling { &self.filling } else { &self.allowance }
     }
 
-    /// Resumes sending. Returns whether everything had been sent before.
+    /// Resumes sending if the worker had sent all its requests, and returns whether this was so.
     fn send_again(&mut self) -> bool {
         let was_spent = matches!(self.stage, Stage::Spent { .. });
         if was_spent {
@@ -66,7 +67,7 @@ impl Worker {
         was_spent
     }
 
-    /// Gives back the requests of client `i` that are lost with its connection, if each has to be answered.
+    /// Puts back the requests that client `i` lost with its connection, if every request has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) && !self.filling.is_spent() && self.send_again() {
             self.segments.go_on();
@@ -79,11 +80,11 @@ impl Worker {
         self.setting.knobs.load && self.stage == Stage::Sending && self.seen_ns < self.until_ns
     }
 
-    /// Stops when the time is over, or everything that may be sent is sent.
+    /// Stops the worker when the time of the load is over, or when all requests are sent.
     ///
-    /// At the end of the time, requests that were due before are still sent if a client is free. A quota ends the
-    /// time under load in open loop when it is spent; in closed loop with the last reply, since each client waits
-    /// for it before it sends.
+    /// At the end of the time, requests that were due earlier are still sent if a client is free. With a quota, the
+    /// time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
+    /// with the last reply, since each client waits for replies before it sends.
     pub(super) fn obey_phase(&mut self, now_ns: u64) {
         if matches!(self.stage, Stage::Over { .. }) {
             return;
@@ -112,16 +113,17 @@ impl Worker {
         }
     }
 
-    /// Ends the time under load at `at_ns`; later replies belong to the drain.
+    /// Ends the time under load at `at_ns`. Later replies belong to the drain.
     pub(super) fn end_load(&mut self, at_ns: u64) {
         self.count_lap();
         self.segments.counts().due += self.pace.take_due();
         self.segments.end(at_ns, self.clients.connected() as u32);
-        // The tick is handed up at once.
+        // The tick is sent to the collector at once.
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Returns whether the load is over and no reply is awaited. The worker's counts are then handed up.
+    /// Returns whether the load is over and no reply is awaited; in this case, the worker's last counts are sent to
+    /// the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let Stage::Over { since_ns } = self.stage else {
             return false;
@@ -146,7 +148,7 @@ impl Worker {
         self.lose_those(|connection| connection.phase == ConnectionPhase::Busy, &Broken::Unanswered, now_ns);
     }
 
-    /// Ends all connections, since this worker cannot continue, and hands up its counts.
+    /// Ends all connections of this worker, which cannot continue, and sends its last counts to the collector.
     #[cold]
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();

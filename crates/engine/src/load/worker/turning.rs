@@ -1,4 +1,4 @@
-//! How a worker follows the knobs.
+//! How a worker applies a change of the knobs.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Takes the current knobs. The check follows each clock reading that requests are sent by: if only the
-    /// engine's wake-up triggered it, some requests that were due after the change would be sent at the old pace.
+    /// Takes the current knobs. A worker checks the knobs after each clock reading by which it sends requests, and
+    /// not only after the engine's wake-up call. Otherwise it would send some requests that are due after a change
+    /// of the knobs at the old pace.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -48,9 +49,10 @@ impl Worker {
         }
     }
 
-    /// Adjusts clients and pace to the knobs. Open connections stay open while the load is off; none is opened
-    /// before the load is first on. Unsent requests of the old pace count for the old segment: as shed, or, if the
-    /// load goes off, as unsent; and against the limit on requests, if those `were_limited` then.
+    /// Changes the number of clients and the pace to those of the knobs. While the load is off, open connections
+    /// stay open. No connection is opened before the load is first switched on. Due requests of the old pace that
+    /// were not sent are counted in the old segment: as shed, or as unsent if the load is switched off. If requests
+    /// `were_limited`, these requests also count against the limit.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
@@ -85,5 +87,5 @@ impl Worker {
     }
 }
 
-/// Keeps the random numbers of arrivals apart from those of clients.
+/// Changes the seed so that arrivals do not use the same random numbers as clients.
 const ARRIVALS: u64 = 0xA881_7A15;

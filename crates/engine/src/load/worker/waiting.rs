@@ -1,10 +1,10 @@
-//! Work that no event reports: sockets with data left after a turn of reading, connections that wait for too long,
-//! and the time spent waiting for records.
+//! Work for which poll returns no event: sockets with data left after their turn of reading, connections that wait
+//! for too long, and the time spent waiting for dataset records.
 
 use super::Worker;
 use crate::load::broken::Broken;
 
-/// The directions in which a socket is ready.
+/// Whether a socket is ready for reading, and for writing.
 #[derive(Clone, Copy)]
 pub(super) struct Ready {
     pub(super) to_read: bool,
@@ -46,7 +46,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether client `i` has waited too long for its next reply. If not, the next check is planned.
+    /// Returns whether client `i` has waited too long for its next reply. If the client is not late, plans the next
+    /// check.
     fn is_late(&mut self, i: usize, now_ns: u64) -> bool {
         let deadline_ns = self.clients.connection(i).and_then(|c| c.deadline_ns(self.timeout_ns));
         if let Some(later_ns) = deadline_ns.filter(|at_ns| *at_ns > now_ns) {
@@ -72,8 +73,8 @@ mod tests {
         workload::{Dataset, Workload},
     };
 
-    /// Creates a listener that accepts and stays silent, a plan for it, and a workload that sends the records of a
-    /// file.
+    /// Creates a server that accepts connections and never replies, a plan for this server, and a workload that
+    /// sends the records of a file.
     fn bench() -> (TcpListener, Plan, Workload, tempfile::NamedTempFile) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
@@ -86,7 +87,7 @@ mod tests {
         (server, plan, workload, file)
     }
 
-    /// Starts a load of four clients that read records in this way.
+    /// Starts a load of four clients that send the records of `dataset`.
     fn load(plan: &Plan, workload: &Workload, dataset: Dataset, rate: Option<u32>) -> (Load, Output) {
         let workload = Arc::new(Workload { dataset: Some(dataset), ..workload.clone() });
         let knobs = Knobs { load: true, clients: 4, rate, workload, ..Knobs::default() };

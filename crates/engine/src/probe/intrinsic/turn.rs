@@ -4,9 +4,9 @@
 
 use std::hint::black_box;
 
-/// Steps of a turn. With one clock reading and one count in a histogram they take some 50 ns, as long as a turn of
-/// redis-cli (its compiler removes its own thousand steps, which have no effect); so "x longer than the average"
-/// means the same in both.
+/// The number of steps of a turn. With one clock reading and one count in a histogram, they take some 50 ns. A turn of
+/// redis-cli takes as long, because the compiler removes the thousand steps in its source, which have no effect. So "x
+/// longer than the average" means the same in both programs.
 const STEPS: usize = 16;
 
 /// A table of all byte values that is shuffled as in the RC4 cipher: each step depends on the one before, so the

@@ -14,7 +14,7 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// The cause of a missing connection, for the PINGs that come due meanwhile.
+/// Why there is no connection, and the kind of error under which the PINGs of this time are counted.
 #[derive(Debug, PartialEq, Eq)]
 struct Outage {
     kind: String,
@@ -54,13 +54,13 @@ impl PartsBook {
     }
 }
 
-/// The accounts of the current tick, and the state that spans ticks.
+/// The counts of the current tick, and the state that lasts longer than a tick.
 #[derive(Debug)]
 pub(super) struct Account {
     messages: Sender<Message>,
     rtt: Recorder,
     parts: PartsBook,
-    /// The timing of the last connection; kept while there is no connection.
+    /// Whether the kernel timestamps the connection, or the last connection if there is none now.
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
@@ -87,7 +87,7 @@ impl Account {
         }
     }
 
-    /// Returns whether PINGs are due: the first attempt to connect has ended.
+    /// Returns whether the first attempt to connect has ended. PINGs are due from then on.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
@@ -102,7 +102,7 @@ impl Account {
         self.unheard |= self.messages.send(message).is_err();
     }
 
-    /// Counts the link's news of the time `at_ns`.
+    /// Counts what the link reported at `at_ns`.
     pub(super) fn book(&mut self, news: News, at_ns: u64) {
         match news {
             News::Up => {
@@ -142,7 +142,7 @@ impl Account {
         }
     }
 
-    /// Counts a PING that came due without a connection.
+    /// Counts a PING that was due while there was no connection.
     pub(super) fn book_unsendable(&mut self) {
         if let Some(Outage { kind, .. }) = &self.outage {
             let kind = kind.clone();
@@ -150,14 +150,15 @@ impl Account {
         }
     }
 
-    /// Adds errors of a kind.
+    /// Adds `n` errors of a kind.
     pub(super) fn count(&mut self, kind: &str, n: u64) {
         if n > 0 {
             add(&mut self.errors, kind, n);
         }
     }
 
-    /// Closes the accounts of a tick; `link` is the state of the link at its end.
+    /// Returns the results of a tick and resets the counts; `link` is the state of the link at the end of the
+    /// tick.
     pub(super) fn close(&mut self, link: LinkState) -> Ping {
         let rtt = self.rtt.latency();
         self.rtt.reset();

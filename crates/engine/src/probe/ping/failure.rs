@@ -1,4 +1,4 @@
-//! Why the ping probe has no connection, and the kind of error that is counted.
+//! Why the ping probe has no connection, and the kind under which the error is counted.
 
 use std::{io, time::Duration};
 
@@ -21,18 +21,18 @@ pub(super) enum Failure {
     /// The server closed the connection.
     #[error("the server closed the connection{}", .after.as_ref().map(|text| format!(" after '{text}'")).unwrap_or_default())]
     Closed {
-        /// The last error reply, which usually names the cause: too many clients, protected mode.
+        /// The last error reply, which usually contains the cause, such as too many clients or protected mode.
         after: Option<String>,
     },
     /// No data arrived within the limit.
     #[error("{what} was not answered within {:.2} s", .limit.as_secs_f64())]
     Timeout { what: &'static str, limit: Duration },
-    /// The bytes were not a reply.
+    /// The server sent bytes that are not a reply.
     #[error("this is no {server}: {cause}")]
     Protocol {
         /// The expected kind of server.
         server: &'static str,
-        /// The error of the received bytes.
+        /// What is wrong with the received bytes.
         cause: ProtocolError,
     },
     /// A reply arrived without a request.

@@ -1,9 +1,10 @@
-//! How long before a PING is due its thread wakes up: as long as its recent wake-ups were late.
+//! The lead of the ping thread: how long before a PING is due its sleep ends. The lead is about as long as recent
+//! wake-ups were late.
 //!
-//! A sleeping thread wakes up late: by a median of some 90 µs on an idle virtual machine with a round trip of 95
-//! µs, and that delay would count as the server's. An awake thread writes within 2 µs, and costs CPU while it is
-//! awake. So the lead follows a high percentile of the lateness: a busy machine that wakes its threads at once gets
-//! a short lead.
+//! A sleeping thread wakes up late: by a median of some 90 µs on an idle virtual machine where the round trip took 95
+//! µs. Without a lead, this delay would count as the server's. A thread that is awake sends the PING within 2 µs, but
+//! uses CPU time until then. So the lead follows a high percentile of the lateness: it is short on a busy machine that
+//! wakes its threads at once.
 
 use std::num::NonZeroU32;
 
@@ -11,14 +12,14 @@ use crate::clock::SECOND_NS;
 
 /// The longest lead: 150 µs.
 const MOST_NS: u64 = 150_000;
-/// At high rates the lead is at most one part in this many of the period.
+/// At high rates, the lead is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;
-/// How far the lead rises after a later wake-up, and falls after any other. It settles where both balance: at the
-/// 90th percentile.
+/// How far the lead rises after a wake-up that was later than the lead, and falls after any other wake-up. The lead
+/// settles at the 90th percentile of the lateness, where rise and fall balance.
 const UP_NS: u64 = 4_500;
 const DOWN_NS: u64 = 500;
 
-/// The lead, and the lateness that it was learnt from.
+/// The lead and its maximum, in ns.
 #[derive(Debug)]
 pub(super) struct Lead {
     ns: u64,
@@ -26,7 +27,7 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    /// Creates the lead for this many PINGs a second. It begins at its maximum.
+    /// Creates the lead for this many PINGs a second. The lead begins at its maximum.
     pub(super) fn new(per_second: NonZeroU32) -> Self {
         let most_ns = MOST_NS.min(SECOND_NS / u64::from(per_second.get()) / MOST_PART);
         Self { ns: most_ns, most_ns }
@@ -37,7 +38,7 @@ impl Lead {
         self.ns
     }
 
-    /// Learns that the thread slept to the end of its time, and woke up `late_ns` later.
+    /// Adjusts the lead after a sleep that ended `late_ns` later than planned.
     pub(super) fn learn(&mut self, late_ns: u64) {
         self.ns = if late_ns > self.ns { self.ns + UP_NS } else { self.ns.saturating_sub(DOWN_NS) }
             .min(self.most_ns);

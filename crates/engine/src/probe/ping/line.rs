@@ -1,7 +1,6 @@
-//! The ping probe's connection to a server, once it is open: the greeting, then PINGs, and which PING each reply
-//! belongs to.
+//! An open connection of the ping probe: it sends the greeting and then PINGs, and assigns each reply to its PING.
 //!
-//! The [`PingLink`](super::link::PingLink) opens the line, and handles its loss.
+//! The [`PingLink`](super::link::PingLink) opens the connection, and reconnects after a loss.
 
 use std::{collections::VecDeque, io};
 
@@ -18,29 +17,30 @@ use crate::{
     untrusted,
 };
 
-/// News of the link; while a line is up, the line reports them.
+/// What happens on the connection of the ping probe.
 #[derive(Debug)]
 pub(super) enum News<'a> {
     /// PINGs can be sent from now on.
     Up,
-    /// The PING due at this time got a good reply; `parts` are those of its round trip, if there are timestamps.
+    /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of its round trip; `None` without
+    /// timestamps.
     Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
     /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
-    /// There is no connection, and this many PINGs will never be answered.
+    /// The connection was lost or could not be opened; `unanswered` PINGs will never be answered.
     Lost { failure: Failure, unanswered: u64 },
 }
 
-/// A PING that was written and not answered yet.
+/// A PING that was sent and is not answered yet.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     due_ns: u64,
     sent_ns: u64,
-    /// The PING's departure; `None` without timestamps.
+    /// What is known about the time at which the PING left this host; `None` without timestamps.
     departure: Option<Departing>,
 }
 
-/// The known data of a PING's departure.
+/// What is known about the time at which a PING left this host.
 #[derive(Debug, Clone, Copy)]
 struct Departing {
     key: u32,
@@ -48,7 +48,7 @@ struct Departing {
     left_wall_ns: Option<i64>,
 }
 
-/// When a wait returned, on both clocks.
+/// The time at which a wait returned, by the session's clock and by the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WakeUp {
     pub at_ns: u64,
@@ -64,7 +64,7 @@ pub(super) struct PingLine {
     /// The greeting in progress; PINGs follow after it.
     greeter: Option<Greeter>,
     outstanding: VecDeque<Sent>,
-    /// The last error reply without a good reply after it.
+    /// The last reply, if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
 }
@@ -127,7 +127,8 @@ impl PingLine {
         self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
-    /// Returns the deadline of the greeting, or of the oldest unanswered PING; `u64::MAX` if no reply is awaited.
+    /// Returns the time by which the next reply must arrive, during the greeting or for the oldest unanswered PING;
+    /// `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {
             return self.greeted_by_ns;
@@ -152,13 +153,14 @@ impl PingLine {
         Ok(())
     }
 
-    /// Returns whether the departure of the last PING is unknown. Departures arrive in order.
+    /// Returns whether the kernel has not reported the departure of the last PING yet. Departures are reported in
+    /// order.
     fn awaits_departure(&self) -> bool {
         let last = self.outstanding.back().and_then(|sent| sent.departure);
         last.is_some_and(|departure| departure.left_wall_ns.is_none())
     }
 
-    /// Takes one departure from the kernel. Returns whether there was one.
+    /// Reads one departure timestamp from the kernel. Returns whether the kernel had one.
     fn take_departure(&mut self) -> bool {
         let Some(departed) = self.socket.next_departure() else { return false };
         let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
@@ -169,7 +171,7 @@ impl PingLine {
         true
     }
 
-    /// Takes all departures. Returns how many there were.
+    /// Reads all departure timestamps from the kernel. Returns their number.
     pub(super) fn take_departures(&mut self) -> usize {
         std::iter::from_fn(|| self.take_departure().then_some(())).count()
     }
@@ -223,8 +225,8 @@ impl PingLine {
         Ok(())
     }
 
-    /// Ends a lost line. Returns the last error reply without a good reply after it, and how many PINGs will never
-    /// be answered.
+    /// Ends a lost connection. Returns the last reply if it was an error, and the number of PINGs that will never be
+    /// answered.
     pub(super) fn end(self) -> (Option<String>, u64) {
         (self.last_error, self.outstanding.len() as u64)
     }

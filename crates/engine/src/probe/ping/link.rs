@@ -1,5 +1,5 @@
-//! The ping probe's path to the server: resolves the name, connects, keeps the [`PingLine`], and reconnects after a
-//! loss. The link never blocks for longer than its caller allows.
+//! Connects the ping probe to its server: looks up the host name, opens a [`PingLine`], and reconnects after a loss. No
+//! function blocks for longer than its caller allows.
 //!
 //! ```text
 //!  Resting ──► Resolving ──► Connecting ──► Greeting ──► Up
@@ -24,7 +24,7 @@ use crate::{
 /// The name of the connection in CLIENT LIST.
 const NAME: &str = "redyno-ping";
 
-/// How often to check whether a name is resolved: 5 ms.
+/// How often to check whether the lookup of the host name is done: 5 ms.
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ enum PingPhase {
     Connected(Box<PingLine>),
 }
 
-/// The path to a server.
+/// The ping probe's connection to its server, or the attempt to open it.
 #[derive(Debug)]
 pub(super) struct PingLink {
     clock: Clock,
@@ -94,7 +94,7 @@ impl PingLink {
         }
     }
 
-    /// Queues a PING that was due at `due_ns`. Returns whether there is a connection for it.
+    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
@@ -105,7 +105,8 @@ impl PingLink {
         }
     }
 
-    /// Writes the queued bytes and handles timeouts: the next attempt, or the end of one.
+    /// Writes the queued bytes and handles timeouts: begins the next attempt to connect, or ends one that takes too
+    /// long.
     pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(News)) {
         if let Err(failure) = self.try_advance(now_ns) {
             self.lose(failure, now_ns, emit);
@@ -152,7 +153,7 @@ impl PingLink {
         }
     }
 
-    /// Tries one endpoint after the other. If all fail, the last one's failure is the attempt's.
+    /// Tries one endpoint after the other. If all endpoints fail, the error is that of the last endpoint.
     fn connect(
         &mut self,
         mut endpoints: VecDeque<Endpoint>,
@@ -171,7 +172,7 @@ impl PingLink {
         Err(last.unwrap_or_else(|| std::io::Error::other("there is no address to connect to").into()))
     }
 
-    /// Waits until `until_ns` at most for an event. `now_ns` is the current time.
+    /// Waits for an event, at most until `until_ns`. `now_ns` is the current time.
     pub(super) fn wait(&self, now_ns: u64, until_ns: u64) -> Readiness {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
@@ -248,7 +249,8 @@ impl PingLink {
         emit(News::Lost { failure, unanswered });
     }
 
-    /// Reads an unread message that the server sent before it disconnected; it explains more than a failed write.
+    /// Reads a message that the server sent before it disconnected. Such a message explains the loss better than a
+    /// failed write.
     fn last_words(&mut self, failure: Failure, at_ns: u64, emit: &mut dyn FnMut(News)) -> Failure {
         let (PingPhase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else {
             return failure;

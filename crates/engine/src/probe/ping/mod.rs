@@ -4,10 +4,9 @@
 //!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report a tick
 //!                        └── lost, back, error replies ──► Messages
 //! ```
-//! A PING is written when it is due, even if older ones are unanswered, and its round trip counts from its due time
-//! to the return of the wake-up that brought the last byte of its own reply. So a server that stalls for a second
-//! shows as a hundred late samples and not as one. Each PING that was due yields either a sample or an error of one
-//! of these kinds:
+//! A PING is sent when it is due, even if older PINGs are unanswered. The round trip is the time from when the PING was
+//! due until the thread woke up with the last byte of the reply. So a server that stalls for a second causes a hundred
+//! late samples, and not one. Each PING that was due is counted as a sample or as an error of one of these kinds:
 //!
 //! | kind | what happened |
 //! |---|---|
@@ -17,12 +16,12 @@
 //! | `tls` | TLS failed: a certificate, the handshake, a broken record |
 //! | `missed` | this process itself did not run for longer than the timeout, and the PING was dropped |
 //!
-//! If the kernel timestamps the connection (TCP on Linux), each sample has three parts: the client's delay in
-//! sending, the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. A
-//! sample with uncertain parts is counted as left out.
+//! If the kernel timestamps the connection (TCP on Linux), each sample has three parts: the client's delay in sending,
+//! the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. If the parts
+//! of a round trip are not known exactly, the round trip is counted in `left_out`.
 //!
-//! The thread begins its schedule when the first attempt to connect has ended, successfully or not. PINGs that are
-//! unanswered when the probe is dropped are in its last report, with their wait so far.
+//! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
+//! dropped, its last report contains the PINGs without a reply, with the time that each has waited.
 
 mod account;
 mod failure;

@@ -1,4 +1,4 @@
-//! The parts of a round trip, from the kernel's timestamps. Pure, except for one reading of two clocks.
+//! Computes the parts of a round trip from the kernel's timestamps.
 //!
 //! ```text
 //!   due      written   left the host            in our kernel   wait returned
@@ -7,21 +7,21 @@
 //!    │     (ours: late)   │       server)            │  (ours: late)  │
 //!    └──────────────────────────── rtt ───────────────────────────────┘
 //! ```
-//! The kernel's timestamps use the wall clock, which may be set at any time; all other times use the monotonic
-//! clock. The difference between the two clocks is read when a PING is written and again when its reply is read: if
-//! it changed, the timestamps of that PING are not usable.
+//! The kernel's timestamps use the wall clock, which may be set at any time; all other times use the monotonic clock.
+//! The difference between the two clocks is read when a PING is written and again when its reply is read. If the
+//! difference has changed, the timestamps of that PING are not used.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
 
-/// How often to read both clocks again if the thread was interrupted in between.
+/// How many times both clocks are read, at most, if the thread is interrupted between the two.
 const READINGS: usize = 4;
-/// Readings closer together than this count as simultaneous.
+/// If the two clocks are read within this time of each other, the readings count as simultaneous.
 const CLOSE_ENOUGH_NS: u64 = 200;
-/// The error that rounding and the order of readings can add to a difference.
+/// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;
-/// Readings further apart are too inexact for parts of some microseconds.
+/// If the readings of the two clocks are further apart, they are too inexact for parts of some microseconds.
 const MOST_DOUBT_NS: u64 = 2_000;
 
 /// How far the wall clock is ahead of the session's clock.
@@ -33,7 +33,7 @@ pub(super) struct Wall {
 }
 
 impl Wall {
-    /// Reads both clocks, again if the thread was interrupted in between.
+    /// Reads both clocks, and repeats this if the thread was interrupted between the two.
     pub(super) fn read(clock: &Clock) -> Self {
         let mut best = Self::read_once(clock);
         for _ in 1..READINGS {
@@ -57,7 +57,7 @@ impl Wall {
         Self::of(before_ns, wall_ns, after_ns)
     }
 
-    /// Builds a reading: the wall clock read `wall_ns` between `before_ns` and `after_ns` of the session's clock.
+    /// Creates a reading: the wall clock showed `wall_ns` between `before_ns` and `after_ns` of the session's clock.
     fn of(before_ns: u64, wall_ns: i64, after_ns: u64) -> Self {
         Self { ahead_ns: wall_ns - before_ns as i64, doubt_ns: after_ns - before_ns }
     }
@@ -73,49 +73,49 @@ impl Wall {
     }
 }
 
-/// The known times of a PING when its reply is read.
+/// What is known about the times of a PING when its reply is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamps {
     /// When the PING was due.
     pub due_ns: u64,
-    /// A time just before it was written.
+    /// A time just before the PING was written.
     pub before_write_ns: u64,
-    /// Both clocks at that time.
+    /// The difference between the clocks at that time.
     pub wall_then: Wall,
-    /// The kernel's timestamp of its departure.
+    /// The kernel's timestamp of the PING's departure.
     pub left_wall_ns: Option<i64>,
-    /// The kernel's timestamp of the arrival of its reply's last byte.
+    /// The kernel's timestamp of the arrival of the reply's last byte.
     pub arrived_wall_ns: Result<i64, LeftOut>,
-    /// When the wait that the reply ended returned.
+    /// When the thread's wait for the reply returned.
     pub at_ns: u64,
-    /// Both clocks now.
+    /// The difference between the clocks when the reply is read.
     pub wall_now: Wall,
 }
 
-/// The parts of a round trip, which add up to it within the error of the clock readings.
+/// The parts of a round trip. Their sum is the round trip, within the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
     /// From the due time of the PING to its departure.
     pub send_ns: u64,
-    /// From its departure to the arrival of its reply, both in the kernel.
+    /// From the departure of the PING to the arrival of its reply, both by the kernel's timestamps.
     pub kernel_ns: u64,
-    /// From the arrival to the return of the wait for it.
+    /// From the arrival of the reply until the thread's wait for it returned.
     pub pickup_ns: u64,
 }
 
-/// Why a round trip has no parts.
+/// Why the parts of a round trip are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftOut {
-    /// Bytes after the reply were read with it, and the kernel timestamps only the last byte of a read.
+    /// The read also returned bytes after the reply, and the kernel timestamps only the last byte of a read.
     SharedRead,
     /// The kernel has no timestamp for the PING or for its reply.
     NoStamp,
     /// The thread was interrupted at every reading of the two clocks.
     Doubt,
-    /// The wall clock was set meanwhile.
+    /// The wall clock was set during the round trip.
     ClockStep,
-    /// The timestamps are out of order: the reply arrived between the wake-up and the read, and is younger than the
-    /// wake-up; or the wall clock was set and set back.
+    /// The timestamps are out of order: the reply arrived after the wake-up and before the read, or the wall clock was
+    /// set and set back.
     Order,
 }
 
@@ -175,7 +175,8 @@ mod tests {
         Wall { ahead_ns, doubt_ns: 50 }
     }
 
-    /// Due at 10 µs, written after 11 µs, left at 13 µs, arrived at 80 µs, noticed at 95 µs.
+    /// Returns the times of a PING that was due at 10 µs, written after 11 µs and left at 13 µs; its reply arrived at
+    /// 80 µs and was noticed at 95 µs.
     fn usual() -> Stamps {
         Stamps {
             due_ns: 10_000,

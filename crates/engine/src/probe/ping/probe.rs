@@ -1,4 +1,4 @@
-//! The ping probe's thread: one loop around schedule, link and account.
+//! The thread of the ping probe: a loop that sends due PINGs, waits for replies, and reports every tick.
 
 use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 
@@ -21,21 +21,21 @@ use crate::{
     stats::Samples,
 };
 
-/// PINGs a second by default, the same as redis-cli's maximum.
+/// The default number of PINGs a second, the same as redis-cli's maximum.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The longest wait for a reply by default.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest wait for any event: limits how long a drop takes.
+/// The longest wait for any event: it limits how long a drop of the probe takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
-/// The target and the settings of pings.
+/// The settings of a ping probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingPlan {
-    /// The server; its database is ignored.
+    /// The server to measure. Its database is not selected.
     pub target: Target,
     /// PINGs a second.
     pub per_second: NonZeroU32,
-    /// How long a connection may be without a reply before it is closed.
+    /// How long a PING may wait for its reply before the connection is closed.
     pub timeout: Duration,
     /// How often to report.
     pub tick: Duration,
@@ -55,8 +55,8 @@ pub struct PingProbe {
 }
 
 impl PingProbe {
-    /// Starts the thread `ping`, which connects and reports every tick, and once more when it is dropped. An
-    /// unreachable server is not an error here: it is reported, and tried again.
+    /// Starts the thread `ping`, which connects and sends a report every tick, and a last report when the probe is
+    /// dropped. An unreachable server is not an error here: the thread reports it and tries again.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -72,7 +72,7 @@ struct Pinging {
     per_second: NonZeroU32,
     missed_after_ns: u64,
     ticker: Ticker,
-    /// `None` until the first attempt to connect has ended.
+    /// The schedule of PINGs; `None` until the first attempt to connect has ended.
     schedule: Option<Schedule>,
     lead: Lead,
     link: PingLink,
@@ -147,12 +147,12 @@ impl Pinging {
         self.account.count("missed", missed);
     }
 
-    /// Returns when the thread is to be awake for the next PING.
+    /// Returns the time at which the thread must be awake for the next PING.
     fn nearly_due_ns(&self) -> u64 {
         self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns()))
     }
 
-    /// Returns whether the next PING is so near that sleeping would make it late, and no reply can arrive before.
+    /// Returns whether the next PING is due so soon that a sleep would make it late, and no reply is awaited.
     fn is_nearly_due(&self, now_ns: u64) -> bool {
         now_ns >= self.nearly_due_ns() && self.link.is_quiet()
     }
@@ -162,7 +162,7 @@ impl Pinging {
     }
 }
 
-/// Returns the link's part of a report.
+/// Returns the part of a report that is about the connection.
 fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
     link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));

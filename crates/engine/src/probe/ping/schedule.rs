@@ -1,4 +1,4 @@
-//! When PINGs are due: a function of their index, so that a late server or client skips none.
+//! The schedule of PINGs. The due time of a PING follows from its index, so a late server or client skips no PING.
 
 use std::num::NonZeroU32;
 
@@ -25,7 +25,7 @@ impl Schedule {
         self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
     }
 
-    /// Takes the next PING if it is due at `now_ns`. Returns when it was due.
+    /// Returns the due time of the next PING if that is not after `now_ns`, and moves on to the PING after it.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.next_due_ns();
         if due_ns > now_ns {

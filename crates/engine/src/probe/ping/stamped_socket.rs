@@ -1,7 +1,7 @@
-//! The ping probe's socket: non-blocking, TCP (with TLS or not) or unix, opened without waiting.
+//! The ping probe's socket: a non-blocking TCP socket, with or without TLS, or a non-blocking unix socket.
 //!
-//! The socket sends and receives bytes, has the kernel timestamp them if possible, and waits for readiness; it does
-//! not know PING.
+//! The socket sends and receives bytes, lets the kernel timestamp them if possible, and waits for readiness. It does
+//! not interpret the bytes.
 
 use std::{
     collections::VecDeque,
@@ -20,26 +20,26 @@ use crate::{
     probe::{TcpRtt, Timing},
 };
 
-/// Room for one read: thousands of PONGs.
+/// The size of the read buffer in bytes: enough for thousands of PONGs.
 const READ_SIZE: usize = 16 * 1024;
 
 /// The events that a connection is ready for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Readiness {
-    /// Bytes, an end or an error can be read.
+    /// A read returns bytes, the end of the stream or an error.
     pub readable: bool,
-    /// Bytes can be written, or the attempt to connect continues or has ended.
+    /// Bytes can be written, or the attempt to connect can continue or has ended.
     pub writable: bool,
-    /// The kernel has timestamps, or an error that is not reported otherwise.
+    /// The kernel has timestamps to read, or an error that no other flag reports.
     pub stamped: bool,
 }
 
 /// The result of one read.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
-    /// The bytes; none at the stream's end.
+    /// The bytes that were read; empty at the end of the stream.
     pub bytes: &'a [u8],
-    /// When the last byte had arrived by the kernel's timestamp, on the wall clock. `None` without one, or if there
+    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp, or if there
     /// may have been more data: the timestamp could be that of a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
@@ -48,22 +48,22 @@ pub(super) struct Input<'a> {
 #[derive(Debug)]
 pub(super) struct StampedSocket {
     transport: Transport,
-    /// Whether the socket is connected, so that a TLS handshake may be in progress.
+    /// Whether the socket is connected. A TLS handshake may still be in progress.
     is_open: bool,
     unsent: Vec<u8>,
-    /// The end of each unwritten message, in bytes since the beginning. Each message is a separate write, since the
-    /// kernel timestamps writes.
+    /// The end of each unwritten message, as a number of bytes since the connection was opened. Each message is a
+    /// separate write, since the kernel timestamps writes.
     ends: VecDeque<u64>,
     queued: u64,
     written: u64,
     input: Box<[u8]>,
-    /// The reader of timestamps, or why there are none; `None` before that is known.
+    /// The reader of the kernel's timestamps, or why the connection has no timestamps; `None` before that is known.
     stamper: Option<Result<Stamper, Timing>>,
 }
 
 impl StampedSocket {
-    /// Begins to connect. The connection becomes writable when the attempt continues or has ended;
-    /// [`finish_open`](Self::finish_open) returns which.
+    /// Begins to connect. The connection becomes writable when the attempt can continue or has ended; then call
+    /// [`finish_open`](Self::finish_open).
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         Ok(Self {
             transport: Transport::connect(endpoint, tls)?,
@@ -77,14 +77,14 @@ impl StampedSocket {
         })
     }
 
-    /// Continues the attempt to connect. Returns whether it succeeded, or its error.
+    /// Continues the attempt to connect. Returns whether the connection is open, or the error of the attempt.
     pub(super) fn finish_open(&mut self) -> io::Result<bool> {
         self.is_open = self.is_open || self.transport.is_connected()?;
         Ok(self.is_open && self.transport.shake_hands()?)
     }
 
-    /// Turns on timestamps for data that is written and read from now on, if possible: the connection is open, and
-    /// nothing was written to it yet.
+    /// Turns on the kernel's timestamps for all data, if possible. The connection must be open, and nothing must have
+    /// been written to it yet.
     pub(super) fn begin_stamps(&mut self) {
         self.stamper = Some(match &self.transport {
             Transport::Plain(socket) => stamps::begin(socket),
@@ -93,7 +93,7 @@ impl StampedSocket {
         });
     }
 
-    /// Returns whether there are timestamps, or why not; `None` before that is known.
+    /// Returns whether the kernel timestamps the connection, or why not; `None` before that is known.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
     }
@@ -103,7 +103,8 @@ impl StampedSocket {
         tcp_rtt(self.transport.socket())
     }
 
-    /// Queues a message after the unwritten ones. Returns the [key](Departure::key) of its departure.
+    /// Queues a message after the messages that are not written yet. Returns the [key](Departure::key) with which the
+    /// kernel will report the message's departure.
     pub(super) fn queue(&mut self, message: &[u8]) -> u32 {
         self.unsent.extend_from_slice(message);
         self.queued += message.len() as u64;
@@ -137,8 +138,8 @@ impl StampedSocket {
         }
     }
 
-    /// Reads available data once; data that does not fit makes the connection readable again. `None` if there is no
-    /// data, no bytes at the stream's end.
+    /// Reads available data once; if more data is left, the connection stays readable. Returns `None` if there is no
+    /// data, and no bytes at the end of the stream.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
             Some(Ok(stamper)) => stamper.read(self.transport.socket(), &mut self.input),

@@ -1,9 +1,9 @@
 //! The kernel's timestamps of a TCP connection: when each write left the host, and when received data had arrived.
 //!
-//! Timestamps need no privileges on Linux (SO_TIMESTAMPING); other systems have none. A write is identified by the
-//! number of bytes written up to its end; a read's timestamp is that of its last byte. All use the wall clock, in
-//! nanoseconds since 1970. The device driver timestamps the departure: after every delay within this host,
-//! including the device's queue, and before any delay of the network or the server.
+//! Timestamps need no privileges on Linux (SO_TIMESTAMPING); other systems have none. The kernel identifies a write by
+//! the number of bytes that were written up to its end. The timestamp of a read is that of its last byte. All
+//! timestamps are those of the wall clock, in nanoseconds since 1970. The device driver timestamps the departure: after
+//! every delay within this host, including the device's queue, and before any delay of the network or the server.
 
 use socket2::Socket;
 
@@ -12,7 +12,8 @@ use crate::probe::Timing;
 /// The departure of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// Bytes written up to its end since timestamps began, minus one, modulo 2^32.
+    /// The key of the write: the number of bytes written up to its end since timestamps were turned on, minus one,
+    /// modulo 2^32.
     pub key: u32,
     /// The time of the departure.
     pub wall_ns: i64,
@@ -34,7 +35,8 @@ pub(super) struct Arrival {
     pub wall_ns: Option<i64>,
 }
 
-/// Turns on timestamps for a connected TCP socket. The socket's error queue holds timestamps from then on.
+/// Turns on timestamps for a connected TCP socket. From then on, the kernel puts timestamps into the socket's error
+/// queue.
 ///
 /// # Errors
 /// Why there are no timestamps.
@@ -132,7 +134,7 @@ mod linux {
             }
         }
 
-        /// Reads data. Returns it with the arrival time of its last byte.
+        /// Reads data into `input`. Returns the number of bytes, and the arrival time of the last byte.
         pub(in crate::probe::ping) fn read(
             &mut self,
             socket: &Socket,
@@ -170,7 +172,7 @@ mod absent {
     use super::{Arrival, Departure};
     use crate::probe::Timing;
 
-    /// Other systems have no timestamps.
+    /// Systems other than Linux have no timestamps, so this type has no values.
     #[derive(Debug)]
     pub(in crate::probe::ping) struct Stamper(Infallible);
 

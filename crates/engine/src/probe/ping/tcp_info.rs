@@ -1,5 +1,5 @@
-//! The kernel's own round-trip figures of a TCP connection. The only unsafe code of the probes: no crate wraps this
-//! option, and its structure grows with the kernel.
+//! The kernel's own round-trip figures of a TCP connection. This module is the only unsafe code of the probes: no crate
+//! wraps the socket option TCP_INFO, and its structure is longer in newer kernels.
 
 use socket2::Socket;
 
@@ -32,7 +32,7 @@ pub(super) fn tcp_rtt(socket: &Socket) -> Option<TcpRtt> {
     (status == 0).then(|| parse(&info[..INFO_SIZE.min(length as usize)])).flatten()
 }
 
-/// The bytes up to the end of the last field used here; the kernel fills as much as there is room for.
+/// The size of `struct tcp_info` up to the last field that is used here; the kernel fills no more than this.
 #[cfg(target_os = "linux")]
 const INFO_SIZE: usize = MIN_RTT + 4;
 /// The offset of `tcpi_rtt` in `struct tcp_info` (linux/tcp.h), on every architecture.

@@ -1,10 +1,11 @@
-//! How memcached's commands are encoded, and which Redis commands are translated into its own.
+//! How memcached's commands are encoded, and which Redis commands are translated into memcached commands.
 //!
 //! ```text
 //! SET KEY VALUE EX 60     set KEY 0 60 <length>\r\n VALUE \r\n
 //! ms KEY VALUE T60        ms KEY <length> T60\r\n VALUE \r\n
 //! ```
-//! A step consists of words, key before value, in every dialect; the dialect places flags and lengths.
+//! In every dialect, a command of a workload is a list of words, with the key before the value. The dialect
+//! adds the flags and lengths.
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, number, text};
 use crate::protocol::{
@@ -13,7 +14,7 @@ use crate::protocol::{
 };
 use crate::untrusted;
 
-/// The accepted forms: the command, the words after it, and the layout.
+/// The accepted commands: the names of each command, and the words that follow the name.
 const FORMS: [(&[&str], &str); 20] = [
     (&["GET", "MGET"], "KEY..."),
     (&["GETS"], "KEY..."),
@@ -37,7 +38,7 @@ const FORMS: [(&[&str], &str); 20] = [
     (&["MS"], "KEY VALUE FLAG..."),
 ];
 
-/// Lays out a command.
+/// Returns the layout of a command.
 ///
 /// # Errors
 /// When memcached does not have the command, or not in this form.
@@ -83,7 +84,7 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
     Ok(line.end())
 }
 
-/// A command whose layout is in progress.
+/// The layout of a command, in progress.
 struct CommandLine<'a>(Vec<Laid<'a>>);
 
 impl<'a> CommandLine<'a> {
@@ -91,7 +92,7 @@ impl<'a> CommandLine<'a> {
         Self(vec![Laid::Bytes(verb.to_ascii_lowercase().into_bytes())])
     }
 
-    /// Lays out the words of a classic storage command before its length.
+    /// Begins a classic storage command with the words that precede the length.
     fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, Unspoken> {
         let line = Self::begin(verb).keys([key])?.word(&[Part::Text(b"0")]);
         match ttl {
@@ -117,8 +118,8 @@ impl<'a> CommandLine<'a> {
         Ok(self)
     }
 
-    /// Appends a key that is checked once it is filled: the content of a value or a record's field is not known
-    /// before.
+    /// Appends a key that contains a value or a field of a record. Such a key can be checked only when it is
+    /// filled.
     fn checked(mut self, key: &[Part<'a>]) -> Self {
         self.0.push(Laid::Plain(Part::Text(b" ")));
         self.0.push(Laid::Key(key.to_vec()));
@@ -193,8 +194,8 @@ impl<'w, 'a> Options<'w, 'a> {
     }
 }
 
-/// Returns whether this is Redis's command for counting, in capitals or one that memcached does not have: Redis
-/// creates a missing counter, and memcached's own `incr` does not.
+/// Returns whether the command creates a missing counter, as Redis does. Only `incr` and `decr` in lower case,
+/// which are memcached's own commands, do not.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
@@ -326,7 +327,7 @@ mod tests {
             ("INCR K 1 2", "for memcached write INCR KEY [NUMBER]"),
             ("INCRBY K x", "memcached takes a whole number there, not 'x'"),
             ("incr K x", "memcached takes a whole number there, not 'x'"),
-            ("touch K 2592001", "memcached takes more than 2592000 s (30 days) for a moment in time"),
+            ("touch K 2592001", "memcached reads more than 2592000 s (30 days) as a point in time"),
             (&long, "a key of memcached has 1 to 250 bytes, not 251"),
             ("GET a\tb", "a key of memcached has no spaces and no control characters"),
         ] {

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Introduction, Refusal, Step};
 
-/// The meta command that does nothing.
+/// The ping: memcached's meta command that does nothing.
 pub(in crate::protocol) const PING: &[u8] = b"mn\r\n";
 /// The reply to the ping.
 pub(in crate::protocol) const PONG: &[u8] = b"MN\r\n";
@@ -29,7 +29,7 @@ pub(in crate::protocol) fn introduce(who: &Introduction) -> Vec<(Step, Vec<u8>)>
     auth.into_iter().chain([(Step::Ping, PING.to_vec())]).collect()
 }
 
-/// Returns the meaning of this error as the reply to a step.
+/// Returns what an error means as the reply to a command of the greeting.
 pub(in crate::protocol) fn refusal(step: Step, line: &[u8]) -> Refusal {
     match (step, line) {
         (_, line) if line.starts_with(TOO_MANY) => Refusal::TooManyClients,

@@ -1,5 +1,5 @@
-//! memcached's text protocol: classic and meta commands, without the quiet ones, which do not have one reply per
-//! request.
+//! memcached's text protocol: classic and meta commands. Quiet commands are not supported, because they do not have one
+//! reply per request.
 
 mod command;
 mod greeting;

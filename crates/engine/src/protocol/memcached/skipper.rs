@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::protocol::{Piece, Reply, header::ProtocolError, partial_line::PartialLine};
 
-/// The words that are a whole reply, and the kind of that reply.
+/// The first words of replies that are a single line, and the kind of each reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"HD", Reply::Value),
     (b"EN", Reply::Nil),
@@ -32,18 +32,18 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"BUSY", Reply::Value),
 ];
 
-/// The first words of errors.
+/// The first words of error replies.
 const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
-/// The limit of a value's length: far above memcached's limit of an item, at most 1 GiB.
+/// The longest accepted value in bytes: far more than an item of memcached may have, which is at most 1 GiB.
 const LONGEST_VALUE: u64 = 1 << 40;
 
-/// The state of one connection's reply stream. An idle one uses no heap memory.
+/// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
 #[derive(Debug, Default)]
 pub struct MemcachedSkipper {
-    /// The reply that the next lines and bytes belong to.
+    /// The reply to which the next lines and bytes belong.
     inside: Inside,
-    /// Remaining bytes of a value, with its final CRLF.
+    /// The number of bytes of a value that are still to come, with its final CRLF.
     payload: u64,
     /// The line being read.
     line: PartialLine,
@@ -59,18 +59,18 @@ enum Inside {
     Block,
     /// A reply that ends with its value.
     Value,
-    /// A reply that has ended, after a part of it was returned.
+    /// A reply that has ended; a part of it was returned, and the reply itself is returned next.
     Ended,
 }
 
 /// A parsed line.
 enum ReplyLine {
-    /// A whole reply, or the end of one.
+    /// The line is a whole reply, or the last line of a reply.
     Reply(Reply<'static>),
     Error,
-    /// A value of this many bytes follows, and END after this value and others.
+    /// A value of this many bytes follows; END follows after the last value.
     Values(u64),
-    /// A value of this many bytes is the reply.
+    /// A value of this many bytes follows, and ends the reply.
     Value(u64),
     /// One of several lines before END.
     Stat,
@@ -78,7 +78,8 @@ enum ReplyLine {
 }
 
 impl MemcachedSkipper {
-    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance); the parts are the numbers of items.
+    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance); the parts that it returns are CAS
+    /// numbers of items.
     #[inline]
     pub(in crate::protocol) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -138,7 +139,7 @@ impl MemcachedSkipper {
     }
 }
 
-/// Parses a line, given without its line feed.
+/// Parses a line of a reply; the line feed is not included.
 #[inline]
 fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     let Some(text) = line.strip_suffix(b"\r") else { return Err(ProtocolError::no_line_end(line)) };
@@ -163,7 +164,8 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Returns the item number in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` after HD or VA.
+/// Returns the CAS number of an item in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` after HD
+/// or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');

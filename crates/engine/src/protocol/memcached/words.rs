@@ -1,4 +1,4 @@
-//! The words of a command, and their valid positions.
+//! Checks the words of memcached's commands: keys, numbers, expiry times and flags.
 
 use crate::{
     protocol::{Part, Unspoken},
@@ -7,13 +7,13 @@ use crate::{
 
 /// The longest key in bytes.
 const LONGEST_KEY: usize = 250;
-/// More seconds than these are interpreted as a point in time.
+/// The longest expiry time in seconds, 30 days: memcached reads a larger number as a point in time.
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
-/// A word of a command, as parts.
+/// A word of a command, as a list of parts.
 pub(super) type Word<'a> = Vec<Part<'a>>;
 
-/// Returns a word that is fixed.
+/// Returns the text of a word without slots; `None` for any other word.
 pub(super) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
         [Part::Text(text)] => Some(text),
@@ -33,13 +33,13 @@ pub(super) fn has_break(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// Returns whether these bytes are a valid key: in a line, other bytes would be parsed as something else.
+/// Returns whether these bytes are a valid key: 1 to 250 bytes, without white space and control characters,
+/// which would end the key.
 pub(in crate::protocol) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }
 
-/// Checks the part of a key that is known in advance. Numbers of a workload are assumed to have their largest
-/// length.
+/// Checks the part of a key that is known in advance. Values, and numbers of unknown length, are not checked.
 pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
     let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
     let is_empty = key.iter().all(|part| part.length() == Some(0));
@@ -73,8 +73,7 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
     let seconds = text(ttl).and_then(|text| untrusted::bytes(text).parse::<u64>().ok());
     if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
         return Err(Unspoken(format!(
-            "memcached takes more than {LONGEST_TTL} s (30 days) for a moment in time, and what is to expire then is gone \
-             at once"
+            "memcached reads more than {LONGEST_TTL} s (30 days) as a point in time, so the item would expire at once"
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Translates a dialect's layout into pieces with slots.
+//! Converts the layout of commands into the pieces and slots of a template.
 
 use super::{BLOCK, Fragment, Piece, Slot, Then, append_number};
 use crate::protocol::{

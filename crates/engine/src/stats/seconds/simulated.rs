@@ -1,17 +1,17 @@
-//! The verdicts on simulated runs with a known truth: seconds of one setting that depend on each other, walk and
-//! drift, and the same with a step between the stretches. Every run is generated from its number, so the counts
-//! never change.
+//! Tests of the verdicts on simulated runs: seconds of one setting that depend on each other, walk and drift, without
+//! or with a step of known size between the stretches. The random numbers of a run follow from the number of the run,
+//! so the counts never change.
 
 use super::*;
 use crate::stats::simulated::{Chance, Kind};
 
-/// Pairs of stretches of each kind and length.
+/// The number of simulated pairs of stretches of each kind and length.
 const PAIRS: u64 = 300;
 /// The lengths of a stretch, in seconds.
 const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
-/// Returns how many pairs are called different, and how many may be drift. Seconds deviate by the share `sd`;
-/// between the stretches of `n` seconds are `apart` seconds and a `step`.
+/// Returns how many pairs get the verdict "different", and how many "drift is possible". Seconds deviate by the share
+/// `sd`. Each stretch has `n` seconds; between the two are `apart` seconds and a `step`.
 fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {

@@ -1,4 +1,4 @@
-//! How often each key is drawn, and which new ones are.
+//! Tests how often each key is drawn, and which new keys are drawn.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,14 +13,14 @@ fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     Chooser::new(&keys, 0, false)
 }
 
-/// Returns how often each key occurred in this many draws.
+/// Returns how often each key is drawn in `draws` draws.
 fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
     let (mut counts, mut stream) = (HashMap::new(), Draws::new(11));
     (0..draws).for_each(|_| *counts.entry(chooser.choose(0, &mut stream)).or_default() += 1);
     counts
 }
 
-/// Returns whether `count` of `n` is the expected share, within five standard deviations.
+/// Returns whether `count` of `n` draws is the expected share, within five standard deviations.
 fn is_share(count: u32, n: u32, expected: f64) -> bool {
     let sigma = (expected * (1.0 - expected) / f64::from(n)).sqrt();
     (f64::from(count) / f64::from(n) - expected).abs() < 5.0 * sigma
@@ -159,7 +159,7 @@ fn growing(distribution: &str) -> Chooser {
     Chooser::new(&Keyset { first: 100, count: Some(10), distribution, ..Keyset::default() }, 0, true)
 }
 
-/// Inserts a key, and answers.
+/// Inserts a key, and counts the insert as answered.
 fn insert(chooser: &Chooser) -> u64 {
     let (key, inserted) = chooser.insert(0);
     let mut insertions = Insertions::default();
@@ -187,7 +187,7 @@ fn new_keys_are_drawn_when_their_inserts_are_answered_whatever_else_is_in_flight
     }
 }
 
-/// With 200 clients, 0.2 % of the reads once missed: as many keys were held back as all clients could have in flight.
+/// A regression test: with 200 clients, 0.2 % of the reads were misses.
 #[test]
 fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {

@@ -1,13 +1,13 @@
-//! Errors in a dataset, or in its use.
+//! Errors in a dataset, and errors in the use of a dataset.
 
 use thiserror::Error;
 
 use super::portion::Portion;
 
-/// Why a dataset cannot be used.
+/// The reason why a dataset cannot be used.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum DatasetError {
-    /// An invalid record. The line is the one on which it begins, from 1.
+    /// A record is invalid. `line` is the line on which the record begins, from 1.
     #[error("{file}:{line}: {what}")]
     Broken {
         /// The file.
@@ -25,7 +25,7 @@ pub enum DatasetError {
         /// The system's message.
         what: String,
     },
-    /// A field that the records do not have.
+    /// A placeholder names a field that the records do not have.
     #[error("{file} has no field '{field}'; it has {}", .has.join(", "))]
     NoField {
         /// The file.
@@ -35,13 +35,13 @@ pub enum DatasetError {
         /// The existing fields.
         has: Vec<String>,
     },
-    /// A part of a record, without a dataset.
+    /// A placeholder is a part of a record, but there is no dataset.
     #[error("{0} needs a dataset; give the file with --dataset")]
     NotGiven(Portion),
-    /// A dataset that is not used.
+    /// There is a dataset, but no operation uses it.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
-    /// The end of a run is undefined, because some operations of its workload take no record.
+    /// The run has no defined end, because some operations of its workload use no record.
     #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
     NoEnd,
 }
@@ -58,7 +58,7 @@ impl Fault {
         Self { line, what: what.to_string() }
     }
 
-    /// Returns the error for the file with this name.
+    /// Returns the error with the name of the file.
     pub(super) fn of(self, file: &std::path::Path) -> DatasetError {
         DatasetError::Broken { file: file.display().to_string(), line: self.line, what: self.what }
     }

@@ -1,4 +1,4 @@
-//! The format of a file: by its name, else by its first bytes.
+//! The format of a dataset's file: detected by the file's name, or else by its first bytes.
 
 use std::{
     io::{self, BufRead},
@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// The optional first bytes of a text in UTF-8.
+/// The byte order mark with which a text in UTF-8 may begin.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the records of a file in any format.
@@ -68,8 +68,8 @@ impl Rows {
         })
     }
 
-    /// Returns the names of the fields: those of the heading, or of the first record, which is read. Empty if there are
-    /// none.
+    /// Returns the names of the fields, from the heading or from the first record, which is consumed. The result is
+    /// empty if there are no fields.
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         match self {
             Self::Separated(rows) => rows.names(),
@@ -78,7 +78,7 @@ impl Rows {
         }
     }
 
-    /// Appends these parts of the next record; returns whether there is one.
+    /// Appends the parts `wanted` of the next record to `to`; returns false if there is no further record.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         match self {
             Self::Separated(rows) => rows.next(wanted, to),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::workload::dataset::reading::LARGEST_RECORD;
 
-    /// Reads the records of a file with this name and text, after the names of its fields, or the error.
+    /// Reads a file with this name and text. Returns the names of its fields and then its records, or the error.
     fn read(name: &str, text: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>, String> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);

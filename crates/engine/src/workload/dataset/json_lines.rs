@@ -1,4 +1,4 @@
-//! JSON lines. A field that is a string is its text; any other value is its JSON.
+//! JSON lines: each line is a record. A string field is sent as its text, and any other field as its JSON.
 
 use std::{collections::BTreeMap, io::BufRead};
 
@@ -49,7 +49,7 @@ impl JsonLines {
         Ok(true)
     }
 
-    /// Reads the next line that is not empty; returns its number.
+    /// Reads the next line that is not empty; returns the line's number.
     fn read_line(&mut self) -> Result<Option<u64>, Fault> {
         loop {
             let number = self.input.line();

@@ -1,12 +1,12 @@
-//! A file of records, one of which each operation uses: `HSET doc:__field:id__ title __field:title__`, `JSON.SET
-//! doc:__field:id__ $ __record__`.
+//! A dataset is a file of records. Each operation uses one record: `HSET doc:__field:id__ title __field:title__`,
+//! `JSON.SET doc:__field:id__ $ __record__`.
 //!
 //! ```text
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
 //!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
 //! ```
-//! The file is read twice: once before anything is sent, to count and check its records, and then as needed. Only a few
-//! batches are in memory at a time, however large the file is.
+//! A dataset's file is read twice: first to count and check its records, before anything is sent, and then during the
+//! load. Even for a large file, only a few batches are in memory at a time.
 
 mod error;
 mod format;

@@ -1,8 +1,8 @@
 //! The parts of a record that can be sent, and their placeholders.
 //!
-//! Records that are passed on together.
+//! Batches: records that are passed to the workers together.
 //!
-//! Fields, one after the other in one block of memory.
+//! Fields of records, stored one after the other in one block of memory.
 
 use std::{
     collections::BTreeSet,
@@ -21,14 +21,14 @@ use crate::untrusted;
 pub enum Portion {
     /// The field with this name: `__field:NAME__`.
     Field(String),
-    /// The whole record as a JSON object: `__record__`. For JSON lines, this is the line itself.
+    /// The whole record as a JSON object: `__record__`. For JSON lines, the line itself is sent.
     Whole,
 }
 
 const WHOLE: &str = "__record__";
 
 impl Portion {
-    /// Returns the part for a placeholder, if it is one of these.
+    /// Returns the part of a record for this placeholder; `None` if the placeholder is something else.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -37,7 +37,7 @@ impl Portion {
         (!name.is_empty()).then(|| Self::Field(name.to_owned()))
     }
 
-    /// Returns the part's placeholder, in parts.
+    /// Returns the part's placeholder, split into three pieces.
     pub(in crate::workload) fn placeholder(&self) -> [&str; 3] {
         match self {
             Self::Field(name) => ["__field:", name, "__"],
@@ -52,7 +52,7 @@ impl fmt::Display for Portion {
     }
 }
 
-/// Appends the JSON object of a record with text fields only: `{"id":"1","title":"…"}`.
+/// Appends a record as a JSON object with text fields only: `{"id":"1","title":"…"}`.
 pub(super) fn push_object<'a>(
     line: u64,
     record: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -78,7 +78,7 @@ pub(super) fn push_object<'a>(
     Ok(())
 }
 
-/// Some records, and how many of them are taken.
+/// A batch of records, and how many of them are used already.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) fields: Fields,
@@ -89,12 +89,12 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Creates an empty batch, for records of which this many parts are sent.
+    /// Creates an empty batch for records with `width` parts each.
     pub(super) fn of(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
 
-    /// Takes the next of its records; returns its place, unless all are taken.
+    /// Counts the next record of the batch as used; returns its index, or `None` if all records are used.
     fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < self.records)
     }
@@ -104,48 +104,48 @@ impl Batch {
     }
 }
 
-/// The last record that was taken.
+/// The record of the current operation.
 #[derive(Debug, Clone, Default)]
 pub(in crate::workload) struct Taken {
     batch: Option<Arc<Batch>>,
     place: usize,
     failed: Option<DatasetError>,
-    /// Whether the next one is not read yet.
+    /// Whether the next record is needed, but not read yet.
     is_awaited: bool,
 }
 
 impl Taken {
-    /// Returns the part with this number; empty before a record was taken.
+    /// Returns part number `number` of the record; the result is empty before the first record.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
         self.batch.as_ref().map_or(&[], |batch| batch.fields.get(self.place * batch.width + number))
     }
 
-    /// Returns why no record could be taken.
+    /// Returns the error if there is no further record.
     #[inline]
     pub(in crate::workload) fn failure(&self) -> Option<&DatasetError> {
         self.failed.as_ref()
     }
 
-    /// Returns whether the next record was needed, and is not read yet.
+    /// Returns whether the next record is needed, but not read yet.
     #[inline]
     pub(in crate::workload) fn is_awaited(&self) -> bool {
         self.is_awaited
     }
 
-    /// Sets whether the next record is awaited.
+    /// Sets whether the next record is needed, but not read yet.
     pub(super) fn await_next(&mut self, is_awaited: bool) {
         self.is_awaited = is_awaited;
     }
 
-    /// Takes the next record of the same batch as the last one, if there is one left.
+    /// Continues with the next record of the same batch; returns false if the batch has no further record.
     pub(super) fn advance(&mut self) -> bool {
         let next = self.batch.as_ref().and_then(|batch| batch.take());
         self.place = next.unwrap_or(self.place);
         next.is_some()
     }
 
-    /// Continues with another batch, or with none, and why.
+    /// Continues with another batch, or stores the error if there is none.
     pub(super) fn follow(&mut self, batch: Result<Arc<Batch>, DatasetError>) {
         let failed = batch.as_ref().err().cloned();
         *self = Self { batch: batch.ok(), place: 0, failed, is_awaited: false };
@@ -156,7 +156,7 @@ impl Taken {
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
-    /// The end of each.
+    /// The end of each field in `bytes`.
     ends: Vec<usize>,
 }
 
@@ -166,17 +166,17 @@ impl Fields {
         self.end();
     }
 
-    /// Adds a piece of the next one.
+    /// Appends a piece to the field that is being added.
     pub(super) fn extend(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
     }
 
-    /// Ends the next field, after all its pieces.
+    /// Completes the field that is being added.
     pub(super) fn end(&mut self) {
         self.ends.push(self.bytes.len());
     }
 
-    /// Forgets them, and keeps the memory.
+    /// Removes all fields, but keeps the allocated memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -199,7 +199,7 @@ impl Fields {
         &self.bytes[from..self.ends[place]]
     }
 
-    /// Returns the total number of bytes.
+    /// Returns the total number of bytes in all fields.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,7 +1,7 @@
-//! The passes over a file: the first one, which only counts and checks, and those of the thread that reads for the
+//! Reads a dataset's file. The first pass only counts and checks the records; a thread does the other passes for the
 //! workers.
 //!
-//! Reading a file: decompressed if necessary, with counted lines, and limited records.
+//! A dataset's file is decompressed if necessary, its lines are counted, and the size of a record is limited.
 
 use std::{
     fs::File,
@@ -19,26 +19,26 @@ use super::{
     portion::{Batch, Portion},
 };
 
-/// The most records of a batch.
+/// The maximum number of records in a batch.
 const RECORDS: usize = 512;
-/// A batch with this many bytes gets no more records.
+/// A batch with at least this many bytes gets no further record.
 const BYTES: usize = 256 * 1024;
-/// The number of batches that are read ahead.
+/// The number of batches that the thread reads ahead.
 const AHEAD: usize = 16;
 
-/// The file, and which records of it are read.
+/// A dataset's file, and which of its records are read.
 #[derive(Debug, Clone)]
 pub(super) struct RecordFile {
     pub(super) file: PathBuf,
-    /// The parts of each that are sent.
+    /// The parts of each record that are sent.
     pub(super) portions: Vec<Portion>,
-    /// The most records to read.
+    /// The maximum number of records to read.
     pub(super) most: u64,
-    /// The version of the file.
+    /// The file's version when the dataset was opened.
     pub(super) version: Version,
 }
 
-/// The identity, length and modification time of a file.
+/// The version of a file: its identity, length and modification time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     file: (u64, u64),
@@ -47,7 +47,7 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// Returns the present version of the file.
+    /// Returns the current version of the file.
     pub(super) fn of(file: &Path) -> Result<Self, DatasetError> {
         let now = file.metadata().map_err(unreadable(file))?;
         Ok(Self { file: (now.dev(), now.ino()), length: now.len(), changed: (now.mtime(), now.mtime_nsec()) })
@@ -64,14 +64,14 @@ impl Version {
     }
 }
 
-/// Adds the file to an error of the system.
+/// Adds the file's name to an error of the operating system.
 pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
     move |error| DatasetError::Unreadable { file: file.display().to_string(), what: error.to_string() }
 }
 
 impl RecordFile {
-    /// Reads all records, and passes them on in batches while those are accepted, each with the same content as in the
-    /// first pass. Returns the number of records.
+    /// Reads all records in batches, and passes each batch to `give` until `give` returns false. Returns the number of
+    /// records, or `None` if `give` returned false. A file that has changed since the first pass is an error.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut is_last) = (0, false);
@@ -94,7 +94,7 @@ impl RecordFile {
         Ok(Some(count))
     }
 
-    /// Returns the number of records that can be sent.
+    /// Returns the number of records that can be sent; it is an error if there are none.
     pub(super) fn count(&self) -> Result<u64, DatasetError> {
         let count = self.pass(|_| true)?.unwrap_or(0);
         let none = || DatasetError::Unreadable {
@@ -104,7 +104,7 @@ impl RecordFile {
         if count == 0 { Err(none()) } else { Ok(count) }
     }
 
-    /// Reads the `count` records over and over, on a thread that ends when the receiver is gone.
+    /// Reads the `count` records again and again on a thread, which ends when the receiver is dropped.
     pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {
@@ -134,16 +134,16 @@ impl RecordFile {
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Bytes that are read at a time.
+/// The number of bytes read from the file at a time.
 const CHUNK: usize = 64 * 1024;
-/// The most bytes of one record: a quote or a tag that is never closed must not fill the memory.
+/// The maximum size of a record in bytes: a quote or a tag that is never closed must not fill the memory.
 pub(super) const LARGEST_RECORD: u64 = 16 << 20;
 
 /// A file that is being read.
 pub(super) struct Input {
     from: Box<dyn BufRead + Send>,
     line: u64,
-    /// How many bytes the record may still have.
+    /// How many more bytes the current record may have.
     left: u64,
 }
 
@@ -162,12 +162,12 @@ impl Input {
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
     }
 
-    /// Returns the present line, from 1.
+    /// Returns the number of the current line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Notes that a record begins.
+    /// Begins a record: resets the limit of its size.
     pub(super) fn begin_record(&mut self) {
         self.left = LARGEST_RECORD;
     }

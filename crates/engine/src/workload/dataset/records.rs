@@ -1,4 +1,4 @@
-//! A dataset shared by workers: each record is taken by one of them.
+//! A dataset that all workers share: each record is used by one worker.
 
 use std::{
     fmt,
@@ -17,10 +17,10 @@ use super::{
     reading::{RecordFile, Version, unreadable},
 };
 
-/// How often a waiting thread checks for the next record.
+/// How often a thread that waits for a record checks whether it is read.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// Records of a file; all copies take from the same ones.
+/// The records of a file. All copies share the position in the file.
 #[derive(Clone)]
 pub struct Dataset(Arc<Shared>);
 
@@ -33,19 +33,20 @@ struct Shared {
     stream: Mutex<Stream>,
 }
 
-/// The position in the records.
+/// The current position in the records.
 #[derive(Default)]
 struct Stream {
-    /// The channel from the reading thread; `None` until the first record is taken.
+    /// The channel from the reading thread; `None` before the first record is used.
     ahead: Option<Receiver<Result<Batch, DatasetError>>>,
     /// The present batch.
     current: Option<Arc<Batch>>,
-    /// Why there are no more.
+    /// The error, if no further record can be read.
     failed: Option<DatasetError>,
 }
 
 impl Dataset {
-    /// Opens the first `most` records of a file, of which these parts are sent. The file is read once, to count them.
+    /// Opens a dataset: the first `most` records of a file, and the parts of each that are sent. The file is read once,
+    /// to count the records.
     ///
     /// # Errors
     /// When it cannot be read, lacks these fields, or a record is invalid: names the first one.
@@ -80,7 +81,7 @@ impl Dataset {
         &self.0.source.file
     }
 
-    /// Returns the first `most` records, from the beginning. They are waited for, so they are not for a load.
+    /// Returns the first `most` records of the file. A load must not use this dataset, because reading it can block.
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
@@ -88,14 +89,14 @@ impl Dataset {
         Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 
-    /// Returns the number of a part that is sent.
+    /// Returns the index of a part among the parts of a record that are sent.
     pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Takes the next record, the first again after the last, into `taken`; or reports there why that is impossible, or
-    /// that it is not read yet: a thread of the load must not wait for a file, since a disk may hang. Returns whether
-    /// it was taken.
+    /// Moves `taken` to the next record; after the last record, the first one is next. An error is stored in `taken`.
+    /// Returns false if the record is not read yet: a thread of the load must not wait for a file, since a disk may
+    /// hang.
     pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
@@ -111,7 +112,8 @@ impl Dataset {
         true
     }
 
-    /// Returns the present batch, or the next one if that is used up; `None` while that is not read.
+    /// Returns the current batch, or the next one if the current batch is used up. Returns `None` if the next batch is
+    /// not read yet.
     fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
         let mut stream = self.0.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
@@ -143,13 +145,13 @@ impl Dataset {
         }
     }
 
-    /// Returns the same records for a load, with a reader that hangs: nothing is read before the sender is gone.
+    /// Returns the same records for a load, with a reader that hangs: it never sends a batch.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// Returns the same records for a load, with a reader that sends records without a field, over which a worker
+    /// Returns the same records for a load, with a reader that sends records without fields: a worker that uses one
     /// panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {

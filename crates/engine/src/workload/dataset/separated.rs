@@ -1,10 +1,11 @@
-//! Rows of columns separated by commas, optionally quoted, or by tabs, never quoted; the first row names the columns.
+//! Rows of columns. Commas separate columns that may be quoted, and tabs separate columns that are never quoted. The
+//! first row has the names of the columns.
 //!
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
 //! ```
-//! A quote that is never closed would swallow all rows up to the next one, so after a closing quote only a comma or the
-//! end of the row is allowed.
+//! After a closing quote, only a comma or the end of the row is allowed: otherwise a quote that is never closed would
+//! include all rows up to the next quote.
 
 use std::io::{self, BufRead};
 
@@ -22,21 +23,21 @@ pub(super) struct Separated {
     separator: u8,
     /// Whether a column may be quoted.
     has_quotes: bool,
-    /// The columns of the last row.
+    /// The columns of the last row that was read.
     row: Fields,
-    /// The names of the columns, once the first row is read.
+    /// The names of the columns; `None` until the first row is read.
     names: Option<Vec<String>>,
-    /// The requested columns, once their places are known.
+    /// The requested columns; `None` until their positions are known.
     columns: Option<Vec<Column>>,
 }
 
-/// The requested part of a row.
+/// A requested part of a row: one column, or all columns.
 enum Column {
     At(usize),
     All,
 }
 
-/// What ends with a column: only the column, or its row.
+/// What ends at a byte: only a column, or also its row.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Column,
@@ -93,7 +94,7 @@ impl Separated {
         Ok(true)
     }
 
-    /// Reads the next row that is not empty; returns the line on which it begins.
+    /// Reads the next row that is not empty; returns the line on which the row begins.
     fn read_row(&mut self) -> Result<Option<u64>, Fault> {
         self.row.clear();
         let mut line = self.begin_row();
@@ -126,7 +127,7 @@ impl Separated {
         Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
     }
 
-    /// Reads a column up to its end; returns what ended.
+    /// Reads an unquoted column; returns whether only the column ends, or also its row.
     fn read_plain(&mut self) -> io::Result<End> {
         loop {
             let available = self.input.fill_buf()?;
@@ -143,12 +144,13 @@ impl Separated {
         }
     }
 
-    /// Returns what ends with this byte, or with the file. CR and LF are two ends, with nothing between them.
+    /// Returns whether this byte ends only the column, or also its row; `None` is the end of the file. CR LF counts as
+    /// two ends of rows, with an empty row between them.
     fn ended_by(&self, found: Option<u8>) -> End {
         if found == Some(self.separator) { End::Column } else { End::Row }
     }
 
-    /// Reads a column after its quote, and its end.
+    /// Reads the rest of a quoted column; returns whether only the column ends, or also its row.
     fn read_quoted(&mut self) -> Result<End, Fault> {
         let opened = self.input.line();
         let fault =

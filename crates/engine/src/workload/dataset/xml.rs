@@ -1,10 +1,11 @@
-//! XML like the abstracts of Wikipedia: the elements below the root are records, their child elements are fields.
+//! XML such as Wikipedia's abstracts: the children of the root element are records, and a record's children are its
+//! fields.
 //!
 //! ```text
 //! <feed>
 //!   <doc><title>Wikipedia: Anarchism</title><url>https://…</url><abstract>…</abstract></doc>
 //! ```
-//! A field is all text in its element, with entities resolved.
+//! A field's value is all text in the field's element, with entities resolved.
 
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
@@ -21,11 +22,11 @@ pub(super) struct Xml {
     buffer: Vec<u8>,
     /// The number of open elements.
     depth: usize,
-    /// The names and texts of the last record.
+    /// The names and texts of the last record's fields.
     record: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The number of open elements within a record, and within a field.
+/// The number of open elements inside a record, and inside a field.
 const RECORD: usize = 2;
 const FIELD: usize = 3;
 
@@ -53,7 +54,7 @@ impl Xml {
         Ok(true)
     }
 
-    /// Reads the next record; returns the line on which it begins.
+    /// Reads the next record; returns the line on which the record begins.
     fn read_record(&mut self) -> Result<Option<u64>, Fault> {
         self.record.clear();
         self.reader.get_mut().begin_record();
@@ -103,7 +104,7 @@ impl Xml {
     }
 }
 
-/// Appends `text` to the last field, if one is open.
+/// Appends `text` to the last field, if that field's element is open.
 fn take(depth: usize, record: &mut [(Vec<u8>, Vec<u8>)], text: &[u8], line: u64) -> Result<(), Fault> {
     match record.last_mut() {
         Some((_, field)) if depth >= FIELD => field.extend_from_slice(text),

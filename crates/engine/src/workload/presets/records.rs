@@ -1,6 +1,6 @@
-//! YCSB's records on the server, and the commands that make, read, change and scan them.
+//! YCSB's records as keys on the server, and the commands that make, read, change and scan records.
 
-/// The type of a record.
+/// The data type of a record on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     String,
@@ -20,12 +20,12 @@ impl Group {
         ("zset", Self::Zset),
     ];
 
-    /// Returns the default number of fields of a record: YCSB's ten, and one for a type without fields.
+    /// Returns the default number of fields in a record: ten as in YCSB, and one for strings, which have no fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
 
-    /// Makes the record `key` with this many fields.
+    /// Returns the command that makes the record `key` with this many fields.
     pub(super) fn insert(self, key: &str, fields: u64) -> String {
         let (name, field): (&str, fn(u64) -> String) = match self {
             Self::String => return format!("SET {key} {}", "{value}".repeat(fields as usize)),
@@ -37,7 +37,7 @@ impl Group {
         format!("{name} {key}{}", (0..fields).map(field).collect::<String>())
     }
 
-    /// Returns the command that reads a record, and the arguments after its key.
+    /// Returns the command that reads a record, and its arguments after the key.
     fn reading(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::String => ("GET", &[]),
@@ -48,14 +48,15 @@ impl Group {
         }
     }
 
-    /// Reads all fields of the record `{user}`.
+    /// Returns the command that reads all fields of the record `{user}`.
     pub(super) fn read(self) -> String {
         let (name, rest) = self.reading();
         [&[name, "{user}"], rest].concat().join(" ")
     }
 
-    /// Changes one random field of the record `key`; a string is replaced. A set has no named fields: a new member
-    /// replaces an old one. In a sorted set, a new member at a random rank replaces the lowest one.
+    /// Returns the commands that change one random field of the record `key`. A string is replaced as a whole. A set
+    /// has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
+    /// replaces the one with the lowest score.
     pub(super) fn update(self, key: &str, fields: u64) -> Vec<String> {
         let last = fields - 1;
         match self {
@@ -70,8 +71,8 @@ impl Group {
         }
     }
 
-    /// Reads 1 to `most` records, from a random one on in the order of their names. YCSB requests the names and then
-    /// each record; here the server does all of that in one script.
+    /// Returns the command that reads 1 to `most` records in the order of their names, from a random one on. YCSB
+    /// requests the names and then each record; here one script on the server does both.
     pub(super) fn scan(self, most: u64) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

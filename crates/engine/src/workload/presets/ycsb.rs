@@ -1,4 +1,4 @@
-//! YCSB's workloads: the load phase, and A to F, for five types of records.
+//! YCSB's workloads: the load phase, and the workloads A to F, for five data types of records.
 //!
 //! ```text
 //!            READ  UPDATE  INSERT  SCAN  READ-MODIFY-WRITE   keys
@@ -10,8 +10,8 @@
 //! ycsb-e                        5    95                      zipfian
 //! ycsb-f       50                                       50   zipfian
 //! ```
-//! Proportions, names of keys and distributions are those of YCSB's workload files. As YCSB's Redis binding does, it
-//! keeps an index for scans: a sorted set of the records' names, here in the order of the names.
+//! Proportions, key names and distributions are those of YCSB's workload files. As in YCSB's Redis binding, a sorted
+//! set with the names of all records is the index for scans; here it is sorted by name.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Makes a workload with settings of its parameters.
+/// A function that makes a workload with these values for its parameters.
 pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
 
 /// All of YCSB's workloads, in their order.
@@ -54,9 +54,9 @@ const PARAMETERS: [&str; 10] = [
     "threads",
 ];
 
-/// The most fields of a record, since a command has a word for each.
+/// The maximum number of fields in a record, since a command has a word for each field.
 const MAX_FIELDS: u64 = 1000;
-/// The most records: the limit of keys.
+/// The maximum number of records: the limit of keys.
 const MAX_RECORDS: u64 = 999_999_999_999;
 const MAX_SCAN: u64 = 1_000_000;
 
@@ -64,7 +64,7 @@ const MAX_SCAN: u64 = 1_000_000;
 struct Mix {
     name: &'static str,
     about: String,
-    /// Percent of READ, UPDATE, INSERT, SCAN, READ-MODIFY-WRITE.
+    /// The percentages of READ, UPDATE, INSERT, SCAN and READ-MODIFY-WRITE.
     percent: [u32; 5],
     drawn: Distribution,
 }
@@ -122,7 +122,7 @@ impl Read {
         })
     }
 
-    /// Returns the steps that insert the record `key`, and its name in the index.
+    /// Returns the steps that insert the record `key`, and add its name to the index.
     fn inserts(&self, key: &str, in_index: &str) -> Vec<String> {
         let index = self.is_indexed.then(|| format!("ZADD {{index}} 0 {in_index}"));
         [self.group.insert(key, self.fields)].into_iter().chain(index).collect()
@@ -189,7 +189,7 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
 }
 
-/// Parses a whole number in this range.
+/// Returns the parameter `name` as a whole number in this range.
 fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
@@ -205,7 +205,7 @@ fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadErro
     Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
-/// Parses one of these words.
+/// Returns the parameter `name` as one of these words.
 fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text);
@@ -215,7 +215,7 @@ fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result
         .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
 }
 
-/// Parses the distribution of keys: what YCSB calls zipfian is its scrambled form; `zipfian 1.1` is redyno's own.
+/// Returns the distribution of the keys. YCSB's `zipfian` is scrambled; `zipfian 1.1` is redyno's own distribution.
 fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
     const NAME: &str = "requestdistribution";
     match settings.get(NAME) {

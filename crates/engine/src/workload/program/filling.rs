@@ -1,4 +1,4 @@
-//! Builds an operation: takes its record, and fills the slots of its templates.
+//! Builds the requests of an operation: moves to its next record, and fills the slots of its templates.
 
 use super::Program;
 use crate::{
@@ -43,14 +43,14 @@ impl Program {
         *op
     }
 
-    /// Takes the next record, if the operation uses one. Returns whether the operation can be built.
+    /// Moves to the next record, if the operation uses one. Returns false if the next record is not read yet.
     #[inline]
     fn has_record(&self, op: OpId, taken: &mut Taken) -> bool {
         self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
     }
 
-    /// Appends the steps of an operation that are written later. All is drawn at once, with the keys of its first step.
-    /// If a name is not a valid key, it is returned, and no step is appended.
+    /// Appends the steps of an operation that are written after replies. All steps are drawn at once, and share the
+    /// keys of the first step. If a name is not a valid key, the name is returned, and no step is appended.
     #[inline(never)]
     fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
         let steps = self.templates.later.iter().find(|(known, _)| *known == op);

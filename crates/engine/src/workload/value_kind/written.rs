@@ -1,4 +1,4 @@
-//! The syntax of a kind of values: in a file, and in a line.
+//! The syntax of a kind of values, in a file and in a single line.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -39,7 +39,7 @@ impl FromStr for ValueKind {
     }
 }
 
-/// Parses a size in a line.
+/// Parses a size in the syntax of a single line.
 fn size_of(text: &str) -> Option<Size> {
     if let Some((from, to)) = text.split_once("..") {
         return Some(Size::Range { from: bytes(from)?, to: bytes(to)? });
@@ -58,14 +58,14 @@ fn bytes(text: &str) -> Option<u32> {
     parse_bytes(text).ok()?.try_into().ok()
 }
 
-/// Collects weights, each size once.
+/// Collects sizes and their weights; returns `None` if a size occurs twice.
 fn weights(all: Vec<(u32, u32)>) -> Option<BTreeMap<u32, u32>> {
     let count = all.len();
     Some(all.into_iter().collect::<BTreeMap<_, _>>()).filter(|weights| weights.len() == count)
 }
 
 impl fmt::Display for ValueKind {
-    /// Writes the kind in the syntax of a line.
+    /// Writes the kind of values in the syntax of a single line.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let size = match &self.size {
             Size::Knob => return write!(f, "{}", self.content),
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for SizeVisitor {
     }
 }
 
-/// A size that is a table in a file.
+/// A size that is written as a table in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {

@@ -1,41 +1,41 @@
-//! Values of all kinds of a workload, each cut from a pool that is made once. One random number decides place and size:
-//! its lower bits the offset, its upper ones the size.
+//! Cuts the values of a workload out of pools of bytes, which are made once. The lower bits of a random number decide
+//! the position of a value in its pool, and the upper bits its size.
 
 use std::sync::Arc;
 
 use super::{Pool, SPREAD};
 use crate::workload::{Content, Size, ValueKind, Workload, chooser::share, value_kind::JSON};
 
-/// Bytes of a small value that are copied at a time.
+/// The number of bytes that are copied at a time for a small value.
 const BLOCK: usize = 64;
 
-/// The values of a workload, by the numbers of their kinds. Copies share the pools.
+/// The values of a workload, by the number of their kind. Copies share the pools.
 #[derive(Debug, Clone)]
 pub struct Values {
     kinds: Arc<[Cutter]>,
     seed: u64,
 }
 
-/// Cuts values of one kind.
+/// Cuts the values of one kind out of a pool.
 #[derive(Debug)]
 struct Cutter {
     sizes: Sizes,
     pool: Pool,
-    /// The text around the cut.
+    /// The text before and after the bytes from the pool.
     frame: Option<[&'static [u8]; 2]>,
 }
 
-/// The sizes of the cut.
+/// The sizes of values, without the text around them.
 #[derive(Debug)]
 enum Sizes {
     Fixed(u32),
-    /// This many sizes from the lowest on.
+    /// The lowest size, and the number of sizes from the lowest one on.
     Range(u32, u64),
-    /// Cumulative sums of the weights.
+    /// The sizes, with cumulative sums of their weights.
     Weights(Vec<(u64, u32)>),
 }
 
-/// The cut of a value from its pool.
+/// A value: the position and the size of its bytes in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     kind: u16,
@@ -44,7 +44,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Creates a value that is not part of a pool.
+    /// Creates a value that is not cut out of a pool.
     #[inline]
     pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
         Self { kind, offset: 0, size: length as u32 }
@@ -56,7 +56,7 @@ impl Cut {
         self.kind
     }
 
-    /// Returns the value's number of bytes.
+    /// Returns the value's size in bytes, without the text around it.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {
         self.size as usize
@@ -64,13 +64,13 @@ impl Cut {
 }
 
 impl Values {
-    /// Creates the values of a workload, with `value_size` bytes unless it has its own. The same seed gives the same
-    /// values.
+    /// Creates the values of a workload. A value has `value_size` bytes, unless its kind has a size of its own. The
+    /// same seed gives the same values.
     pub fn new(workload: &Workload, value_size: u32, seed: u64) -> Self {
         Self::made(workload, value_size, seed, &[])
     }
 
-    /// Creates the values of another workload or size, with the same pools where they are equal.
+    /// Creates the values for another workload or value size, and reuses the pools that stay the same.
     #[must_use]
     pub fn again(&self, workload: &Workload, value_size: u32) -> Self {
         Self::made(workload, value_size, self.seed, &self.kinds)
@@ -99,7 +99,7 @@ impl Values {
         Self { kinds: cutters.into(), seed }
     }
 
-    /// Returns whether all values are cut from the pools of `other`.
+    /// Returns whether all values are cut out of the pools of `other`.
     #[cfg(test)]
     pub fn shares_pools(&self, other: &Self) -> bool {
         let pools =
@@ -107,7 +107,7 @@ impl Values {
         pools(self) == pools(other)
     }
 
-    /// Returns the size of all values of a kind; `None` if it varies.
+    /// Returns the size of a kind's values; `None` if their sizes differ.
     pub(in crate::workload) fn fixed_size(&self, kind: u16) -> Option<usize> {
         let cutter = &self.kinds[usize::from(kind)];
         match cutter.sizes {
@@ -116,7 +116,7 @@ impl Values {
         }
     }
 
-    /// Returns the value of a kind for the random number `draw`, and its total size.
+    /// Returns the value of a kind for the random number `draw`, and the value's total size.
     #[inline]
     pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut, usize) {
         let cutter = &self.kinds[usize::from(kind)];
@@ -129,7 +129,7 @@ impl Values {
         (cut, cut.size() + cutter.around())
     }
 
-    /// Appends a cut of at most this many bytes that has no text around it. Returns whether it did.
+    /// Appends a value if it has at most `at_most` bytes and no text around it. Returns whether the value was appended.
     #[inline(always)]
     pub(in crate::workload) fn append_bare(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
         let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
@@ -149,13 +149,13 @@ impl Values {
         is_bare
     }
 
-    /// Returns the text before and after a cut.
+    /// Returns the text before and after a value's bytes from the pool.
     #[inline]
     pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
     }
 
-    /// Returns the bytes of a cut.
+    /// Returns a value's bytes in the pool.
     #[inline]
     pub(in crate::workload) fn bytes(&self, cut: Cut) -> &[u8] {
         let (from, size) = (cut.offset as usize, cut.size());
@@ -191,7 +191,7 @@ impl Cutter {
         cutter
     }
 
-    /// Returns the number of bytes around the cut.
+    /// Returns the number of bytes in the text around a value.
     #[inline]
     fn around(&self) -> usize {
         self.frame.map_or(0, |[before, behind]| before.len() + behind.len())
@@ -199,7 +199,7 @@ impl Cutter {
 }
 
 impl Content {
-    /// Returns the content of the pool for the values.
+    /// Returns the content of the pool out of which these values are cut.
     fn pool(self) -> Self {
         if self == Self::Json { Self::Text } else { self }
     }

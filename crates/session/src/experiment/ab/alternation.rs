@@ -1,5 +1,5 @@
-//! The alternation of two sides: parts under one side and then the other become pairs, until the result is clear or
-//! time is over.
+//! Alternates between two sides. A part of one side and a part of the other become a pair, until the result is clear or
+//! the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     stats::Verdict,
 };
 
-/// The figures of all operations together.
+/// The figures that are compared for all operations together.
 const OF_ALL: [Figure; 7] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -24,24 +24,24 @@ const OF_ALL: [Figure; 7] = [
     figures::RESPONSE_P99,
     figures::RESPONSE_P999,
 ];
-/// The figures of each operation, if there are several.
+/// The figures that are compared for each operation, if there are several.
 const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// The lengths of an alternation, in seconds.
+/// The times of an alternation, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// The time left out after a switch, in seconds.
+    /// The time after a switch that is not counted, in seconds.
     pub settle_s: f64,
     /// The length of a part, in seconds.
     pub part_s: f64,
-    /// The largest length of a part that waits for the samples of a p99, in seconds.
+    /// The longest time of a part that waits for enough samples for a p99, in seconds.
     pub longest_part_s: f64,
-    /// The time after which the alternation ends, 'not clear' if necessary, in seconds.
+    /// The time after which the alternation ends even if the result is not clear, in seconds.
     pub limit_s: f64,
 }
 
 impl Default for Plan {
-    /// Returns blocks of seven seconds, and an end within three minutes, including the time before and after.
+    /// Returns a plan with blocks of seven seconds; with the time before and after, it ends within three minutes.
     fn default() -> Self {
         Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
     }
@@ -54,7 +54,7 @@ impl Plan {
         Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
     }
 
-    /// Returns the length of a block with the part before it, in seconds.
+    /// Returns the time for each further pair, in seconds: two parts, and the time after a switch.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s
     }
@@ -68,22 +68,22 @@ impl Plan {
     }
 }
 
-/// The side being measured, and the measurements of both.
+/// The side that is being measured, and the measurements of both sides.
 #[derive(Debug, Clone)]
 pub(super) struct Alternation {
     plan: Plan,
-    /// Whether both sides have open loops, so that response times count.
+    /// Whether both sides are open loops; the response times then decide.
     is_open: bool,
     side: Side,
-    /// The measurement of the present side, after the time left out, and the number of parts still to take from it: one
-    /// for the previous pair and one for the next.
+    /// The measurement of the present side, and the number of its parts that are still missing: one part for the
+    /// previous pair, and one for the next pair.
     block: Option<(Window, usize)>,
     /// The last part before the switch.
     before: Option<Interval>,
     /// The start of the alternation, in seconds of the session.
     since_s: Option<f64>,
     pairs: Vec<Pair>,
-    /// All counted parts of A, and of B.
+    /// The sum of all counted parts of A, and that of B.
     sums: [Interval; 2],
     /// Whether no more pairs are measured, because the time is over.
     is_last: bool,
@@ -94,7 +94,7 @@ pub(super) struct Alternation {
 pub(super) enum Then {
     /// The present side continues.
     GoOn,
-    /// Switch to the other side, which [`Alternation::side`] returns now.
+    /// The other side begins; [`Alternation::side`] already returns it.
     Switch,
     /// The alternation is over.
     End,
@@ -115,7 +115,7 @@ impl Alternation {
         }
     }
 
-    /// Returns the side in force, or the requested one.
+    /// Returns the side that is in force or has been requested.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -133,13 +133,14 @@ impl Alternation {
         Pair::figures(self.is_open)
     }
 
-    /// Returns the deciding figure: throughput, or under a rate the p99 of the response time.
+    /// Returns the figure that decides: throughput in closed loops, the p99 of the response time in open loops.
     pub fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
     }
 
-    /// Returns B's difference in a figure, of one operation or of all together, from the pairs so far.
+    /// Returns the difference between A and B in a figure, from the pairs so far; `None` as `operation` means all
+    /// operations together.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let differences: Vec<_> =
             self.counted().filter_map(|pair| pair.difference(operation, figure)).collect();
@@ -147,7 +148,8 @@ impl Alternation {
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// Returns all figures: of all operations together, then of each. A single operation has no rows of its own.
+    /// Returns a table of all figures: first of all operations together, then of each operation. A single operation has
+    /// no rows of its own.
     pub fn table(&self) -> Table {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
@@ -164,7 +166,7 @@ impl Alternation {
         self.since_s = Some(now_s);
     }
 
-    /// Returns whether no time is left at `now_s`.
+    /// Returns whether the time of the alternation is over at `now_s`.
     pub fn is_late(&self, now_s: f64) -> bool {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
@@ -174,19 +176,19 @@ impl Alternation {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// Notes that the requested side is in force, since `since_s` on the clock of the measurements.
+    /// Begins to measure the requested side, which is in force since `since_s` in the time of the intervals.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Ends the measurement; `is_last` is whether the verdict is final even if it is not clear.
+    /// Ends the measurement; with `is_last`, the verdict is final even if it is not clear.
     pub fn end(&mut self, is_last: bool) {
         self.block = None;
         self.is_last |= is_last;
     }
 
-    /// Takes a measurement of the side in force; the session is at `now_s`. Returns the next step.
+    /// Takes an interval of the side in force; `now_s` is the time of the session. Returns the next step.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
         let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -239,7 +241,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an alternation with its second side in force since the seventh second.
+    /// Returns an alternation whose side B is in force since 7 s.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(Plan::default(), true);
         alternation.begin(0.0);

@@ -1,14 +1,14 @@
 //! The driver of an A/B: decides which side is under load, and when there are enough pairs.
 //!
-//! The sides are two settings, or two targets: nodes of a session, of which one carries the load while the other has
-//! none:
+//! The sides are two settings or two targets. Two targets are nodes of one session: one node has the load while the
+//! other has none:
 //!
 //! ```text
 //!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
 //!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! In the preparation, each side in turn makes the keys for the load and has the whole load once.
+//! In the preparation, the keys for the load are made on each side in turn, and each side has the whole load once.
 
 use super::{
     alternation::{Alternation, Plan, Then},
@@ -34,7 +34,7 @@ pub struct Ab {
     targets: Vec<String>,
     in_force: InForce,
     alternation: Alternation,
-    /// The target being prepared; `None` when both are.
+    /// The target that is being prepared; `None` when both are prepared.
     readied: Option<Side>,
     /// The time of the session; `None` before its first record with a time.
     now_s: Option<f64>,
@@ -42,7 +42,7 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// Returns an experiment with two settings; its first orders set `a`.
+    /// Returns an A/B of two settings; its first orders request `a`.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
@@ -56,8 +56,8 @@ impl Ab {
         }
     }
 
-    /// Returns a comparison, with these knobs, of two targets with these names: the nodes of a session. The first one
-    /// carries the load at first.
+    /// Returns an A/B of two targets with the same knobs; `names` are the names of the session's nodes. The first node
+    /// has the load at first.
     pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
         let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
         Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
@@ -78,7 +78,7 @@ impl Ab {
         self.alternation.pairs()
     }
 
-    /// Returns the pairs that count.
+    /// Returns the pairs that are not left out.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
         self.alternation.counted()
     }
@@ -88,23 +88,23 @@ impl Ab {
         self.alternation.figures()
     }
 
-    /// Returns B's difference in a figure of all operations together, from the pairs so far.
+    /// Returns the difference between A and B in a figure of all operations together, from the pairs so far.
     pub fn difference(&self, figure: Figure) -> Difference {
         self.alternation.difference(None, figure)
     }
 
-    /// Returns the difference in the deciding figure; final once the A/B [is over](Experiment::is_over).
+    /// Returns the difference in the figure that decides; it is final once the A/B [is over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
         self.difference(self.alternation.decides())
     }
 
-    /// Returns all figures so far.
+    /// Returns the table of all figures so far.
     pub fn table(&self) -> Table {
         self.alternation.table()
     }
 
-    /// Returns B's advantage in the deciding figure after each counted pair, as a logarithm: of that pair, and of all
-    /// so far.
+    /// Returns the comparison of B with A in the figure that decides, after each counted pair: in that pair, and in all
+    /// pairs so far.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
         let after = |pair: &Pair| {
@@ -116,7 +116,7 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// Returns the side in force, or the requested one.
+    /// Returns the side that is in force or has been requested.
     fn side(&self) -> Side {
         self.readied.unwrap_or(self.alternation.side())
     }
@@ -155,8 +155,7 @@ impl Ab {
         }
     }
 
-    /// Ends with a verdict; returns the orders that restore the knobs. A session of two targets ends without such
-    /// orders.
+    /// Ends the A/B with a verdict. Returns the orders that restore the knobs; there are none for two targets.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -167,7 +166,8 @@ impl Ab {
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    /// Ends the A/B for a reason that this node has reported; returns the orders that restore the knobs.
+    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; there are none for
+    /// two targets.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();

@@ -1,12 +1,13 @@
-//! A/B: two settings of a target, or two targets, in alternation, until it is clear which is better, or that neither is.
+//! A/B alternates between two settings of a target, or between two targets, until it is clear which is better or that
+//! there is no difference.
 //!
 //! ```text
 //!  A ───────┤ B ───────────────┤ A ───────────────┤ B …          A B B A A B B A …
 //!     part  │··│ part │ part   │··│ part │ part   │              ·· the first second after a switch is not counted
 //!     └── pair 1 ─┘     └── pair 2 ───┘     └── pair 3 …
 //! ```
-//! A pair is the part before a switch and the part after it, so that a slow drift of the machine is small within one, and has
-//! opposite signs in two consecutive pairs.
+//! A pair is the part before a switch and the part after it. A slow drift of the machine is therefore small within a
+//! pair, and has opposite signs in two consecutive pairs.
 
 mod alternation;
 mod driver;

@@ -1,4 +1,4 @@
-//! A pair of parts, one of each side, and the figures by which sides are compared.
+//! Pairs of parts, one part of each side, and the figures by which the sides are compared.
 
 use std::sync::Arc;
 
@@ -31,15 +31,15 @@ impl Side {
     }
 }
 
-/// The figures by which pairs are judged: throughput, p50 and p99 of the service time.
+/// The figures by which pairs of closed loops are judged: throughput, p50 and p99 of the service time.
 const CLOSED: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
 /// The figures by which pairs of open loops are judged: throughput, p50 and p99 of the response time.
 const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::RESPONSE_P99];
 
-/// The measurements of both sides, one directly after the other.
+/// The measurements of both sides in two consecutive parts.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// The number of the pair, from 1, including pairs that are left out.
+    /// The number of the pair, from 1; pairs that are left out have numbers too.
     pub pair: u32,
     /// The end of the pair, in seconds of the session.
     pub t_s: f64,
@@ -49,11 +49,11 @@ pub struct Pair {
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
-    /// Why the pair is left out, if it is.
+    /// The reason why the pair is left out; `None` if it counts.
     pub left_out: Option<&'static str>,
 }
 
-/// Returns a figure of a measurement, of one operation or of all together.
+/// Returns a figure of a measurement; `None` as `operation` means all operations together.
 pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure) -> Option<f64> {
     let row = Row::of_interval(measured);
     match operation {
@@ -68,13 +68,14 @@ impl Pair {
         if is_open { OPEN } else { CLOSED }
     }
 
-    /// Returns a figure of both sides as text.
+    /// Returns the values of a figure as text, first of A, then of B.
     pub fn written(&self, figure: Figure) -> [String; 2] {
         let write = |part| figure.written(&Row::of_interval(part)).unwrap_or_else(|| "-".to_owned());
         self.parts.each_ref().map(write)
     }
 
-    /// Returns B's advantage as a difference of logarithms; `None` if a value is zero or has too few samples.
+    /// Returns the logarithm of B's value minus the logarithm of A's value; `None` if a value is zero or has too few
+    /// samples.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Option<f64> {
         let logarithm = |part| value(part, operation, figure).filter(|value| *value > 0.0).map(f64::ln);
         let [a, b] = &*self.parts;
@@ -86,7 +87,7 @@ impl Pair {
         self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
     }
 
-    /// Returns why redyno itself was the limit, if it was.
+    /// Returns the reason why redyno itself was the limit; `None` if it was not.
     pub(super) fn client_limit(&self) -> Option<String> {
         self.parts.iter().find_map(our_limit)
     }

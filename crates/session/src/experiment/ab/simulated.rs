@@ -1,4 +1,4 @@
-//! The verdicts of an A/B about settings with a known difference, with correlated, wandering and drifting noise. Every
+//! Tests the verdicts of an A/B on settings with a known difference, in correlated, wandering and drifting noise. Every
 //! run uses its number as the seed, so the results are always the same.
 
 use super::*;
@@ -18,7 +18,8 @@ use crate::{
 /// The number of runs of each kind.
 const RUNS: u64 = 100;
 
-/// Runs an A/B against a server that is `step` faster under B, with random variation; returns when it ended.
+/// Runs an A/B on a server with random noise, whose throughput is higher under B by the share `step`. Returns the time
+/// when the A/B ended, in seconds.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     let [a, b] = ab.settings().each_ref().map(|setting| setting.knobs.clone());
     let mut session = Simulated::new(a);
@@ -29,7 +30,8 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     session.now_s()
 }
 
-/// Returns the numbers of the verdicts better, worse, the same, and not clear; and the longest run.
+/// Returns how often the verdict was better, worse, no difference and not clear, and the length of the longest run in
+/// seconds.
 fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);

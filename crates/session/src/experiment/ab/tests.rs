@@ -1,4 +1,4 @@
-//! Two targets, as nodes of a session that carries out orders at once.
+//! Tests of an A/B of two targets. The targets are nodes of a simulated session, which carries out orders at once.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     stats::{Verdict, fixture::repeated},
 };
 
-/// A session of two nodes that carries out orders at once; `b` is how much faster B is, as a share.
+/// A session of two nodes, which carries out orders at once; B is faster than A by the share `b`.
 struct Simulated {
     carrier: u16,
     segments: [u32; 2],

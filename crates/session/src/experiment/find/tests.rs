@@ -1,4 +1,4 @@
-//! Searches against simulated servers, alone and with disturbances.
+//! Tests of searches on simulated servers, without and with disturbances.
 
 use super::*;
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     stats::{fixture::repeated, simulated::Chance},
 };
 
-/// Returns a server that answers this number of requests a second, each in `service_us`; above that rate, requests wait
-/// for a second.
+/// Returns a server that answers a limited number of requests a second, each in `service_us`; above that rate, requests
+/// wait for a second.
 fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval {
     move |knobs, _| {
         let rate = knobs.rate.map_or(f64::INFINITY, f64::from);

@@ -19,7 +19,7 @@ pub(super) struct ScriptLine {
 /// The action of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum What {
-    /// Sets one or more settings, with commas between them.
+    /// Changes one or more settings, separated by commas.
     Set(String),
     /// Switches the load.
     Load(bool),
@@ -32,7 +32,7 @@ pub(super) enum What {
 }
 
 impl ScriptLine {
-    /// Parses a line; `None` for an empty one, and a comment.
+    /// Parses a line; `None` for an empty line and for a comment.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
         // A number sign within a word is a part of it.
         let text = if text.trim_start().starts_with('#') { "" } else { text };

@@ -1,4 +1,4 @@
-//! Script: changes at given times, while the load runs.
+//! A script changes knobs and parameters at given times while the load runs.
 //!
 //! ```text
 //!  at 30s clients 100                        # knobs, presets, parameters, as an A/B takes them
@@ -10,8 +10,8 @@
 //!  at 150s load off
 //!  at 160s end
 //! ```
-//! Times count from the beginning of the script, which is that of the session unless it is typed later. Lines are in order of
-//! time. A knob that a line does not name is not changed.
+//! Times count from the beginning of the script. A script begins with the session, unless the user starts the script
+//! later. The lines of a script are in order of time. A knob that a line does not name is not changed.
 
 mod line;
 mod play;

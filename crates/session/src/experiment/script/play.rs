@@ -1,4 +1,4 @@
-//! Playing a script: makes each change at its time, on top of the settings in force.
+//! Plays a script: makes each change at its time, on top of the settings in force.
 
 use super::text::{Deed, Text};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// How long requested knobs may take to be in force, in seconds; after that, the user or another peer has changed them.
+/// Requested knobs are in force within this time, in seconds; otherwise the user or another peer has changed them.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -15,13 +15,12 @@ const PENDING_S: f64 = 1.0;
 pub struct Script {
     name: String,
     text: Text,
-    /// The start of the script, in seconds of the session; `None` until a script that does not begin with the session
-    /// begins.
+    /// The start of the script, in seconds of the session; `None` if the script will begin with its first delivery.
     since_s: Option<f64>,
     /// The next change.
     next: usize,
-    /// The knobs that were requested last, and until when to wait for them. There is no limit for the first ones, which
-    /// a person may have to allow.
+    /// The knobs that were requested last, and the time until which the script waits for them. The wait for the first
+    /// knobs is not limited, since the user may have to allow them.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in force.
     knobs: Knobs,
@@ -48,8 +47,8 @@ impl Script {
         })
     }
 
-    /// Returns the same script, played from its first delivery on instead of with the session; the load is on from
-    /// then.
+    /// Returns the script so that it begins with its first delivery instead of with the session; it then switches the
+    /// load on.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }
@@ -60,7 +59,7 @@ impl Script {
         &self.knobs
     }
 
-    /// Returns the settings of the script, if the user and other peers change nothing.
+    /// Returns all settings of the script in order, for a session in which only the script changes settings.
     pub fn settings(&self) -> &[Setting] {
         &self.text.settings
     }
@@ -88,14 +87,14 @@ impl Script {
         }
     }
 
-    /// Returns a message about the last line that was played.
+    /// Returns the message `why`, preceded by the file and the number of the line that was played last.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
         format!("{}:{line}: {why}", self.name)
     }
 
-    /// Returns the changes at the start of a script that does not begin with the session.
+    /// Returns the orders at the start of a script that does not begin with the session.
     fn begin(&mut self, now_s: f64) -> Vec<Order> {
         if self.since_s.is_some() {
             return Vec::new();
@@ -163,13 +162,13 @@ impl Experiment for Script {
         t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
     }
 
-    /// Stops the script. Its changes are kept, since they were requested.
+    /// Stops the script. The script's changes are kept, since the user requested them.
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()
     }
 
-    /// Interrupts the script, unless a knob was changed that it does not name.
+    /// Interrupts the script. A change of a knob by the user or another peer does not interrupt the script.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
         if why != Interruption::Turned {
             self.ending.get_or_insert(Ending::Interrupted(why));
@@ -225,7 +224,7 @@ mod tests {
         Script::parse("a.script", text, &on()).unwrap()
     }
 
-    /// Returns all settings in force during a session with the script, each with its first moment.
+    /// Returns all settings in force during a session with the script, each with the time when it began.
     fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
         let mut session = Simulated::new(script.first_knobs().clone());

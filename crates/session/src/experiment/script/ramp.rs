@@ -2,11 +2,11 @@
 
 use crate::experiment::{Dimension, WordsError, range::Range};
 
-/// The number of steps, unless it is given.
+/// The largest number of steps if the script does not give the number.
 const STEPS: usize = 20;
-/// The least length of these steps, in seconds.
+/// The shortest step if the script does not give the number of steps, in seconds.
 const SHORTEST_S: f64 = 1.0;
-/// The least length of any step: a tick.
+/// The shortest possible step, in seconds: one tick.
 const TICK_S: f64 = 0.25;
 
 /// A ramp.
@@ -21,7 +21,7 @@ pub(super) struct Ramp {
 }
 
 impl Ramp {
-    /// Parses a ramp between two moments of the session.
+    /// Parses a ramp that begins at `from_s` and ends at `to_s`.
     pub(super) fn parse(from_s: f64, to_s: f64, words: &str) -> Result<Self, WordsError> {
         let (dimension, words) = Dimension::in_words(words)?;
         let Range { from, to, steps } = Range::parse(dimension, words)?;
@@ -39,7 +39,8 @@ impl Ramp {
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }
 
-    /// Returns the moments and values of the changes, in seconds of the session. Equal whole numbers are one change.
+    /// Returns the time of each change in seconds, and the value. Steps that round to the same whole number are one
+    /// change.
     pub(super) fn turns(&self) -> Vec<(f64, u64)> {
         let between = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / self.steps as f64;
         let turn = |n| {

@@ -6,12 +6,12 @@ use crate::{
     knobs::Knobs,
 };
 
-/// A change at a moment.
+/// A change at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptStep {
-    /// The moment, in seconds of the session.
+    /// The time of the change, in seconds of the session.
     pub(super) t_s: f64,
-    /// The number of its line, from 1.
+    /// The number of the line in the script, from 1.
     pub(super) line: usize,
     pub(super) what: Deed,
 }
@@ -42,7 +42,7 @@ pub(super) struct Text {
     pub(super) turns: Vec<ScriptStep>,
     /// The end of the script, in seconds of the session.
     pub(super) end_s: f64,
-    /// The resulting settings, if the user and other peers change nothing.
+    /// All settings in order, for a session in which only the script changes settings.
     pub(super) settings: Vec<Setting>,
 }
 

@@ -1,5 +1,5 @@
-//! A cell of a series: one run with one value of each of its lists. Also the figures of a cell, measured or published,
-//! in a common form for the table.
+//! A cell of a series is one run with one value of each list. Also the figures of a cell, measured or published, in a
+//! common form for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -24,20 +24,20 @@ pub enum Speaks {
 }
 
 impl Speaks {
-    /// Returns whether a run applies to a target of this dialect.
+    /// Returns whether a run for this kind of servers applies to a target of this dialect.
     pub fn includes(self, dialect: Dialect) -> bool {
         (dialect == Dialect::Memcached) == (self == Self::Memcached)
     }
 }
 
-/// A run as in the file, with its parameters replaced.
+/// A run of the file; values have replaced its parameters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Run {
     pub(super) name: String,
-    /// The name of a workload in the series, of a preset, or of a file next to that of the series.
+    /// The name of a workload in the series, of a preset, or of a file in the directory of the series.
     pub(super) workload: Option<String>,
-    /// The commands of the run, as after `--` on a command line.
+    /// The commands of the run, written as after `--` on the command line.
     #[serde(default)]
     commands: Vec<String>,
     /// The parameters of the workload.
@@ -63,7 +63,7 @@ fn one() -> u32 {
     1
 }
 
-/// The sources of a run's workload, in addition to the presets.
+/// The places where a run finds its workload, in addition to the presets.
 pub(super) struct KnownWorkloads<'a> {
     /// The directory of the series' file.
     pub(super) directory: &'a Path,
@@ -76,7 +76,7 @@ pub(super) struct KnownWorkloads<'a> {
 pub struct Cell {
     /// The name of the run.
     pub run: String,
-    /// The lists of the run, each with the cell's value, in order.
+    /// The lists of the run in order, each with its value in this cell.
     pub at: Vec<(String, String)>,
     /// The workload.
     pub workload: Arc<Workload>,
@@ -166,7 +166,7 @@ impl Run {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
-    /// Operations per second, or the rate of what the table counts instead.
+    /// Operations per second, or the rate of the unit that the table counts instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// The mean latency in microseconds.
@@ -175,7 +175,7 @@ pub struct Figures {
     /// The p99 of the latency in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// For each of the table's limits, the percentage of requests that took at most that long.
+    /// For each time limit of the table, the percentage of requests that took at most that long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<f64>,
 }

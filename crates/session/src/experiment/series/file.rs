@@ -24,19 +24,20 @@ pub struct Series {
     pub about: String,
     /// The runs, in order.
     pub cells: Vec<Cell>,
-    /// The look of the series' table.
+    /// The layout of the table of this series.
     pub layout: Layout,
     /// Published measurements of others.
     pub published: Published,
 }
 
-/// The look of the table of a series.
+/// The layout of the table of a series.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Layout {
     /// The unit that is counted instead of operations.
     pub counted: Option<String>,
-    /// The times in milliseconds for columns with the share of requests that took at most that long.
+    /// Times in milliseconds. For each of these times, a column shows the share of requests that took at most that
+    /// long.
     pub within_ms: Vec<f64>,
 }
 
@@ -47,12 +48,12 @@ struct Written {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Lists that advance together: the first value of one with the first of all others.
+    /// Lists that advance together: the first value of one list is used with the first value of the others, and so on.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<Run>>,
-    /// The parameters, which are only checked here: each cell reads them with its own values.
+    /// The parameters. Parameters are only checked here: each cell reads the file again with its own values.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]
@@ -65,8 +66,7 @@ struct Written {
 }
 
 impl Series {
-    /// Reads the file `path`, with these settings of its parameters; a list can have several values with commas between
-    /// them.
+    /// Reads the file `path` with these values of its parameters; the values of a list are separated by commas.
     ///
     /// # Errors
     /// A message with the file, the line if it is known, and the error.
@@ -77,7 +77,8 @@ impl Series {
         Self::parse(&text, (&file, &name), directory, settings)
     }
 
-    /// Parses a file's text. `name` is used if the text has no name; files that it names are relative to `directory`.
+    /// Parses a file's text. `name` is the name of a series whose text has no name. Paths in the text are relative to
+    /// `directory`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -185,7 +186,7 @@ impl Raw<'_> {
     }
 }
 
-/// Returns a value with its parameters replaced.
+/// Returns a value in which `values` replace the parameters.
 fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Value {
     match value {
         toml::Value::String(text) => toml::Value::String(filled(text, values)),
@@ -200,7 +201,7 @@ fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Valu
     }
 }
 
-/// A file with its parameters replaced.
+/// The text of a file in which values have replaced the parameters.
 struct Filled<'a> {
     of: &'a str,
     text: String,

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use crate::workload::{Settings, Wrong, settable, written};
 
-/// The largest number of cells, since each is a session.
+/// The largest number of cells; each cell is a session.
 pub(super) const MAX_CELLS: usize = 1000;
 
 /// A parameter with all of its values; a list has several.
@@ -50,7 +50,8 @@ pub(super) fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
     parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
 }
 
-/// An axis of the cells: a list, or several lists that advance together. Each entry has names with their values.
+/// An axis of the cells: a list, or several lists that advance together. Each entry has one value of each of these
+/// lists, with the name of the list.
 pub(super) type Axis = Vec<Vec<(String, String)>>;
 
 /// Returns the axes of these lists.

@@ -9,7 +9,7 @@ use crate::{
     stats::Latency,
 };
 
-/// A fold over the records of a cell's session.
+/// The sums of a cell's session, updated with each record.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// The segments that are not counted.
@@ -18,10 +18,10 @@ pub struct Gathered {
     summary: Option<Summary>,
 }
 
-/// The load of a cell, without prefill.
+/// The results of the load of a cell, without its prefill.
 #[derive(Debug, Clone, Default)]
 pub struct MeasuredCell {
-    /// The sum of the load.
+    /// The sum over the whole load.
     pub summary: Summary,
     all: Interval,
 }
@@ -52,7 +52,7 @@ impl MeasuredCell {
         self.summary.errors.values().sum()
     }
 
-    /// Returns why redyno itself was the limit, if it was.
+    /// Returns the reason why redyno itself was the limit; `None` if it was not.
     pub fn our_limit(&self) -> Option<String> {
         our_limit(&self.all)
     }

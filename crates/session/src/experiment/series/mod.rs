@@ -1,4 +1,5 @@
-//! A series: runs of workloads over lists of parameters, one after the other, with a table of all results.
+//! A series runs workloads with each value of its lists of parameters, one after the other, and has a table of all
+//! results.
 //!
 //! ```text
 //! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table

@@ -30,8 +30,8 @@ files!(
 );
 
 impl Series {
-    /// Returns the series called `text`, or in the file `text`, which has a `/` or ends with `.toml`; `settings` has
-    /// values of its parameters.
+    /// Returns the built-in series called `text`. If `text` has a `/` or ends with `.toml`, returns the series in that
+    /// file. `settings` has values of the parameters.
     ///
     /// # Errors
     /// When the series does not exist, is invalid, or lacks one of these parameters.

@@ -1,4 +1,4 @@
-//! Published measurements of others: for a comparison of the shape of a table, not as a goal.
+//! Measurements that others published. Published measurements show which shape a table may have; they are not a goal.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::workload::written;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// The publisher, and the place of the measurements.
+    /// The publisher of the measurements, and the place where they are published.
     pub source: String,
     /// The figures by cell.
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct Published {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct OfCell {
     run: String,
-    /// The values of the lists for these figures. They apply to all values of an unnamed list.
+    /// The figures apply to these values of the lists, and to all values of lists that are not named here.
     #[serde(default)]
     at: BTreeMap<String, toml::Value>,
     ops_per_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! Scaling a series down for a smaller machine.
+//! Scales a series down for a smaller machine.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::{experiment::WordsError, units, workload::Suggested};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
-/// A number that is scaled.
+/// A function that returns one of the numbers to scale.
 type Number = fn(&Suggested) -> Option<u64>;
 
 impl FromStr for Scale {
@@ -49,7 +49,7 @@ impl Scale {
         }
     }
 
-    /// Returns the effect on these loads, in a line: `requests 3 M to 30 k, clients 256 to 3`.
+    /// Returns a line with the effect on these loads: `requests 3 M to 30 k, clients 256 to 3`.
     pub fn words(self, loads: &[&Suggested]) -> String {
         let numbers: [(_, Number); 5] = [
             ("requests", |load| load.requests),

@@ -19,11 +19,11 @@ pub struct Table<'a> {
     series: &'a Series,
     /// The results by cell, in order.
     rows: Vec<(&'a Cell, Option<Outcome>)>,
-    /// Whether it includes published figures.
+    /// Whether the table includes published figures.
     has_published: bool,
 }
 
-/// The remark of a row with published figures that has no other remark.
+/// The remark on a row of published figures, if there is no other remark.
 const PUBLISHED: &str = "published";
 
 impl<'a> Table<'a> {
@@ -58,8 +58,8 @@ impl<'a> Table<'a> {
         units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
-    /// Returns the columns before the figures: lists that distinguish cells, and operations. A list that only repeats
-    /// the operation is left out.
+    /// Returns the names of the columns before the figures: the lists that distinguish cells, and the operation. A list
+    /// that only repeats the operation is left out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
@@ -120,7 +120,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Returns the names of a cell's rows: its only operation, or all operations together and then each.
+/// Returns the names of a cell's rows: its only operation, or `all` and then each operation.
 fn names_of(cell: &Cell) -> Vec<String> {
     let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
     if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
@@ -128,7 +128,7 @@ fn names_of(cell: &Cell) -> Vec<String> {
 
 const ALL: &str = "all";
 
-/// Returns the figures of the row called `name`; a single row has those of the whole cell.
+/// Returns the figures of the row called `name`; a single row has the figures of the whole cell.
 fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a Figures> {
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }

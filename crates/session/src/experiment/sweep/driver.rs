@@ -14,7 +14,7 @@ use crate::{
     units,
 };
 
-/// A sweep: one knob, several values one after the other.
+/// A sweep: the load runs with several values of one knob, one after the other.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     plan: SweepPlan,
@@ -24,7 +24,7 @@ pub struct Sweep {
     at: Option<usize>,
     step: Option<Step>,
     curve: Curve,
-    /// The recent longest time of a request, in seconds.
+    /// The p99 of the service time in the last step, in seconds: about how long requests are in flight.
     in_flight_s: f64,
     best: Option<Best>,
     ending: Option<Ending>,
@@ -40,7 +40,7 @@ impl Sweep {
         Ok(Self::of(plan, settings))
     }
 
-    /// Returns the same sweep with the settings of its plan.
+    /// Returns a sweep of this plan; `settings` are the settings of its steps.
     pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
         Self {
             settings,
@@ -60,12 +60,12 @@ impl Sweep {
         &self.plan
     }
 
-    /// Returns the steps so far, without the time left out of each.
+    /// Returns the results of the steps so far, without the time that is left out of each step.
     pub fn curve(&self) -> &Curve {
         &self.curve
     }
 
-    /// Returns the best step; `None` until the end, and if no step keeps the limit.
+    /// Returns the best step; `None` before the end, and if no step keeps the limit.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
     }

@@ -11,9 +11,10 @@ use crate::{
 const MOST: usize = 100;
 /// A range with fewer values than this has one step for each value.
 const FEW: u64 = 10;
-/// A range with ends further apart than this factor has steps of 1, 2, 5, or doubles.
+/// If the end of a range is at least this many times its start, the steps are 1, 2, 5, 10, 20 and so on, or powers of
+/// two for bytes.
 const WIDE: u64 = 16;
-/// The number of steps of any other range.
+/// The number of steps in any other range.
 const STEPS: usize = 8;
 
 /// The values in order, and the limit.
@@ -79,7 +80,8 @@ fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
     Ok(values)
 }
 
-/// Returns values from `low` to `high`, including both: `steps` of them, or a number that suits the dimension.
+/// Returns `steps` values from `low` to `high`, including both; `None` as `steps` means a number that suits the
+/// dimension.
 fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Vec<u64> {
     let is_wide = high / WIDE >= low.max(1);
     let mut values: Vec<_> = match steps {
@@ -97,8 +99,8 @@ fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Ve
     values
 }
 
-/// Returns this number of values with a constant factor between them, or with a constant distance if they are
-/// percentages or begin at 0. Equal whole numbers become one.
+/// Returns `steps` values from `low` to `high` with a constant factor between neighbours; percentages, and values from
+/// 0 on, have a constant difference instead. The values are rounded, so some may be equal.
 fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
     let (from, to) = (low as f64, high as f64);
     let is_even = low == 0 || dimension == Dimension::Knob(Knob::Reads);

@@ -1,4 +1,4 @@
-//! A step of a sweep: the time left out after the change, the measurement, and when it is long enough.
+//! A step of a sweep: leaves out the time after the change, and measures until the measurement is long enough.
 
 use crate::{
     experiment::stretch::{ENOUGH_FOR_P99, Window},
@@ -6,14 +6,15 @@ use crate::{
     stats::is_steady,
 };
 
-/// The shortest and the longest time left out after a change, in seconds; longer if earlier requests are still in
-/// flight.
+/// The shortest and the longest time that is left out after a change, in seconds; it depends on how long requests are
+/// in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// The shortest and the longest measurement of a step, in seconds.
 const LENGTH_S: (f64, f64) = (3.0, 10.0);
 /// The required precision of the mean throughput, as a share of it.
 const THROUGHPUT: f64 = 0.02;
-/// The required precision of the mean response time, which decides under a rate and varies more.
+/// The required precision of the mean response time. The response time decides in open loops, and varies more than
+/// throughput.
 const RESPONSE: f64 = 0.05;
 
 /// A step in progress.
@@ -27,7 +28,8 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Returns a step with its setting in force since `since_s`; the recent longest time of a request is `in_flight_s`.
+    /// Returns a step whose setting is in force since `since_s`; requests are in flight for about `in_flight_s`
+    /// seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
         let stretch = Window::after_backlog(since_s, settle_s);

@@ -17,7 +17,7 @@ fn rate(per_s: f64) -> Json {
     Json::Decimal((per_s * 1e2).round() / 1e2)
 }
 
-/// Returns the figures of a row; `totals` is given for the row of all operations.
+/// Returns the figures of a row; `totals` is `None` except for the row of all operations together.
 pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));

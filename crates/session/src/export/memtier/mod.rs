@@ -1,5 +1,5 @@
-//! The JSON of memtier_benchmark (its format version 2), with the same names, order and units. The same writer serves
-//! the imitated program, and the records of any session.
+//! The JSON of memtier_benchmark (its format version 2), with the same names, order and units. `redyno memtier` and the
+//! export of any session use the same writer.
 
 mod figures;
 mod report;

@@ -9,7 +9,7 @@ use crate::stats::walks::{Level, percentile_steps};
 
 /// The default percentiles of a table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// The number of steps of a distribution for each halving of the distance to 100 %.
+/// The number of percentiles in a distribution for each halving of the distance to 100 %.
 pub const STEPS: u32 = 10;
 
 /// Returns the whole object: the configuration, the amount of load, and the results.

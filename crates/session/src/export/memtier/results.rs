@@ -40,12 +40,12 @@ impl Counts {
     }
 }
 
-/// The results of one row, also by second from the start of the load.
+/// The results of one row: in total, and for each second from the start of the load.
 #[derive(Debug, Clone, Default)]
 pub struct ResultRow {
-    /// The sum of all seconds.
+    /// The sum of all results.
     pub all: Counts,
-    /// The results that the row's rates include: in closed loop, those before the end of the load.
+    /// The results that count for rates per second; in a closed loop, replies after the end of the load do not count.
     pub in_rate: Counts,
     /// The results of each second.
     pub seconds: BTreeMap<u64, Counts>,
@@ -66,7 +66,7 @@ impl ResultRow {
     }
 }
 
-/// The results of a run, or of several together.
+/// The results of one run, or of several runs together.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// The results by kind of request.
@@ -75,7 +75,7 @@ pub struct Results {
     pub totals: ResultRow,
     /// Seconds under load.
     pub length_s: f64,
-    /// The start of the load, on the session's clock.
+    /// The start of the load, in seconds of the session.
     pub(super) began_s: Option<f64>,
     /// The start of the load, in milliseconds since 1970.
     pub started_ms: u64,

@@ -31,7 +31,7 @@ pub(in crate::export) struct MemtierJson {
     /// The operations in the order of their appearance, and the names of their rows.
     operations: Vec<String>,
     rows: Vec<String>,
-    /// Connections and pipeline of all counted segments under load, each pair once.
+    /// The connections and the pipeline of each counted segment under load, without duplicates.
     shapes: Vec<(u32, u32)>,
 }
 
@@ -92,7 +92,8 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// Returns a name that no other field of the object has, since a reader would lose one of two equal fields.
+    /// Returns a row name that no other field of the object has: of two fields with the same name, a JSON reader loses
+    /// one.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);
@@ -128,7 +129,7 @@ impl MemtierJson {
         .into()
     }
 
-    /// Returns a setting, if it was the same under the whole load.
+    /// Returns a setting if it was the same during the whole load, otherwise null.
     fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
         let mut all = self.shapes.iter().copied().map(of);
         let first = all.next();

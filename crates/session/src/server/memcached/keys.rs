@@ -1,4 +1,4 @@
-//! Counts and removes keys by their names, since memcached has no way to list keys.
+//! Counts and removes keys by their names, because memcached has no SCAN.
 
 use super::Wire;
 use crate::server::{ServerError, clean::Store};
@@ -7,7 +7,7 @@ use crate::server::{ServerError, clean::Store};
 pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a Wire);
 
 impl Items<'_> {
-    /// Sends `command` for each key, with one reply each; returns how many replies begin with `good`.
+    /// Sends `command` for each key, and returns how many of the replies begin with `good`.
     async fn of_keys(&self, command: &str, keys: &[Vec<u8>], good: &[u8]) -> Result<u64, ServerError> {
         let line = |key: &Vec<u8>| [command.as_bytes(), b" ", key.as_slice(), b"\r\n"].concat();
         let bytes: Vec<_> = keys.iter().flat_map(line).collect();
@@ -17,16 +17,16 @@ impl Items<'_> {
 }
 
 impl Store for Items<'_> {
-    /// Returns a number so large that checking by name always takes fewer commands.
+    /// Returns the largest possible number of keys, so that keys are always removed by name and not with SCAN.
     async fn size(&self) -> Result<u64, ServerError> {
         Ok(u64::MAX)
     }
 
     async fn scan(&self, _: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {
-        Err(ServerError::Missing("a list of its keys"))
+        Err(ServerError::Missing("SCAN"))
     }
 
-    /// Counts the keys by a meta get without flags, which returns no value.
+    /// Counts the existing keys with `mg` without flags, whose replies contain no values.
     async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         self.of_keys("mg", keys, b"HD").await
     }

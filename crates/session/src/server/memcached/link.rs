@@ -1,5 +1,5 @@
-//! One connection to memcached, on a thread of its own that sends one request after the other. Replies are passed on
-//! complete, and their size is limited.
+//! One connection to memcached. A separate thread sends one request after the other, and accepts only complete replies
+//! of limited size.
 
 use std::{
     convert::Infallible,
@@ -21,7 +21,7 @@ use crate::{
 const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 
-/// A connection. It is closed when this and all its [`Wire`]s are dropped.
+/// A connection. The connection is closed when the link and all its [`Wire`]s are dropped.
 pub(in crate::server) struct MemcachedLink {
     wire: Wire,
     ended: oneshot::Receiver<Infallible>,
@@ -41,11 +41,11 @@ struct Question {
     answer: oneshot::Sender<io::Result<Vec<Said>>>,
 }
 
-/// The bytes of a reply, or the line of an error.
+/// The bytes of a reply, or the text of an error reply.
 type Said = Result<Vec<u8>, String>;
 
 impl MemcachedLink {
-    /// Starts the thread on a connection that has been greeted.
+    /// Starts the thread on an open connection after its handshake.
     pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
         let (questions, asked) = mpsc::channel();
         let (end, ended) = oneshot::channel();
@@ -68,8 +68,8 @@ impl MemcachedLink {
         &self.wire
     }
 
-    /// Waits until the connection is lost; returns the reason. A connection that the server closed is noticed at the
-    /// next request.
+    /// Waits until the connection is lost; returns the reason. If the server closes the connection, that is noticed
+    /// only at the next request.
     pub(in crate::server) async fn lost(&mut self) -> String {
         // This channel carries no message: only its end matters.
         let _ = (&mut self.ended).await;
@@ -77,7 +77,7 @@ impl MemcachedLink {
     }
 }
 
-/// Sends one request after the other, until there are no more senders or a reply is missing.
+/// Sends one request after the other, until all senders are dropped or a reply is missing.
 fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLock<String>) {
     for Question { bytes, replies, answer } in questions {
         let mut said = Vec::new();
@@ -105,7 +105,7 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
     }
 }
 
-/// Returns the cause of a broken connection, in the system's words if there are any.
+/// Returns the cause of a broken connection: the system's error, if there is one.
 fn cause(error: ReachError) -> io::Error {
     match error {
         ReachError::Io { cause, .. } => cause,
@@ -120,7 +120,8 @@ impl Wire {
         Ok(said.first().map(|bytes| untrusted::lines(bytes)).unwrap_or_default())
     }
 
-    /// Sends `bytes`, and waits for this number of replies. One error among them makes the result an error.
+    /// Sends `bytes`, and waits for this number of `replies`. If one of the replies is an error, the result is this
+    /// error.
     pub(super) async fn ask(
         &self,
         command: &str,

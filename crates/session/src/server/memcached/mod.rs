@@ -1,5 +1,4 @@
-//! The control plane of a memcached server: the requests over its own connection, and the replacements for features
-//! that memcached does not have.
+//! The control plane for memcached: its connection, its requests, and replacements for features that only Redis has.
 //!
 //! ```text
 //!                    ┌─ stats ──────────► Status, events
@@ -7,7 +6,7 @@
 //! before a write     stats, stats conns ► Survey
 //! at the end         delete, in chunks ─► Cleaned          (by name: there is no SCAN)
 //! ```
-//! A memcached server holds only the workload's keys: no marker, no list of runs.
+//! Redyno writes only the workload's keys to memcached, no marker and no list of runs.
 
 mod keys;
 mod link;

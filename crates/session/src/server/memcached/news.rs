@@ -1,4 +1,4 @@
-//! The changes between two replies to `stats`, as events. Pure.
+//! Finds the changes between two replies to `stats`, and returns them as events. Pure.
 
 use super::stats::Stats;
 use crate::{events::EventKind, server::episode::Bursts};
@@ -17,7 +17,7 @@ struct ProcessStart {
 }
 
 impl News {
-    /// Returns the events since the previous reply, and whether another process sent this one.
+    /// Returns the events since the previous reply, and whether the server has restarted since.
     pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
         let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);

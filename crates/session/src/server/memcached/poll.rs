@@ -1,4 +1,4 @@
-//! One poll of memcached: `stats`, and from time to time the settings of the server's start.
+//! One poll of memcached: sends `stats`, and from time to time also `stats settings`.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::{
     server::{ServerError, Status, info::Counters, poll::Polled},
 };
 
-/// The number of polls between requests for the settings, since they hardly change.
+/// The settings are requested once in this number of polls, because they hardly change.
 const SETTINGS_EVERY: u32 = 10;
 
-/// The shown settings, out of many.
+/// The settings that are shown; memcached has more.
 const SETTINGS: [&str; 10] = [
     "evictions",
     "growth_factor",
@@ -29,7 +29,7 @@ const SETTINGS: [&str; 10] = [
     "tcp_backlog",
 ];
 
-/// The state of the polls so far, for differences. It outlives connections.
+/// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
 #[derive(Default)]
 pub(in crate::server) struct Poller {
     counters: Option<Counters>,
@@ -40,7 +40,7 @@ pub(in crate::server) struct Poller {
 }
 
 impl Poller {
-    /// Polls the server; `now_ns` is read when the replies have arrived.
+    /// Polls the server. `now_ns` returns the time, and is called when the reply to `stats` has arrived.
     ///
     /// # Errors
     /// When the connection is lost, or `stats` is refused.
@@ -89,7 +89,7 @@ impl Poller {
     }
 }
 
-/// Returns the server's behaviour at its memory limit.
+/// Returns the server's behaviour at its memory limit: `lru` or `noeviction`.
 fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     let policy = |word: &String| if word == "on" { "lru" } else { "noeviction" };
     settings.get("evictions").map(|word| policy(word).to_owned())

@@ -1,4 +1,4 @@
-//! Parses `stats`: text in, gauges and calls of commands out. Pure.
+//! Parses the reply to `stats` into gauges and numbers of calls of commands. Pure.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Stats<'a>(BTreeMap<&'a str, &'a str>);
 
-/// The counters of each command, by name. A `gat` counts as a `get` and a `touch`.
+/// The counters of each command, by name. The server counts a `gat` as a `get` and as a `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [
     ("get", &["cmd_get"]),
     ("set", &["cmd_set"]),
@@ -46,7 +46,7 @@ impl<'a> Stats<'a> {
         self.0.iter().map(|(name, value)| (*name, *value))
     }
 
-    /// Returns the values of the sources of all gauges.
+    /// Returns the values from which the gauges are calculated.
     pub(super) fn sources(&self) -> Gauges {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
@@ -76,7 +76,7 @@ impl<'a> Stats<'a> {
     }
 }
 
-/// Returns the calls between two polls, of commands with any calls. `None` if a count went back.
+/// Returns the number of calls between two polls for each command that was called; `None` if a count has decreased.
 pub(super) fn called(
     now: &BTreeMap<&'static str, u64>,
     before: &BTreeMap<&'static str, u64>,

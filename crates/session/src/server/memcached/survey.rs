@@ -1,4 +1,4 @@
-//! The survey of memcached before the first write, read-only.
+//! The survey of memcached before the first write. The survey writes nothing.
 
 use std::collections::HashSet;
 
@@ -44,11 +44,11 @@ fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, Serve
     }
 }
 
-/// Returns the number of other clients in the reply to `stats conns`. Listening sockets do not count.
+/// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
 ///
-/// Redyno's own connections are recognised by their ports. A connection that redyno has opened and the server has not
-/// accepted yet is not in the list, so a mere count could hide another client. The count is used only if no port
-/// matches: addresses are translated on the way, or the connection uses a Unix socket.
+/// Redyno's own connections are recognised by their ports. Subtracting the number of own connections could hide another
+/// client, because a connection that the server has not accepted yet is not in the list. The number is subtracted only
+/// if no port matches, because addresses are translated on the way or the connection uses a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = Stats::parse(list);
     let is_ours = |id: &str| {

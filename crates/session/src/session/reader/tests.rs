@@ -73,7 +73,7 @@ fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
     (std::fs::read(&path).unwrap(), lengths)
 }
 
-/// Returns the requests in the first `seconds` of a file, and the number of events about invalid lines.
+/// Returns the number of requests in the first `seconds` of a recording, and the number of events about invalid lines.
 fn ops_and_events(bytes: &[u8], seconds: f64) -> (u64, usize) {
     let mut reader = open(bytes).unwrap();
     let (mut ops, mut events) = (0, 0);

@@ -1,4 +1,4 @@
-//! Starts a session: its control plane, its gate, the load engine, and the session's thread.
+//! Starts a session: its control plane, the checks before the first write, the load engine, and the session's thread.
 
 use std::{
     io,
@@ -34,10 +34,10 @@ use crate::{
 
 /// How often INFO is polled.
 const INFO_EVERY: Duration = Duration::from_secs(1);
-/// How long the session waits for the first INFO, for the server's name in its first record.
+/// How long the session waits for the first reply to INFO, because its first record contains the server's name.
 const FIRST_INFO: Duration = Duration::from_millis(500);
-/// How long the server may take to answer the survey before the first write: some twenty commands, one after the other,
-/// perhaps over a long distance.
+/// The time limit of the survey, which looks at the server's data before the first write: some twenty commands, one
+/// after the other, perhaps over a slow network.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
 /// How often signals are checked during the survey.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -45,17 +45,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The server of a node holds other keys or serves other clients, or the load may do harm, and no user can be
-    /// asked.
+    /// Writing needs the user's permission, but no user can be asked: a server has other keys or clients, or the load
+    /// may do harm.
     #[error("{1}")]
     Asks(u16, String),
-    /// The requested load is impossible at this node.
+    /// The requested load cannot run at this node.
     #[error("{1}")]
     Refused(u16, String),
     /// A signal arrived before the session began.
     #[error("interrupted")]
     Interrupted,
-    /// Something cannot be started.
+    /// A part of the session, such as a thread, cannot be started.
     #[error("cannot start {0}: {1}")]
     Thread(&'static str, #[source] io::Error),
     /// The engine or a probe cannot be started.
@@ -63,8 +63,8 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// A running session, owned by its starter. It continues whatever its peers do, until it is asked to end; when this is
-/// dropped, it ends and cleans up.
+/// The owner of a running session. The session does not depend on its peers: it runs until it is asked to end. Dropping
+/// this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
@@ -73,8 +73,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with this many `peers`, who get every record from the first on; it takes the `signals` that end
-    /// it. Questions to the user go to the peers.
+    /// Starts a session with this many `peers`, which receive every record from the first on and show questions to the
+    /// user. The session ends when it receives one of `signals`.
     ///
     /// # Errors
     /// When threads cannot be started, the server cannot be resolved, or the wanted load is not allowed.
@@ -94,7 +94,8 @@ impl Session {
         Ok((Self { orders, thread: Some(thread) }, peers))
     }
 
-    /// Ends it unless it has ended, and waits until it has cleaned up. A panic of its thread continues here.
+    /// Ends the session if it is still running, and waits until it has cleaned up. If the session's thread panicked,
+    /// this function panics too.
     pub fn end(mut self) -> Ended {
         let ended = self.join().expect("it is ended once");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")
@@ -115,7 +116,7 @@ impl Drop for Session {
     }
 }
 
-/// Starts all measurement.
+/// Starts the measurement of all nodes.
 fn begin(
     mut commission: Commission,
     signals: Receiver<Signal>,
@@ -160,7 +161,7 @@ fn begin(
     Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
 }
 
-/// Starts the recording and the exports, and the engine.
+/// Starts the recording, the exports and the load engine.
 fn engage(
     beginning: Beginning,
     clock: Clock,
@@ -206,14 +207,14 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
     identity
 }
 
-/// Returns the owner of redyno's marker on a server.
+/// Returns the owner that redyno writes into its marker key on a server.
 fn owner(session: &SessionStart) -> server::Owner {
     let (started, host) = (session.started.clone(), session.host.name.clone());
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Lets the first knobs pass the gates; nothing is written at one before all have no more questions. Without a user
-/// nobody can be asked; with one, the load waits.
+/// Runs the checks before the first write at all nodes; no node is written to before all questions are answered. If
+/// there is a question, the load waits for the user; without a user, the session does not start.
 fn pass(
     commission: &Commission,
     nodes: &mut [Node],
@@ -254,8 +255,8 @@ fn pass(
     Ok(passed)
 }
 
-/// The result of a gate after the survey, or after marker and setup; `None` when there are no more questions, or when
-/// the server does not answer in time.
+/// Returns the result of a node's checks after the survey, or after marker and setup; `None` if there are no more
+/// questions, or if the server does not answer in time.
 fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;
@@ -274,7 +275,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
     Ok(None)
 }
 
-/// Returns why a session without a screen does not begin.
+/// Returns the error for a session that cannot begin because there is no screen to ask the user.
 fn not_begun(node: &Node, said: Option<Admission>) -> StartError {
     match said {
         Some(Admission::Ask(question) | Admission::Warn(question)) => {

@@ -1,5 +1,5 @@
-//! The settings that may do harm and were not allowed yet: the requested ones, and the ones that an experiment
-//! announced.
+//! Finds load settings that may harm the server and that the user has not allowed yet, among the requested settings and
+//! those that an experiment has announced.
 
 use std::time::Duration;
 
@@ -9,22 +9,23 @@ use super::{
 };
 use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
 
-/// The settings that were allowed, and the state of the server for checking others.
+/// The load settings that are allowed, and the state of the server, to check other settings.
 #[derive(Debug)]
 pub(super) struct Caution {
     danger: Danger,
     room: RoomWatch,
     limits: Limits,
-    /// Whether everything is allowed: on the command line, and without a user who could change settings later.
+    /// Whether nothing is checked: the command line allows everything, and no user can change settings later.
     is_off: bool,
-    /// The settings that are known to come, until they were asked about.
+    /// The announced settings about which the user was not asked yet.
     announced: Vec<Knobs>,
-    /// The settings that the user has allowed, and those that passed last.
+    /// The settings that the user has allowed, and the settings that took effect last.
     accepted: Vec<Knobs>,
     passed: Knobs,
 }
 
-/// The limits of the plan: its number of requests, the length of its warm-up, and the memory cost of a key.
+/// The number of requests, the time under load, the warm-up and the memory overhead of a key, to compute how much a
+/// load may write.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     requests: Option<Requests>,
@@ -34,7 +35,7 @@ struct Limits {
 }
 
 impl Caution {
-    /// Returns the state for a session with this commission.
+    /// Returns the state at the start of a session.
     pub fn new(commission: &Commission) -> Self {
         let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
@@ -57,12 +58,12 @@ impl Caution {
         self.room.push(record);
     }
 
-    /// Takes the results of the survey before the first write.
+    /// Adds the results of the survey, which looks at the server's data before the first write.
     pub fn survey(&mut self, survey: &Survey) {
         self.room.survey(survey);
     }
 
-    /// Returns what could happen with these knobs or with announced settings, if that is more harm than was allowed.
+    /// Returns the harm that the requested or announced settings may do, if the user has not allowed it yet.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;
@@ -80,25 +81,25 @@ impl Caution {
         harm
     }
 
-    /// Notes that these knobs take effect.
+    /// Records that these load settings take effect.
     pub fn pass(&mut self, knobs: &Knobs) {
         self.announced.clear();
         self.passed.clone_from(knobs);
     }
 
-    /// Notes that the user allowed these knobs and the announced settings.
+    /// Records that the user has allowed these load settings and the announced ones.
     pub fn accept(&mut self, wanted: Option<&Knobs>) {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// Notes that the user refused: announced settings are asked about when they begin.
+    /// Records that the user has refused: the user is asked about each announced setting only when it begins.
     pub fn decline(&mut self) {
         self.announced.clear();
     }
 }
 
 impl Limits {
-    /// Returns the requests that may be sent with these knobs.
+    /// Returns the requests that may be sent with these load settings.
     fn demand(self, knobs: &Knobs) -> Demand<'_> {
         let due =
             |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);

@@ -1,4 +1,4 @@
-//! The commission of a session: the description of everything that it has to do.
+//! The commission of a session: everything that the session has to do.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -14,63 +14,64 @@ use crate::{
 /// The owner of the keys that a load writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// The keys are those of the built-in server, and are lost with it.
+    /// The keys are on the built-in server, and are lost when it stops.
     OwnServers,
-    /// The keys are the run's: they are in the ledger and the marker, and are removed at the end unless they are
-    /// `kept`.
+    /// The keys belong to this run: redyno records them in its ledger and in a marker key, and removes them at the end
+    /// unless they are `kept`.
     Runs {
-        /// `--keep`
+        /// Whether the keys stay on the server (`--keep`).
         kept: bool,
     },
-    /// The keys are the user's: redyno asks before it writes, and never removes them.
+    /// The keys belong to the user: redyno asks before it writes to them, and never removes them.
     Users,
 }
 
-/// The commission of a session.
+/// Everything that a session has to do.
 pub struct Commission {
-    /// The first node: target, load and duration.
+    /// The target, the load and the duration of the first node.
     pub plan: Plan,
-    /// Further nodes, in the order of their numbers from 1; the rest of the plan applies to them too.
+    /// The targets of nodes 1, 2 and so on; the rest of the plan applies to them too.
     pub others: Vec<Target>,
-    /// The only node that carries the load at first; `None` if all do.
+    /// The only node that gets the load at first; `None` if all nodes get it.
     pub carrier: Option<u16>,
-    /// The knobs at the start.
+    /// The load settings at the start.
     pub knobs: Knobs,
     /// The length of the warm-up at the beginning of the first segment.
     pub warmup: Option<Duration>,
-    /// Whether private parts of the server's text are left out of all records.
+    /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
     /// The name of the run.
     pub run: RunId,
-    /// The settings of an experiment.
+    /// The load settings that an experiment will use later.
     pub settings: Vec<Knobs>,
-    /// The check of a setting for harm before it begins.
+    /// The function that checks whether load settings may do harm.
     pub danger: Danger,
     /// The owner of the keys that are written.
     pub keys: Keys,
     /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
-    /// Whether a user can be asked. Without one, the session does not begin if it would have to ask, and ends if the
-    /// server refuses its load.
+    /// Whether a user can be asked. If not, the session does not begin when a question would be necessary, and ends if
+    /// the server refuses the load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
-    /// The most clients that the system allows this process.
+    /// The largest number of clients for which the system allows this process enough sockets.
     pub most_clients: u32,
-    /// Why the first node cannot be reached at the start. It may be reachable later.
+    /// The reason why the first node cannot be reached at the start; it may be reachable later.
     pub unreachable: Option<String>,
-    /// The recording.
+    /// The file of the recording that begins with the session.
     pub recording: Option<Writer>,
-    /// The folder of recordings begun later.
+    /// The folder for recordings that begin later.
     pub recordings_in: PathBuf,
-    /// The exports.
+    /// The files of the exports.
     pub exports: Vec<Writer>,
-    /// The first notices to the session's peers.
+    /// The notices that the session's peers receive first.
     pub notices: Vec<Notice>,
 }
 
 impl Commission {
-    /// Returns a commission of `plan` with default knobs, without a screen or a recording, that asks before any write.
+    /// Returns a commission for `plan` with default load settings, no screen and no recording; writing is not allowed
+    /// yet.
     pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),

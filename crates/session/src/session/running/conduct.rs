@@ -1,4 +1,4 @@
-//! The work of a running session: carries out the orders of its peers, and checks their results.
+//! Carries out the orders that peers send to a running session, and checks the results.
 
 use std::sync::{Arc, mpsc::Receiver};
 
@@ -25,8 +25,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Handles all events except orders. Returns the node with a server that refuses the load, and why, if this ends
-    /// the session.
+    /// Handles everything except orders. If a server refuses the load and this ends the session, returns its node and
+    /// the reason.
     pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.look_at_nodes();
@@ -50,7 +50,7 @@ impl Running {
     }
 
     /// Handles the events of all nodes. The user is asked about one node at a time, and no node is written to before
-    /// all are allowed.
+    /// writing is allowed at all nodes.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
             node.look(&mut self.live, &mut self.peers);
@@ -137,7 +137,7 @@ impl Running {
     }
 }
 
-/// Checks that the system allows this process enough connections.
+/// Checks that the operating system allows this process enough connections for these load settings.
 ///
 /// # Errors
 /// A message with the number that the system allows, and what to do.

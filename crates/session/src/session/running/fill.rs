@@ -1,4 +1,4 @@
-//! The prefill of a load: its outcome, and whether its keys exist, before the load continues.
+//! Watches a prefill: checks its result and whether the keys exist, before the load begins.
 
 use std::{
     collections::BTreeSet,
@@ -14,24 +14,24 @@ use crate::{
     workload::KeyNames,
 };
 
-/// How long the last counts of the workers may take.
+/// How long the last counts of the workers may take to arrive.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
-/// The running prefill, if there is one.
+/// The state of the running prefill, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Fill {
-    /// The segments of the prefill: each change of a knob begins another one.
+    /// The numbers of the prefill's segments: each change of the load settings begins a new segment.
     segments: BTreeSet<u32>,
-    /// The knobs of the last segment, and the number of requests.
+    /// The load settings of the last segment, and the size of the prefill.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// Since when all requests are answered; `None` before.
+    /// The time since when all requests are answered; `None` before that.
     since: Option<Instant>,
     looking: Option<Answer<Counted>>,
 }
 
 impl Fill {
-    /// Takes a record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) => match segment.prefill {
@@ -59,8 +59,8 @@ impl Fill {
         }
     }
 
-    /// Checks the keys of a node when all requests are answered, and lets the load continue when the result is known.
-    /// Returns the result once.
+    /// When all requests of the prefill are answered, checks the keys of the node and then begins the load. Returns the
+    /// result once.
     pub fn look(
         &mut self,
         node: u16,

@@ -1,13 +1,13 @@
-//! The gate before the first write: the survey of the server's data and clients, the user's permission, the marker, and
-//! the workload's setup.
+//! The gate: the steps before redyno's first write to a server. The steps are the survey of the server's data and
+//! clients, the user's permission, the marker key, and the workload's setup.
 //!
 //! ```text
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each of several nodes has a gate: an allowed first write waits until all of them have no more questions. Knobs wait
-//! at the gate if they would write, or if their workload has a setup that was not run. So do those that may do harm,
-//! until the user has agreed (`Warning`). All others pass.
+//! Each node has its own gate; no node is written to before the questions about all nodes are answered. Load settings
+//! wait at the gate if they would write, if their workload has a setup that was not run, or if they may do harm and the
+//! user has not agreed yet (`Warning`). All other settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -23,33 +23,34 @@ use crate::{
     workload::{KeyNames, KeySpan, Steps},
 };
 
-/// The gate of a node: the state before the first write.
+/// The gate of a node: how far the steps before the first write are.
 #[derive(Debug)]
 pub(super) struct Gate {
     stage: Stage,
-    /// The waiting knobs.
+    /// The load settings that wait at the gate.
     held: Option<Knobs>,
-    /// Whether the user has agreed to everything, on the command line.
+    /// Whether the command line allows everything (`--yes`).
     is_allowed: bool,
-    /// The check for harm.
+    /// The check whether load settings may do harm.
     caution: Caution,
-    /// A question about harm that was not sent yet.
+    /// The question about possible harm that was not sent to the peers yet.
     question: Option<String>,
-    /// The commands that may write others' keys and that need no more questions; `None` before the first answer.
+    /// The commands that the user has allowed although they may write keys of other owners; `None` before the first
+    /// answer.
     agreed: Option<BTreeSet<String>>,
-    /// Why the last survey failed.
+    /// The reason why the last survey failed.
     trouble: Option<String>,
     names: KeyNames,
     seed: u64,
     keys: Keys,
-    /// The list of what is to be undone.
+    /// The list of the changes on the server that must be undone at the end.
     ledger: Ledger,
-    /// The setups that were run.
+    /// The setups that were run already.
     run: Vec<Steps>,
 }
 
 impl Gate {
-    /// Returns a gate for the load of a commission.
+    /// Returns the gate for the load of a commission.
     pub fn new(commission: &Commission, ledger: Ledger) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
@@ -68,12 +69,12 @@ impl Gate {
         }
     }
 
-    /// Takes the next record.
+    /// Adds the next record of the session.
     pub fn push(&mut self, record: &Record) {
         self.caution.push(record);
     }
 
-    /// Lets the waiting knobs pass, or asks about them first, if everything else is allowed.
+    /// Returns the waiting load settings if they may take effect; if they may do harm, asks the user first.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.question = Some(format!("{harm}. Continue?"));
@@ -90,7 +91,7 @@ impl Gate {
         Some(knobs)
     }
 
-    /// Withdraws questions and permissions about knobs that are no longer requested.
+    /// Withdraws questions and permissions about load settings that are no longer requested.
     fn take_back(&mut self) {
         if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
             self.stage = std::mem::replace(before, Stage::Shut);
@@ -98,17 +99,17 @@ impl Gate {
         }
     }
 
-    /// Returns the names of the keys.
+    /// Returns the names of the keys that the load uses.
     pub fn names(&self) -> &KeyNames {
         &self.names
     }
 
-    /// Returns the list of what is to be undone.
+    /// Returns the list of the changes on the server that must be undone at the end.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Returns whether the run's keys are kept at the end; `None` if no keys of the run can exist.
+    /// Returns whether the keys of this run stay on the server at the end; `None` if the run cannot have written keys.
     pub fn leaves_keys(&self) -> Option<bool> {
         match self.keys {
             Keys::Runs { kept } if self.ledger.has_keys() => Some(kept),
@@ -116,8 +117,8 @@ impl Gate {
         }
     }
 
-    /// Handles a peer's request for knobs. Returns the knobs if they may take effect at once; otherwise
-    /// [`look`](Self::look) does later.
+    /// Handles a peer's request for load settings: returns them if they may take effect at once; otherwise
+    /// [`look`](Self::look) returns them later.
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
         self.take_back();
         let others = others(&knobs);
@@ -146,13 +147,13 @@ impl Gate {
         !span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
     }
 
-    /// Begins the survey, and checks that the waiting knobs are possible.
+    /// Begins the survey of the server's data and clients, and of the modules that the waiting workload needs.
     fn survey(&self, control: &Control) -> Answer<Survey> {
         control.survey_for(self.held.as_ref().map(modules).unwrap_or_default())
     }
 
-    /// Returns the waiting knobs if nothing is left to do before them; otherwise begins the next step. Call this only
-    /// when they are allowed.
+    /// Returns the waiting load settings if all steps are done; otherwise begins the next step. Call this only if the
+    /// settings are allowed.
     fn go_on(&mut self, control: &Control) -> Option<Knobs> {
         let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
         self.stage = Stage::Open;
@@ -171,7 +172,7 @@ impl Gate {
         self.let_pass()
     }
 
-    /// Records that these names may be written, where that is not recorded yet.
+    /// Adds these key names to the ledger and the marker, where they are not recorded yet.
     fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
         let Keys::Runs { kept } = self.keys else { return None };
         if self.ledger.covers(&span) {
@@ -181,18 +182,18 @@ impl Gate {
         Some(control.mark(&self.ledger))
     }
 
-    /// Returns the setup that must run before a load with these knobs, if there is one.
+    /// Returns the setup that must still run before a load with these settings, if there is one.
     fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
     }
 
-    /// Returns the present stage.
+    /// Returns the present step.
     pub fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// Continues with knobs that [are allowed](Stage::is_allowed).
+    /// Continues with load settings that [are allowed](Stage::is_allowed).
     pub fn open(&mut self, control: &Control) -> Option<Admission> {
         if !self.stage.is_allowed() {
             return None;
@@ -204,29 +205,29 @@ impl Gate {
         passed.map(Admission::Pass)
     }
 
-    /// Returns whether knobs wait and nothing is in progress for them: the survey failed.
+    /// Returns whether load settings wait although no step is running, because the survey failed.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, Stage::Shut)
     }
 
-    /// Returns why the last survey failed, if it did.
+    /// Returns the reason why the last survey failed, if it failed.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Drops the waiting knobs.
+    /// Discards the waiting load settings.
     pub fn withdraw(&mut self) {
         self.held = None;
     }
 
-    /// Tries again to let the waiting knobs pass.
+    /// Tries the failed step for the waiting load settings again.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {
             self.stage = Stage::Surveying(self.survey(control));
         }
     }
 
-    /// Returns the state of the waiting knobs, after at most `limit`. Each message is returned once.
+    /// Waits at most `limit` for the present step, and returns its result. Each result is returned once.
     pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
@@ -293,7 +294,7 @@ impl Gate {
         }
     }
 
-    /// Handles a failed marker: nothing was written, unless the result is unknown.
+    /// Handles a failure to write the marker: nothing was written, unless the result is unknown.
     fn not_marked(&self, error: &ServerError) {
         if error.is_refused() {
             self.ledger.drop_keys();
@@ -364,17 +365,17 @@ impl Gate {
     }
 }
 
-/// Returns the commands that need a module.
+/// Returns the commands of the workload that need a Redis module.
 fn modules(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
 }
 
-/// Returns the commands that may write keys of other owners.
+/// Returns the commands of the workload that may write keys of other owners.
 fn others(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }
 
-/// Returns the names that may be written with these knobs.
+/// Returns the key names that may be written with these load settings.
 fn span(knobs: &Knobs) -> KeySpan {
     if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace) } else { KeySpan::default() }
 }

@@ -1,13 +1,15 @@
-//! A running session: a thread of its own, which asks before it writes, refuses, tunes, stops, finishes and cleans up.
+//! A running session has its own thread, which asks the user before it writes, changes settings, ends the load and
+//! cleans up.
 //!
 //! ```text
 //!                  orders ─────────────► ┌───────── thread `session` ─────────┐ knobs    load, probes
 //!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
 //!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
 //! ```
-//! A session may have several nodes. Each has its own control plane, gate and cleaning up; all have the same knobs, and
-//! one of them, or each, carries the load. Peers listen and send orders. No peer can delay the session: each has a
-//! queue of its own, and the end of the session does not wait for peers.
+//! A session may have several nodes. Each node has its own control plane, its own checks before the first write, and
+//! its own cleanup. All nodes have the same load settings; the load runs at one node or at all of them. Peers, such as
+//! a screen, receive records and send orders. No peer can delay the session: each peer has its own queue, and the end
+//! of the session does not wait for peers.
 
 mod begin;
 mod caution;

@@ -1,4 +1,4 @@
-//! One node of a session: its control plane, the gate before its first write, and its events.
+//! One node of a session: its control plane, the steps before its first write, and its events.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::{
 const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
     other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
 
-/// A node, with the gate before its first write.
+/// A node: a server that is measured, and the steps before redyno's first write to it.
 pub(super) struct Node {
     /// The number of the node, from 0.
     pub(super) number: u16,
@@ -32,10 +32,10 @@ pub(super) struct Node {
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
-    /// Why the node could not be reached before the session began, if so.
+    /// The reason why the node could not be reached before the session began, if it could not.
     pub(super) unreachable: Option<String>,
     fill: Fill,
-    /// Whether the prefill runs again with the next knobs that pass the gate.
+    /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
     leftovers: Option<Answer<Vec<Marker>>>,
     /// Whether a user can be asked.
@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// Handles a peer's request for knobs.
+    /// Handles a peer's request for load settings.
     pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.turn(knobs, live),
@@ -81,7 +81,7 @@ impl Node {
         }
     }
 
-    /// Sets knobs that passed the gate.
+    /// Applies load settings that may take effect.
     fn turn(&mut self, knobs: Knobs, live: &mut Live) {
         match std::mem::take(&mut self.fills) {
             true => live.target(self.number).fill(knobs),
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// Acts on the result of the gate.
+    /// Acts on the result of the steps before the first write.
     pub(super) fn obey(&mut self, admission: Option<Admission>, live: &mut Live, peers: &mut Peers) {
         match admission.map(|admission| admission.knobs(self.is_attended)) {
             Some(Ok(knobs)) => self.turn(knobs, live),
@@ -145,7 +145,7 @@ impl Node {
         }
     }
 
-    /// Takes the next record; returns why the load must stop, if the server refuses it.
+    /// Adds the next record; if the server refuses the load, returns the reason.
     pub(super) fn push(&mut self, record: &Record, peers: &mut Peers) -> Option<String> {
         if !record.is_of(self.number) {
             return None;
@@ -159,7 +159,7 @@ impl Node {
         refused
     }
 
-    /// Returns the notice about a record, if there is one.
+    /// Returns the notice that peers get about a record, if there is one.
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
             Record::Event(event) => match &event.what {

@@ -12,18 +12,18 @@ use crate::{
     },
 };
 
-/// An order of a peer.
+/// An order that a peer sends to the session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// Set these knobs, at every node.
+    /// Apply these load settings at every node.
     SetKnobs(Knobs),
-    /// From now on only the node with this number, from 0, carries the load.
+    /// Run the load only at the node with this number, from 0.
     Carry(u16),
-    /// Set these knobs, and run the prefill for their workload again first.
+    /// Run the prefill for the workload of these load settings again, and then apply them.
     Prefill(Knobs),
-    /// Set a parameter of the server; the user has agreed.
+    /// Set a parameter of the server, as the user has agreed.
     SetConfig {
-        /// The parameter.
+        /// The parameter to set.
         parameter: &'static Parameter,
         /// The new value of the parameter.
         to: String,
@@ -34,13 +34,13 @@ pub enum Order {
     StopIntrinsic,
     /// Switch the gentle intrinsic probe on or off.
     GentleIntrinsic(bool),
-    /// The answer to [`Notice::FirstWrite`] or [`Notice::Danger`].
+    /// Answer [`Notice::FirstWrite`] or [`Notice::Danger`]: allow or refuse.
     AllowWrites(bool),
-    /// Add a mark on the time axis.
+    /// Record a user's note.
     Mark(Mark),
-    /// Add an event of an experiment to the time axis.
+    /// Record an event of an experiment.
     Event(EventKind),
-    /// Record to a new file from now on; [`Notice::Recording`] reports its progress.
+    /// Start a recording in a new file; [`Notice::Recording`] reports its progress.
     StartRecording,
     /// End the recording.
     StopRecording,
@@ -48,28 +48,29 @@ pub enum Order {
     Play {
         /// The first moment to play, in seconds of the session.
         from_s: f64,
-        /// Seconds of the session per second.
+        /// The speed: how many seconds of the session to play per second.
         speed: f64,
     },
     /// Pause playing.
     Pause,
-    /// Read a part of a recording again; [`Delivery::Stretch`] has the result. Of several such orders the last one is
-    /// carried out.
+    /// Read a part of a recording again; [`Delivery::Stretch`] contains the result. If several such orders wait, only
+    /// the last one is carried out.
     Refine(Reread),
     /// End the session.
     End,
 }
 
-/// A delivery of a session.
+/// A message from a session to a peer.
 #[derive(Debug, Clone)]
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// A notice that is in no record, and its node, from 0; notices of the session itself have the first node.
+    /// The number of a node, from 0, and a notice about it that is in no record. Notices about the whole session have
+    /// node 0.
     Notice(u16, Notice),
-    /// A stretch of a recording that was read again.
+    /// A part of a recording that was read again.
     Stretch(Arc<Excerpt>),
-    /// An order of this peer that was refused, and why, as a message.
+    /// An order of this peer that was refused, and the reason as a message.
     Refused(Order, String),
 }
 
@@ -79,14 +80,14 @@ impl From<Arc<Record>> for Delivery {
     }
 }
 
-/// A notice of a session to its peers.
+/// A notice from a session to its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load waits until the user allows writing to this server: the other data there, and what will be written.
-    /// Answered by [`Order::AllowWrites`].
+    /// The load waits until the user allows writing to this server; the text describes the other data there and what
+    /// will be written. [`Order::AllowWrites`] is the answer.
     FirstWrite(String),
-    /// The requested knobs may do harm; the text says what could happen. The previous load continues until they are
-    /// allowed, and if they are refused. Answered by [`Order::AllowWrites`].
+    /// The requested load settings may do harm, which the text describes. The previous load continues unless the user
+    /// allows them. [`Order::AllowWrites`] is the answer.
     Danger(String),
     /// The requested load is impossible, for this reason.
     LoadStaysOff(String),
@@ -99,26 +100,26 @@ pub enum Notice {
         /// The cause of the outage.
         cause: String,
     },
-    /// The target answers.
+    /// The target answers again.
     Reachable,
     /// Other information.
     Info(String),
-    /// A problem: cause, meaning, next step.
+    /// A problem: its cause, its meaning and what to do.
     Warning(String),
-    /// This share of a recording has been read, 0 to 1.
+    /// The share of a recording that has been read so far, 0 to 1.
     Read(f64),
-    /// A recording has played to this moment, in seconds of the session.
+    /// The moment up to which a recording has been played, in seconds of the session.
     Played(f64),
-    /// The state of the recording; `None` when it has ended.
+    /// The state of the running recording; `None` when it has ended.
     Recording(Option<RecordingState>),
-    /// No more records will come, but the screen stays open: this is the end of a recording.
+    /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
-    /// The session ends, and the screen with it: its time is over, or it was asked to end. Its last records, and
-    /// notices about undoing, are still to come.
+    /// The session ends, and the screen closes: the time of the session is over, or the session was asked to end. The
+    /// last records, and notices about undone changes, still follow.
     Leave,
     /// Keys are being removed.
     Cleaning(Progress),
-    /// The outcome of undoing something, as a whole line.
+    /// The result of undoing a change on the server, as a whole line.
     Undone(String),
 }
 

@@ -1,4 +1,4 @@
-//! The two ends of the channel between a session and a peer.
+//! The channel between a session and a peer: orders in one direction, records and notices in the other.
 
 use std::{
     sync::{
@@ -14,8 +14,8 @@ use crate::session::{
     queue::{Feed, Queue, queue},
 };
 
-/// A peer, which listens to a session and sends it orders: a screen, printed lines, an experiment. The session
-/// continues when a peer is dropped.
+/// A peer of a session, such as a screen, printed lines or an experiment: it receives records and sends orders. The
+/// session continues when a peer is dropped.
 #[derive(Debug)]
 pub struct Peer {
     id: usize,
@@ -24,8 +24,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Sends an order. A refused order comes back as [`Delivery::Refused`]; after the end of the session orders are
-    /// ignored.
+    /// Sends an order to the session. A refused order comes back as [`Delivery::Refused`]; orders after the end of the
+    /// session are ignored.
     pub fn order(&self, order: Order) {
         let _ = self.orders.send((self.id, order));
     }
@@ -35,7 +35,7 @@ impl Peer {
         std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
-    /// Returns the next delivery within `limit`; the error shows whether more may come.
+    /// Waits at most `limit` for the next delivery and returns it; the error shows whether more may come.
     ///
     /// # Errors
     /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
@@ -43,13 +43,13 @@ impl Peer {
         self.deliveries.next_within(limit)
     }
 
-    /// Returns all deliveries until the session is over, and waits for each.
+    /// Returns all deliveries until the end of the session, and waits for each.
     pub fn rest(&self) -> impl Iterator<Item = Delivery> {
         self.deliveries.rest()
     }
 }
 
-/// The session's end of the channels: its peers, and their orders.
+/// The session's end of the channels to all peers.
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
     /// The senders to the peers, by id. The entry of a dropped peer is `None`.
@@ -57,7 +57,7 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Creates this number of peers, the session's end, and a sender for the orders of the session's owner.
+    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner.
     pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
@@ -69,7 +69,7 @@ impl Peers {
         (peers, Self { orders, listeners }, sender)
     }
 
-    /// Returns the next order within `limit`, and its peer.
+    /// Waits at most `limit` for the next order, and returns it with the id of its peer.
     pub(super) fn next_within(&self, limit: Duration) -> Option<(usize, Order)> {
         self.orders.recv_timeout(limit).ok()
     }
@@ -89,7 +89,7 @@ impl Peers {
         }
     }
 
-    /// Sends a peer its refused order, with the reason.
+    /// Sends a refused order back to its peer, with the reason.
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
             // A failure to send means that the peer is gone.

@@ -1,5 +1,5 @@
-//! The files of a session. Exports last until the end of the session. Recordings run one at a time; the command line or
-//! the screen starts them.
+//! The recordings and exports of a session. An export runs until the end of the session. The command line or the screen
+//! starts a recording; only one recording runs at a time.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use crate::{
 /// The sender for the records of a new file.
 pub(super) type Listener = Feed<Arc<Record>>;
 
-/// The current recording, and the recordings that are ending.
+/// The running recording, the recordings that are ending, and the exports.
 #[derive(Default)]
 pub(super) struct Recordings {
     current: Option<Recording>,
@@ -23,9 +23,9 @@ pub(super) struct Recordings {
     since_s: f64,
     ending: Vec<Recording>,
     exports: Vec<Recording>,
-    /// The path and size of the current recording in the last report.
+    /// The path and size of the current recording when they were last reported.
     reported: Option<(PathBuf, u64)>,
-    /// The files that were reported because they accept no data.
+    /// The files for which a warning was sent because they accept no data.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
     failed: Option<Arc<FileError>>,
@@ -53,7 +53,7 @@ impl Recordings {
         Ok(listener)
     }
 
-    /// Starts a recording into a new file in `folder`, named after the `target` and the present second.
+    /// Starts a recording into a new file in `folder`; the file name consists of `target` and the present time.
     ///
     /// # Errors
     /// A message, when a recording is in progress or the file cannot be created.
@@ -126,7 +126,7 @@ impl Recordings {
         notices
     }
 
-    /// Waits until everything is written. The session must have ended.
+    /// Waits until all files are written. Call this only after the session has ended.
     ///
     /// # Errors
     /// The first error of a file, now or during the session.

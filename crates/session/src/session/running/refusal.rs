@@ -1,8 +1,8 @@
-//! Decides whether the load must stop: because the server refuses it permanently, for lack of a password or a
-//! permission; or because a worker died, for example since the records of a dataset ended early.
+//! Decides whether the load must stop: the server refuses it permanently because a password or a permission is missing,
+//! or a worker died, for example because the records of a dataset ended early.
 //!
-//! Other errors are counted, and the run continues. A permanent refusal does not disappear by waiting, and a run with
-//! nothing but refusals, or with only a part of its requests, must not look like a measurement.
+//! After other errors the run continues, and the errors are counted. Permanent refusals end the load because a run with
+//! only refusals, or with only a part of its requests, must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,23 @@ const FATAL: [(&str, &str); 3] = [
     ("NOPERM", "extend this user's ACL rules, or choose a workload with permitted commands"),
 ];
 
-/// A fold over a session's records that finds the first refusal of each load.
+/// Finds the first refusal of each load in the records of a session.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// Whether the load continues in any case (`--keep-going`).
+    /// Whether the load continues after refusals (`--keep-going`).
     keeps_going: bool,
-    /// The segment in force, unless its load was refused.
+    /// The current segment; `None` if its load was refused.
     segment: Option<u32>,
     first: BTreeMap<String, String>,
 }
 
 impl Refusals {
-    /// Returns the state without any refusal.
+    /// Returns a state without refusals.
     pub fn new(keeps_going: bool) -> Self {
         Self { keeps_going, ..Self::default() }
     }
 
-    /// Takes a record; returns why the load must stop, if it must. Each segment's load stops once.
+    /// Adds the next record; if the load must stop, returns the reason, once for each segment.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {

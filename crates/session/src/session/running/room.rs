@@ -1,4 +1,5 @@
-//! The free capacity of a server for a load, as far as it is known, and the check of a setting before it begins.
+//! The free memory and connections of a server, as far as they are known, to check load settings before they take
+//! effect.
 
 use crate::{
     gauge::Gauge,
@@ -7,15 +8,15 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// Redyno's connections without load: those of the ping probe and the control plane.
+/// The number of redyno's connections that are not for load: those of the ping probe and the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// How long the server's number of clients may be outdated after a change of the clients, in seconds.
+/// How long the reported number of the server's clients may be outdated after a change of redyno's clients, in seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
-/// The known capacity of a server. Unknown limits forbid nothing.
+/// The free memory and connections of a server, as far as they are known; an unknown limit does not count as harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes below its memory limit; `None` if there is no limit or it is unknown.
+    /// The bytes that the server may still use before its memory limit; `None` if there is no limit or it is unknown.
     pub memory: Option<u64>,
     /// The largest number of connections that the server allows.
     pub max_clients: Option<u64>,
@@ -23,49 +24,50 @@ pub struct Room {
     pub others: Option<u64>,
 }
 
-/// A setting, and the most requests that may be sent with it, if that is limited.
+/// Load settings, and the largest number of requests that may be sent with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand<'a> {
-    /// The setting.
+    /// The load settings.
     pub knobs: &'a Knobs,
-    /// The largest number of requests, given by a number, or by a rate and a time. Requests of a prefill are
-    /// additional.
+    /// The largest number of requests without prefill, from the limit of requests or from rate and time; `None` if
+    /// unlimited.
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
 }
 
-/// A setting that is about to begin.
+/// A change of load settings that is about to take effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
-    /// The setting that was allowed before.
+    /// The load settings that were allowed before.
     pub from: Demand<'a>,
-    /// The requested setting.
+    /// The requested load settings.
     pub to: Demand<'a>,
     /// The server's capacity.
     pub room: Room,
 }
 
-/// Returns the possible harm of a setting, as a sentence for the user who decides; `None` if there is none.
+/// A function that returns the possible harm of a change, as a sentence for the user who decides; `None` if there is
+/// none.
 pub type Danger = fn(&Change<'_>) -> Option<String>;
 
-/// A fold over a server's reports that tracks its capacity.
+/// Tracks the free memory and connections of a server from its reports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoomWatch {
     room: Room,
-    /// The start of the present segment in seconds, and the number of redyno's connections for load, which stay open
-    /// when the load is off.
+    /// The start of the present segment in seconds, and the number of redyno's connections for load; they stay open
+    /// while the load is off.
     began_s: f64,
     ours: u64,
 }
 
 impl RoomWatch {
-    /// Returns the present capacity.
+    /// Returns the present free memory and connections.
     pub fn room(&self) -> Room {
         self.room
     }
 
-    /// Takes the results of the survey before the first write.
+    /// Adds the results of the survey, which looks at the server's data before the first write.
     pub fn survey(&mut self, survey: &Survey) {
         let limit = survey.maxmemory.filter(|limit| *limit > 0);
         let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));

@@ -1,4 +1,5 @@
-//! Restores the parameters that a session set, and deletes what its setups made; returns a line about each.
+//! Restores the server parameters that a session has set, and deletes the objects that its setups have created; returns
+//! a line about each of them.
 
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use crate::{
     server::{Control, Ledger, Made, Restored, Tuned, value_words},
 };
 
-/// How long the server may take for each command.
+/// How long the server may take to answer each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Restores a parameter of `ledger`, unless another client has changed it since, and returns a line about it.
+/// Restores a server parameter of `ledger`, unless another client has changed the parameter since; returns a line about
+/// the result.
 ///
 /// # Errors
 /// A message with the command for the user to run.
@@ -34,7 +36,7 @@ pub fn set_back(
     Err(format!("{name} could not be restored ({cause}); by hand: {by_hand}"))
 }
 
-/// Deletes an object of `ledger` that a setup made, and returns a line about it.
+/// Deletes an object of `ledger` that a setup has created, and returns a line about the result.
 ///
 /// # Errors
 /// A message with the command for the user to run.
@@ -48,7 +50,7 @@ pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address
     Err(format!("{made} could not be deleted ({cause}); by hand: {}", by_hand(address, &made.undoing())))
 }
 
-/// Returns a command for a shell.
+/// Returns a command that the user can run in a shell.
 fn by_hand(address: &Address, words: &[&str]) -> String {
     let quoted = |word: &&str| {
         let is_plain =

@@ -1,4 +1,4 @@
-//! The stages of a node before its first write, and their messages.
+//! The steps before redyno's first write to a node, and their results.
 
 use super::Notice;
 use crate::{
@@ -7,46 +7,46 @@ use crate::{
     workload::Steps,
 };
 
-/// The stages before the first write.
+/// A step before the first write to a node.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// No check was made yet, or the user refused.
+    /// No check has begun yet, or the user has refused.
     Shut,
-    /// The survey asks the server about its data and clients.
+    /// The survey of the server's data and clients is running.
     Surveying(Answer<Survey>),
-    /// The user is being asked.
+    /// The user is asked whether redyno may write.
     Asking,
-    /// The user is being asked about knobs that may do harm; the previous load continues.
+    /// The user is asked about load settings that may do harm; the previous load continues.
     Warning(Box<Stage>),
-    /// There are no more questions about this node, and nothing is begun yet.
+    /// There are no more questions about this node, but the next step has not begun yet.
     Allowed(Box<Stage>),
-    /// The marker is being set.
+    /// The marker key is being written.
     Marking(Answer<()>),
-    /// This setup is being run.
+    /// A setup of the workload is running.
     Preparing(Steps, Answer<SetUp>),
     /// Writes are allowed.
     Open,
-    /// Writes are allowed as soon as the marker contains more names than before.
+    /// Writes are allowed as soon as further key names are added to the marker.
     Extending(Answer<()>),
 }
 
 impl Stage {
-    /// Returns whether the survey or the question to the user about the first write is in progress.
+    /// Returns whether the survey is running, or the user is asked about the first write.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Surveying(_) | Self::Asking)
     }
 
-    /// Returns whether the user is being asked.
+    /// Returns whether the user is asked a question.
     pub fn is_asking(&self) -> bool {
         matches!(self, Self::Asking | Self::Warning(_))
     }
 
-    /// Returns whether there are no more questions, and nothing is begun yet.
+    /// Returns whether there are no more questions about this node, but the next step has not begun yet.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns whether the waiting knobs were allowed, and will pass by themselves.
+    /// Returns whether the waiting load settings are allowed, and take effect without a further question.
     pub fn is_extending(&self) -> bool {
         matches!(self, Self::Extending(_) | Self::Preparing(..))
     }
@@ -57,21 +57,21 @@ impl Stage {
     }
 }
 
-/// The result of checking a gate.
+/// The result of the steps before the first write.
 #[derive(Debug, PartialEq)]
 pub(super) enum Admission {
-    /// These knobs may take effect now.
+    /// The load settings may take effect now.
     Pass(Knobs),
-    /// The user must agree first.
+    /// The user must agree before redyno writes.
     Ask(String),
-    /// The user must agree first, since the load may do harm; the previous load may continue.
+    /// The user must agree because the load may do harm; the previous load may continue meanwhile.
     Warn(String),
-    /// The load is impossible, and stays off.
+    /// The load cannot run, and stays off.
     Refuse(String),
 }
 
 impl Admission {
-    /// Returns the knobs that may take effect.
+    /// Returns the load settings that may take effect, if there are any.
     ///
     /// # Errors
     /// The message, with or without a user who can be asked.

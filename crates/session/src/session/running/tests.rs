@@ -1,4 +1,4 @@
-//! Sessions on the built-in server, with peers that are not a screen.
+//! Tests of sessions against the built-in server, with peers other than a screen.
 
 use std::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -18,7 +18,7 @@ use crate::{
     workload::{KeyNames, RunId, preset},
 };
 
-/// A limit longer than any session in these tests; a test that reaches it has failed.
+/// A time limit longer than any session in these tests; a test that reaches it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn commission(server: &demo::Handle, keys: Keys) -> Commission {
@@ -49,7 +49,7 @@ fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Si
     (session, peers, signals)
 }
 
-/// Returns the clients of each segment under load that a peer receives until the session is over.
+/// Returns the number of clients in each segment with load that a peer receives until the end of the session.
 fn clients_seen(peer: &Peer) -> Vec<u32> {
     let segment = |delivery| match delivery {
         Delivery::Record(record) => match &*record {
@@ -61,7 +61,8 @@ fn clients_seen(peer: &Peer) -> Vec<u32> {
     peer.rest().filter_map(segment).collect()
 }
 
-/// A peer that doubles the clients with every interval that had replies, and ends above eight.
+/// A peer that doubles the number of clients after every interval with replies, and ends the session above eight
+/// clients.
 fn double_the_clients(peer: &Peer) -> u32 {
     let (mut wanted, mut answered) = (1, 0);
     while answered < 4 {
@@ -144,7 +145,7 @@ fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// Returns the refused orders of a peer until the session is over.
+/// Returns the orders of a peer that are refused until the end of the session.
 fn refused(peer: &Peer) -> Vec<Order> {
     let refused = |delivery| match delivery {
         Delivery::Refused(order, _) => Some(order),
@@ -172,7 +173,7 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
     assert_eq!(session.end().by, EndedBy::Itself);
 }
 
-/// A rule for the tests: a setting does harm if it writes more than 1 GiB.
+/// A rule for these tests: load settings that may write more than 1 GiB do harm.
 fn much(turn: &Change<'_>) -> Option<String> {
     let bytes =
         |Demand { knobs, .. }: &Demand| u64::from(knobs.load) * knobs.keyspace * u64::from(knobs.value_size);

@@ -1,4 +1,4 @@
-//! The session's own thread, from the first order to the cleaning up at its end.
+//! The thread of a session, from the first order to the cleanup at the end.
 
 use std::{
     any::Any,
@@ -14,18 +14,18 @@ use super::{
 };
 use crate::session::FileError;
 
-/// How often records, replies and signals are checked. Orders wake the thread.
+/// How often the thread checks for records, replies and signals. Orders wake the thread.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The time or the number of requests is reached, or a peer asked for the end.
+    /// The session's time or number of requests was reached, or a peer has ordered the end.
     Itself,
     /// A signal.
     Signal,
-    /// The server of a node refuses the load permanently, or a worker died; the text says why. No user could change
-    /// that.
+    /// The server of a node refuses the load permanently, or a worker died, and no user could change that; the text is
+    /// the reason.
     Refusal(u16, String),
 }
 
@@ -34,13 +34,13 @@ pub enum EndedBy {
 pub struct Ended {
     /// Why the session ended.
     pub by: EndedBy,
-    /// Whether the recording is complete.
+    /// `Ok` if the recording is complete, otherwise its error.
     pub recorded: Result<(), Arc<FileError>>,
-    /// The nodes with changes left on their servers, apart from keys that are kept; the details were reported.
+    /// The nodes on whose servers changes are left, apart from kept keys; the session has reported the details.
     pub left: Vec<u16>,
 }
 
-/// Runs the session to its end and cleans up. After a panic it also cleans up, and then continues the panic.
+/// Runs the session to its end and cleans up. After a panic it cleans up too, and then panics again.
 pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
     running.peers.send(0, Notice::Leave);

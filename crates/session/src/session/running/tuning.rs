@@ -1,6 +1,6 @@
-//! The server parameters that a session sets, and restores at its end.
+//! Sets server parameters during a session, and restores them at its end.
 //!
-//! Parameters are set one after the other, so that the value to restore is known for each.
+//! Parameters are set one after the other, so that the earlier value of each is known and can be restored.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -17,11 +17,11 @@ pub(super) struct Wish {
     pub(super) parameter: &'static Parameter,
     /// The value.
     pub(super) to: String,
-    /// The peer that requested the change.
+    /// The id of the peer that requested the change.
     pub(super) peer: usize,
 }
 
-/// The parameters that are being set, and those that wait. The ledger has those that were set.
+/// The parameter that is being set, and those that wait. The ledger contains those that were set.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
@@ -33,19 +33,19 @@ pub(super) struct Tuning {
 pub(super) enum SetOutcome {
     /// The parameter was set.
     Set(ConfigChange),
-    /// There is a message for the user.
+    /// A message for the user.
     Warning(String),
-    /// The parameter was not set, or the result is unknown; the text is the reason.
+    /// The parameter was not set, or it is unknown whether it was set; the text is the reason.
     NotSet(Wish, String),
 }
 
 impl Tuning {
-    /// Returns the state without any parameter; each parameter that is set will be in `ledger`.
+    /// Returns a state without parameters; each parameter that is set will be recorded in `ledger`.
     pub(super) fn new(ledger: Ledger) -> Self {
         Self { ledger, waiting: VecDeque::new(), under_way: None }
     }
 
-    /// Sets a parameter, after the ones before it.
+    /// Sets a parameter after all earlier requests are done.
     pub(super) fn set(&mut self, wish: Wish, control: &Control) {
         self.waiting.push_back(wish);
         self.begin_next(control);
@@ -61,7 +61,7 @@ impl Tuning {
         }
     }
 
-    /// Returns the outcomes since the last call; waits at most this long.
+    /// Returns the results since the last call; waits for them at most this long.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
         let mut outcomes = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
@@ -94,8 +94,8 @@ impl Tuning {
         outcomes
     }
 
-    /// Restores all parameters that were set, in reverse order; `report` gets a line about each. After a failure the
-    /// line has the command to restore the parameter. Returns whether all parameters were restored.
+    /// Restores all parameters that were set, in reverse order, and calls `report` with a line about each. After a
+    /// failure the line contains a command that restores the parameter. Returns whether all parameters were restored.
     pub(super) fn restore(
         &mut self,
         control: &Control,

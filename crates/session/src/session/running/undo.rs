@@ -1,5 +1,5 @@
-//! The end of a session, for whatever reason: last replies, last records, parameters restored, setups undone, keys
-//! removed, at all of its nodes.
+//! Ends a session: waits for the last replies and records, and then restores parameters, undoes setups and removes keys
+//! at all nodes.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -25,26 +25,25 @@ use crate::{
 /// How often the progress of a long removal is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the server may take to report what happened since the last poll, so that a server that hangs does not delay
-/// the end.
+/// How long the server may take for its last report, so that a server that hangs does not delay the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
-/// The outcome of the end of a session.
+/// The result of ending a session.
 #[derive(Default)]
 pub(super) struct Undone {
-    /// The node with a load that had ended early, and why, according to the last records.
+    /// The node whose load ended early, and the reason, according to the last records.
     pub(super) refused: Option<(u16, String)>,
-    /// The error of the recording, if it is incomplete.
+    /// The error of the recording, if the recording is incomplete.
     pub(super) recorded: Option<Arc<FileError>>,
-    /// The nodes with changes left on their servers, apart from keys that are kept.
+    /// The nodes on whose servers changes are left, apart from kept keys.
     pub(super) left: Vec<u16>,
-    /// Whether a signal cut the end short.
+    /// Whether a signal interrupted the cleanup.
     pub(super) is_interrupted: bool,
 }
 
-/// Ends all measurement, passes the last records to the peers, restores the servers' parameters, undoes setups, and
-/// removes the keys, unless the signals include an interrupt or a `kill`, which leave no time; then it reports what
-/// happens to the keys. It does not wait for peers.
+/// Ends all measurement, sends the last records to the peers, restores the servers' parameters, undoes setups and
+/// removes the keys. An interrupt or a `kill` meanwhile stops the removal of keys; then the rest of the keys is
+/// reported. The end does not wait for peers.
 pub(super) fn undo(running: Running) -> Undone {
     let Running { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
@@ -74,8 +73,7 @@ pub(super) fn undo(running: Running) -> Undone {
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Undoes setups, and removes the keys of the run, if there may be any, or reports how to use those that are kept. The
-/// load is off.
+/// Undoes setups, and removes the keys that the run may have written, or reports how to use kept keys. The load is off.
 pub(super) fn undo_writes(nodes: &[Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
     let mut undone = Undone::default();
     undone.left.extend(nodes.iter().filter(|node| !undo_setup(node, peers)).map(|node| node.number));
@@ -108,7 +106,7 @@ pub(super) fn undo_writes(nodes: &[Node], signals: &Receiver<Signal>, peers: &mu
     undone
 }
 
-/// Undoes setups, the last first, and reports each. Returns whether everything was undone.
+/// Undoes setups in reverse order, and reports the result of each. Returns whether everything was undone.
 fn undo_setup(node: &Node, peers: &mut Peers) -> bool {
     let Node { number, target, control, gate, .. } = node;
     gate.await_setup(LIMIT);
@@ -124,8 +122,8 @@ fn undo_setup(node: &Node, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// Returns what happens to keys that are left. Memcached cannot list keys, so a later `redyno clean` does not find
-/// them.
+/// Returns a line about what happens to keys that stay on the server. On memcached a later `redyno clean` cannot find
+/// keys, because memcached cannot list them.
 fn later(them: &str, target: &Target) -> String {
     if target.dialect.lists_keys() {
         return format!("{} removes {them}", clean_command(target, target.db));
@@ -133,7 +131,7 @@ fn later(them: &str, target: &Target) -> String {
     format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")
 }
 
-/// Returns the outcome of a removal of keys, as a line.
+/// Returns a line about the result of removing keys.
 fn outcome(ended: &Result<Cleaned, ServerError>, target: &Target) -> String {
     match ended {
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),

@@ -1,14 +1,15 @@
-//! The measurements of one cell of time, separated by segment, so that a percentile never mixes two settings.
+//! The latencies in one time slot, separated by segment, so that a percentile never mixes two load settings.
 
 use super::{Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
-/// The number of segments that a cell separates. Beyond it, the shortest segments share a part without percentiles.
+/// The largest number of segments that a time slot separates. If there are more, the latencies of the shortest ones are
+/// added up and have no percentiles.
 const MOST_PARTS: usize = 4;
-/// The number of the shared part: no segment has it, since segments are numbered from 1.
+/// The number under which the shortest segments are added up; segments themselves are numbered from 1.
 const SHARED: u32 = 0;
 
-/// The distributions of one cell of time, by segment.
+/// The latency distributions in one time slot, by segment.
 #[derive(Debug, Clone, Default)]
 pub struct BySegment {
     parts: Vec<OfSegment>,
@@ -22,17 +23,18 @@ struct OfSegment {
     latency: Compact,
 }
 
-/// The longest latency of some time, exact.
+/// The exact longest latency in some time, and when it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worst {
-    /// The end of the record with this latency, in seconds of the session.
+    /// The end of the interval with this latency, in seconds of the session.
     pub t_s: f64,
     /// The latency, in nanoseconds.
     pub ns: u64,
 }
 
 impl BySegment {
-    /// Adds a measurement of `segment` from the `length_s` seconds before `t_s`; `length_s` is 0 for late replies.
+    /// Adds latencies of `segment` that were measured in the `length_s` seconds before `t_s`; `length_s` is 0 for late
+    /// replies.
     pub(super) fn add(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.lift(Worst { t_s, ns: latency.max_ns() });
@@ -69,18 +71,19 @@ impl BySegment {
         self.worst
     }
 
-    /// Adds the measurements of `segment` to `blend`.
+    /// Adds the latencies of `segment` to `blend`.
     pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 
-    /// Adds the measurements of the segments that `counts` to rows of a heat map, as [`Compact::add_to_rows`].
+    /// Adds the latencies of the segments for which `counts` is true to the rows of a heat map, as
+    /// [`Compact::add_to_rows`].
     pub(super) fn add_to_rows(&self, counts: impl Fn(u32) -> bool, ends_ns: &[u64], rows: &mut [u64]) {
         let counted = self.parts.iter().filter(|part| counts(part.segment));
         counted.for_each(|part| part.latency.add_to_rows(ends_ns, rows));
     }
 
-    /// Returns the segments that have a part of their own in this cell.
+    /// Returns the segments that this time slot separates.
     pub(super) fn segments(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.segment).filter(|segment| *segment != SHARED)
     }
@@ -95,7 +98,7 @@ impl Merge for BySegment {
     }
 }
 
-/// Returns the segment with the longest time in some cells; of equals, the latest one.
+/// Returns the segment with the most time in these time slots; of equal ones, the latest.
 pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
     let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
@@ -108,15 +111,14 @@ pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) ->
     lengths.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(segment, _)| segment)
 }
 
-/// Returns the levels of some cells: the percentiles of the segment with the longest time, and the maximum of all
-/// segments.
+/// Returns the percentiles of the segment with the most time in these time slots, and the maximum of all segments.
 pub(super) fn levels(cells: &[&BySegment], blend: &mut Blend) -> Quantiles {
     let segment = longest_segment(cells.iter().copied());
     levels_of(segment, cells, cells, blend)
 }
 
-/// Returns the levels of the requests in some cells: response times if the segment with the longest time is an open
-/// loop, otherwise service times.
+/// Returns the percentiles and the maximum of requests in these time slots: of response times if the segment with the
+/// most time is an open loop, otherwise of service times.
 pub(super) fn levels_from_due(
     service: &[&BySegment],
     response: &[&BySegment],
@@ -128,7 +130,7 @@ pub(super) fn levels_from_due(
     levels_of(segment, if is_open { response } else { service }, &all, blend)
 }
 
-/// Returns the percentiles of `segment` in some cells, and the maximum of `all`.
+/// Returns the percentiles of `segment` in these time slots, and the maximum of `all`.
 fn levels_of(segment: Option<u32>, cells: &[&BySegment], all: &[&BySegment], blend: &mut Blend) -> Quantiles {
     if let Some(segment) = segment {
         cells.iter().for_each(|cell| cell.blend(segment, blend));

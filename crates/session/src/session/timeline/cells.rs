@@ -1,4 +1,4 @@
-//! The contents of a cell of time apart from distributions: load, errors, pings and the server's figures.
+//! What a time slot of the history contains besides latencies: load, errors, pings and the server's figures.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::{
     session::{Interval, Moment, add_counts},
 };
 
-/// The load during a cell of time, over all its segments.
+/// The load during a time slot, over all its segments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
-    /// Good replies, without drains.
+    /// Good replies, without those after the end of a load or segment.
     pub ops: u64,
-    /// Measured seconds of load.
+    /// The measured time under load, in seconds.
     pub length_s: f64,
-    /// The longest delay of a due request that was not sent yet, in microseconds.
+    /// The longest time that a due request waited to be sent, in microseconds.
     pub behind_us: u64,
-    /// The longest wait of a request without a reply at the end of a tick, in nanoseconds: a lower bound of its service
-    /// time.
+    /// The longest time that a request had waited for its reply at the end of a tick, in nanoseconds: its service time
+    /// is at least this long.
     pub waiting_ns: u64,
-    /// Connections that carried load at the end of the cell.
+    /// Connections that carried load at the end of the time slot.
     pub clients: u32,
-    /// The slowest and the fastest of the finest cells within this one, in replies per second.
+    /// The slowest and the fastest of the finest time slots within this one, in replies per second.
     extremes: Option<(f64, f64)>,
 }
 
@@ -43,17 +43,18 @@ impl LoadCell {
         }
     }
 
-    /// Returns the good replies per second of measured time; `None` if there were only late replies.
+    /// Returns the good replies per second of time under load; `None` if there were only late replies.
     pub fn ops_per_s(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
     }
 
-    /// Returns the longest wait, if it is longer than `latency_ns`.
+    /// Returns the longest wait for a reply, if it is longer than `latency_ns`.
     pub fn wait_beyond(&self, latency_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, latency_ns)
     }
 
-    /// Returns the slowest and the fastest tick (in old cells, second) within the cell, in replies per second.
+    /// Returns the rate of the slowest and the fastest tick in the time slot, in replies per second; in older time
+    /// slots, of the slowest and the fastest second.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
     }
@@ -76,12 +77,12 @@ impl Merge for LoadCell {
     }
 }
 
-/// Errors by kind, of the load and of PING.
+/// The errors of the load and of PING during a time slot, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCell(pub BTreeMap<String, u64>);
 
 impl ErrorCell {
-    /// Returns the sum over all kinds.
+    /// Returns the number of errors of all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
@@ -93,15 +94,15 @@ impl Merge for ErrorCell {
     }
 }
 
-/// The counts of the pings during a cell of time.
+/// The counts of the pings during a time slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PingCell {
     /// Good replies to PING.
     pub answered: u64,
-    /// Good replies without a measured send, kernel and pickup part.
+    /// Good replies whose round trip could not be divided into sending, kernel and reading.
     pub left_out: u64,
-    /// The longest wait of a PING without a reply at the end of a tick, in nanoseconds: a lower bound of its round
-    /// trip.
+    /// The longest time that a PING had waited for its reply at the end of a tick, in nanoseconds: its round trip is at
+    /// least this long.
     pub waiting_ns: u64,
 }
 
@@ -115,19 +116,19 @@ impl PingCell {
         }
     }
 
-    /// Returns whether most replies have no measured parts. Then the parts of the others do not describe the pings: a
-    /// stall leaves replies out, and the remaining ones were fast.
+    /// Returns whether most round trips could not be divided into their parts. In this case the parts of the other
+    /// pings are misleading: during a stall only the fast pings can be divided.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
 
-    /// Returns the longest wait, if it is longer than `rtt_ns`.
+    /// Returns the longest wait for a reply, if it is longer than `rtt_ns`.
     pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, rtt_ns)
     }
 }
 
-/// Returns a wait, if it is longer than the longest latency.
+/// Returns `waiting_ns`, if it is longer than the longest latency.
 fn beyond(waiting_ns: u64, longest_ns: Option<u64>) -> Option<u64> {
     (waiting_ns > longest_ns.unwrap_or(0)).then_some(waiting_ns)
 }
@@ -140,21 +141,21 @@ impl Merge for PingCell {
     }
 }
 
-/// The commands that the server ran for all its clients, by its own statistics.
+/// The commands that the server ran for all its clients during a time slot, from its own statistics.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
-    /// The time of these statistics, in seconds.
+    /// The length of the time that these statistics cover, in seconds.
     pub length_s: f64,
-    /// The statistics by command. Beyond `MOST_COMMANDS`, further commands are added up as [`OTHER`].
+    /// The statistics by command. If there are more than `MOST_COMMANDS`, the further ones are added up as [`OTHER`].
     pub stats: BTreeMap<String, CommandStat>,
 }
 
-/// The number of commands with statistics of their own.
+/// The largest number of commands whose statistics are separate.
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {
-    /// Returns the commands of one poll. A poll without a difference has no command at all, not even redyno's own, and
-    /// adds nothing.
+    /// Returns the commands that the server ran between the previous poll and this one. The result is empty if they are
+    /// unknown, as for the first poll.
     pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
@@ -194,12 +195,12 @@ impl Merge for CommandCell {
     }
 }
 
-/// The server's figures during a cell of time.
+/// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in this cell.
+    /// The last status of the server in the time slot.
     pub last: Option<Box<Moment<Status>>>,
-    /// The highest value of each gauge in this cell; for gauges that count events, per second.
+    /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
     pub highest: Gauges,
     /// The commands that the server ran.
     pub commands: CommandCell,

@@ -1,4 +1,4 @@
-//! Errors by kind: how many, and the first message of each.
+//! The errors of a session by kind: their number, and the first message of each kind.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 pub struct ErrorCount {
     /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// The part of `count` that is not of the measured load: by `prefill`, `warm-up` or PING.
+    /// The errors in `count` that are outside the measured load, by source: `prefill`, `warm-up` or PING.
     pub aside: BTreeMap<&'static str, u64>,
-    /// The first message of this kind, once it has arrived.
+    /// The first message of this kind; `None` until it has arrived.
     pub first: Option<String>,
-    /// The last time this kind was counted, in whole seconds of the session.
+    /// The time of the latest error of this kind, in whole seconds of the session.
     pub last_s: u64,
 }
 
@@ -31,17 +31,17 @@ impl ErrorLog {
         kinds
     }
 
-    /// Returns the sum over all kinds.
+    /// Returns the number of errors of all kinds.
     pub fn total(&self) -> u64 {
         self.kinds.values().map(|error| error.count).sum()
     }
 
-    /// Returns the first message of `kind`, of a request or of a connection.
+    /// Returns the first message of the kind of error `kind`, of a request or of a connection.
     pub fn first_of(&self, kind: &str) -> Option<&str> {
         self.kinds.get(kind)?.first.as_deref()
     }
 
-    /// Counts errors of the load, or of a part that is `aside`, such as the warm-up.
+    /// Adds errors of the measured load, or of the part `aside` outside it, such as the warm-up.
     pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
         for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
             let error = self.kinds.entry(kind.clone()).or_default();
@@ -53,7 +53,7 @@ impl ErrorLog {
         }
     }
 
-    /// Returns the same errors, with the first message of each kind from `all`.
+    /// Returns the same errors with the first messages from `all`.
     pub(super) fn with_first_messages_of(mut self, all: &Self) -> Self {
         for (kind, error) in &mut self.kinds {
             error.first = all.kinds.get(kind).and_then(|known| known.first.clone());
@@ -61,7 +61,7 @@ impl ErrorLog {
         self
     }
 
-    /// Sets the first message of a kind.
+    /// Sets the first message of a kind of error.
     pub(super) fn first(&mut self, kind: &str, message: &str) {
         self.kinds.entry(kind.to_owned()).or_default().first.get_or_insert_with(|| message.to_owned());
     }

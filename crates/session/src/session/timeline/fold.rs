@@ -1,4 +1,4 @@
-//! The fold itself: one record after another into lanes, windows and totals.
+//! Adds one record after another to the timeline: to its histories, windows and totals.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,15 +19,16 @@ use crate::{
     stats::Latency,
 };
 
-/// The number of ticks that stay as fine as they were recorded: 100 s, so that eight hours take less than 60 MB; see
+/// The number of ticks that stay as fine as they were recorded: 100 s, so that eight hours need less than 60 MB; see
 /// [`History`].
 const KEPT: usize = 400;
-/// The largest number of kept events, and of kept marks.
+/// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
-/// A server figure "since the previous poll" also covers seconds without a poll, up to this many.
+/// The largest number of seconds without a poll that the figures of a poll cover, because they count since the previous
+/// poll.
 const POLL_REACH_S: f64 = 5.0;
 
-/// The options of a timeline.
+/// The settings of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineOptions {
     /// The length of a ping window (`-i`).
@@ -35,13 +36,13 @@ pub struct TimelineOptions {
 }
 
 impl Default for TimelineOptions {
-    /// Returns 15 s for the ping window, as in `redis-cli --latency-history`.
+    /// Returns the default settings: a ping window of 15 s, as in `redis-cli --latency-history`.
     fn default() -> Self {
         Self { ping_window: Duration::from_secs(15) }
     }
 }
 
-/// The fold over a session's records.
+/// The timeline of a session: everything that screens and reports show, computed from the session's records.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     pub(super) now_s: f64,
@@ -64,11 +65,11 @@ pub struct Timeline {
     pub(super) error_cells: History<ErrorCell>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
-    /// The number of events and marks that are no longer listed.
+    /// The number of events and notes that are no longer listed.
     pub(super) forgotten: u64,
     pub(super) end: Option<End>,
     pub(super) memos: Memos,
-    /// A part of the recording that was read again, if there is one.
+    /// A part of the recording that was read again with more detail, if there is one.
     pub(super) refined: Option<Refined>,
 }
 
@@ -89,8 +90,7 @@ impl Timeline {
         Self { segments: Segments::all(), ..Self::default() }
     }
 
-    /// Returns an empty timeline with cells of at most `longest_s` seconds, for a part of a recording with a limited
-    /// length.
+    /// Returns an empty timeline whose time slots are at most `longest_s` seconds long, for a part of a recording.
     pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
         let tick_s = seconds(TICK_NS);
         Self {
@@ -121,7 +121,7 @@ impl Timeline {
         }
     }
 
-    /// Takes the next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record) {
         if let Some(since_s) = changes_since(record) {
             self.memos.touch(since_s, self.now_s);
@@ -172,7 +172,7 @@ impl Timeline {
         }
     }
 
-    /// Adds the parts of the pings, from the kernel's timestamps.
+    /// Adds the parts of the pings' round trips, which come from the kernel's timestamps.
     fn push_ping_parts(&mut self, span: &Span<Ping>) {
         let ping = &span.body;
         let parts = [
@@ -204,7 +204,7 @@ impl Timeline {
         self.segments.current().map(|segment| segment.start.segment)
     }
 
-    /// Adds a probe's measurement to the segment in force.
+    /// Adds a probe's measurement to the current segment.
     fn measured(&mut self, measure: Measure, t_s: f64, length_s: f64, latency: &Latency) {
         let segment = self.current_segment().unwrap_or(1);
         self.lanes[measure as usize].push(segment, t_s, length_s, latency);
@@ -269,7 +269,7 @@ impl Timeline {
     }
 }
 
-/// Returns the time from which `record` changes the measurements; `None` if it changes none.
+/// Returns the time since which `record` changes the measurements, in seconds; `None` if it changes none.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Interval(interval) => Some(interval.t_s - interval.length_s),
@@ -281,7 +281,7 @@ fn changes_since(record: &Record) -> Option<f64> {
     }
 }
 
-/// Adds `item`, and removes the oldest ones beyond the limit; returns the number of removed items.
+/// Adds `item` to the list, and removes the oldest items beyond the limit; returns the number of removed items.
 fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
     list.push_back(item);
     let too_many = list.len().saturating_sub(KEPT_EVENTS);

@@ -1,25 +1,26 @@
-//! One column of a heat map: the number of requests by latency, in bins of about a tenth of their latency.
+//! One column of a heat map: the number of requests by latency, in bins that are each about a tenth wider than the one
+//! before.
 //!
-//! All columns have the same bins, so a screen can change its scale without new data.
+//! All columns have the same bins, so that a screen can change its scale without new data.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use super::by_segment::BySegment;
 
-/// Counts by bin.
+/// The number of requests in each bin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heat {
     counts: Box<[u64]>,
     is_open_loop: bool,
 }
 
-/// The start of the lowest bin, in nanoseconds. Shorter latencies count in this bin.
+/// The start of the lowest bin, in nanoseconds; shorter latencies are counted in this bin too.
 const LOWEST_NS: f64 = 100.0;
-/// The powers of ten that the bins cover: 100 ns to 100 s. Longer latencies count in the last bin.
+/// The number of powers of ten that the bins cover: 100 ns to 100 s. Longer latencies are counted in the last bin.
 const DECADES: usize = 9;
 
 impl Heat {
-    /// The number of bins for a factor of ten.
+    /// The number of bins from one power of ten to the next.
     const A_DECADE: usize = 24;
 
     /// Returns the number of requests in each bin, from the shortest latency to the longest.
@@ -42,7 +43,7 @@ impl Heat {
 static ENDS_NS: LazyLock<Vec<u64>> =
     LazyLock::new(|| (1..=DECADES * Heat::A_DECADE).map(|n| Heat::start_ns(n).round() as u64).collect());
 
-/// Counts the requests of some cells. In open loop only the response time counts, not the service time as well.
+/// Counts the requests of these time slots by latency: by response time in open loop, by service time in closed loop.
 pub(super) fn of(service: &[&BySegment], response: &[&BySegment]) -> Heat {
     let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
     let mut counts = vec![0; ENDS_NS.len()];

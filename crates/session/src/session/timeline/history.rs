@@ -1,65 +1,68 @@
-//! A whole session in limited memory: fine near the present, coarser further back.
+//! The history of a whole session in limited memory: fine near the present, coarser further back.
 //!
 //! ```text
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! When a cell is too old for its level, it is merged with its neighbour into a cell of the next level, which is twice
-//! as long. Each level has the same number of cells and so reaches twice as far back as the one before: a day takes
-//! nine levels. [`Merge`] defines what merging keeps; counts are never lost. A step without a value is a gap and takes
-//! no memory. The history of a part that was read again has a last level, in which cells do not become coarser.
+//! When a cell (time slot) is too old for its level, it is merged with its neighbour into a cell of the next level,
+//! which is twice as long. Each level has the same number of cells, so it reaches twice as far back as the level
+//! before: a day needs nine levels. [`Merge`] defines how values are merged; counts are never lost. Time without a
+//! value is a gap and needs no memory. In the history of a part that was read again, cells are merged only up to a last
+//! level.
 
 use std::collections::VecDeque;
 
-/// The largest number of a step; later moments count in it. 2^53 steps are longer than any session.
+/// The largest number of a step, 2^53: longer than any session. Later moments are counted in this step.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
-/// A value of a cell that can be merged with the next one.
+/// The value of a time slot, which can be merged with that of the next one.
 pub trait Merge {
-    /// Adds the value of a later cell.
+    /// Merges this value with that of a later time slot.
     fn merge(&mut self, later: Self);
 }
 
-/// Values over time.
+/// Values over time, one for each time slot.
 #[derive(Debug, Clone)]
 pub struct History<T> {
     step_s: f64,
-    /// The number of cells that each level keeps.
+    /// The number of time slots of each level.
     kept: u64,
     newest: u64,
-    /// The last level: its cells are not merged.
+    /// The last level: its time slots are not merged any more.
     coarsest: usize,
-    /// The longest time between the start of a measurement and the start of its cell, in seconds.
+    /// The longest time by which a measurement began before its time slot, in seconds.
     longest_s: f64,
     levels: Vec<VecDeque<Slot<T>>>,
 }
 
 #[derive(Debug, Clone)]
 struct Slot<T> {
-    /// The number of the cell in its level.
+    /// The number of the time slot in its level.
     index: u64,
-    /// The start of the earliest measurement in the cell, in seconds.
+    /// The start of the earliest measurement in the time slot, in seconds.
     since_s: f64,
-    /// The end of the latest measurement that was longer than the cell, in seconds.
+    /// The end of the latest measurement that was longer than the time slot, in seconds; 0 if there was none.
     until_s: f64,
     value: T,
 }
 
-/// A value and the time that it covers.
+/// A time slot of a history: its value, and the time that the value covers.
 #[derive(Debug)]
 pub struct Cell<'a, T> {
-    /// The start of the cell, in seconds.
+    /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time; before the cell if a measurement was longer than the cell.
+    /// The start of the covered time, in seconds: earlier than `start_s` if a measurement was longer than the time
+    /// slot.
     pub from_s: f64,
-    /// The end of the covered time; a little after the cell if a measurement longer than the cell ended late.
+    /// The end of the covered time, in seconds: a little after the time slot if a measurement longer than it ended
+    /// late.
     pub to_s: f64,
-    /// The measurements of the cell.
+    /// The value of the time slot.
     pub value: &'a T,
 }
 
 impl<T: Default + Merge> History<T> {
-    /// Returns an empty history with cells of `step_s` seconds, which become coarser after `kept` cells.
+    /// Returns an empty history with time slots of `step_s` seconds, which become longer after `kept` time slots.
     pub fn new(step_s: f64, kept: usize) -> Self {
         Self {
             step_s,
@@ -71,10 +74,11 @@ impl<T: Default + Merge> History<T> {
         }
     }
 
-    /// Returns the value of the cell for a measurement of `length_s` seconds that ended at `t_s`; creates it if needed.
+    /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
+    /// slot if needed.
     ///
-    /// A measurement belongs to the cell that contains the middle of its last step, so a slightly late end makes no
-    /// difference. A measurement longer than a cell also covers the time before the cell.
+    /// A measurement belongs to the time slot that contains the middle of its last step, so it may end a little late. A
+    /// measurement longer than a time slot also covers time before it.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;
@@ -94,19 +98,19 @@ impl<T: Default + Merge> History<T> {
         &mut slot.value
     }
 
-    /// Returns the same history with cells of at most `longest_s` seconds, or of one step if a step is longer.
+    /// Returns the same history with time slots of at most `longest_s` seconds, but at least one step.
     pub fn no_coarser(self, longest_s: f64) -> Self {
         let coarsest = (longest_s / self.step_s).max(1.0).log2();
         Self { coarsest: coarsest as usize, ..self }
     }
 
-    /// Returns the length of the cell at `t_s`, in seconds.
+    /// Returns the length of the time slot at `t_s`, in seconds.
     pub fn cell_s(&self, t_s: f64) -> f64 {
         let level = self.level_of((t_s / self.step_s).clamp(0.0, LAST_STEP) as u64);
         self.step_s * 2_f64.powi(level as i32)
     }
 
-    /// Returns the level of a step.
+    /// Returns the level in which a step is stored at present.
     fn level_of(&self, step: u64) -> usize {
         (0..64).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0)
     }
@@ -144,7 +148,7 @@ impl<T: Default + Merge> History<T> {
         }
     }
 
-    /// Returns the cells that cover a part of the time from `from_s` to `to_s`, oldest first.
+    /// Returns the time slots that cover a part of the time from `from_s` to `to_s`, oldest first.
     pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = Cell<'_, T>> {
         let reach_s = self.longest_s;
         self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {
@@ -161,12 +165,12 @@ impl<T: Default + Merge> History<T> {
         })
     }
 
-    /// Returns the number of cells.
+    /// Returns the number of time slots.
     pub fn len(&self) -> usize {
         self.levels.iter().map(VecDeque::len).sum()
     }
 
-    /// Returns whether there is no measurement.
+    /// Returns whether the history has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

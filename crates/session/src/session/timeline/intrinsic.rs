@@ -1,28 +1,28 @@
-//! The last run of the intrinsic probe.
+//! The last run of the intrinsic probe, which measures latency of the machine without any server.
 
 use crate::{probe::Intrinsic, stats::Latency};
 
-/// The last run of the intrinsic probe: the sum of its reports.
+/// A run of the intrinsic probe: the sum of its reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntrinsicRun {
-    /// Whether the run is gentle: it samples a tenth of the time.
+    /// Whether the run is gentle: a gentle run measures only during a tenth of the time.
     pub gentle: bool,
     /// The end of the run's first report, in seconds of the session.
     pub began_s: f64,
     /// The end of the run's last report, in seconds of the session.
     pub t_s: f64,
-    /// Nanoseconds spent in the loop.
+    /// The time that the probe has spent in its loop, in nanoseconds.
     pub busy_ns: u64,
     /// The number of iterations of the loop.
     pub runs: u64,
     /// The duration of each iteration.
     pub gaps: Latency,
-    /// The remaining seconds at the last report; `None` for the gentle form.
+    /// The remaining seconds at the last report; `None` for a gentle run.
     pub remaining_s: Option<f64>,
 }
 
 impl IntrinsicRun {
-    /// Returns a run that begins with `report`, which ended at `t_s`.
+    /// Returns a run whose first report is `report`, which ended at `t_s`.
     pub(super) fn begin(t_s: f64, report: &Intrinsic) -> Self {
         Self {
             gentle: report.gentle,
@@ -35,7 +35,7 @@ impl IntrinsicRun {
         }
     }
 
-    /// Returns whether `report` continues this run, and does not begin another one.
+    /// Returns whether `report` belongs to this run; otherwise it begins another run.
     pub(super) fn goes_on_with(&self, report: &Intrinsic) -> bool {
         let not_longer = match (self.remaining_s, report.remaining_s) {
             (Some(before), Some(after)) => before > 0.0 && after <= before,
@@ -52,12 +52,12 @@ impl IntrinsicRun {
         self.remaining_s = report.remaining_s;
     }
 
-    /// Returns whether a run on demand is still in progress.
+    /// Returns whether this is a run on demand that has not ended yet.
     pub fn is_running(&self) -> bool {
         self.remaining_s.is_some_and(|s| s > 0.0)
     }
 
-    /// Returns the longest iteration divided by the average one, as redis-cli prints it.
+    /// Returns the longest iteration divided by the average one, as `redis-cli --intrinsic-latency` prints it.
     pub fn worst_ratio(&self) -> Option<f64> {
         let mean_ns = self.busy_ns as f64 / self.runs.max(1) as f64;
         (mean_ns > 0.0).then(|| self.gaps.max_ns() as f64 / mean_ns)

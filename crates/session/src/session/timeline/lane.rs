@@ -1,4 +1,5 @@
-//! One measurement over time: distributions of the whole session in cells, and exact ones of the last minute.
+//! One latency measurement over time: its history in the whole session, and its exact distributions in the last second
+//! and the last minute.
 
 use std::{collections::VecDeque, sync::OnceLock};
 
@@ -6,25 +7,26 @@ use super::{History, by_segment::BySegment};
 use crate::clock::{TICK_NS, seconds};
 use crate::stats::Latency;
 
-/// The length of the second window, next to "now", in seconds.
+/// The length of the longer window in seconds; the window "now" is one second.
 const WINDOW_S: u64 = 60;
 
-/// One measurement over time.
+/// One latency measurement over time.
 #[derive(Debug, Clone)]
 pub struct Lane {
     cells: History<BySegment>,
-    /// The measurements of the last second, each with its end.
+    /// The distributions of the last second, each with its end in seconds.
     pieces: VecDeque<(f64, Latency)>,
-    /// The measurements of the last minute by second, ascending; only those since the last start of a segment.
+    /// The distributions of the last minute by second, oldest first; the current segment only.
     recent: VecDeque<(u64, Latency)>,
-    /// The sum of `recent` without its last entry, computed on demand.
+    /// The sum of `recent` without its last entry; computed on demand.
     closed: OnceLock<Latency>,
     minute: OnceLock<Latency>,
     now: OnceLock<Latency>,
 }
 
 impl Lane {
-    /// Returns an empty lane with cells that become coarser after `kept` ticks, up to `longest_s` seconds.
+    /// Returns an empty measurement, whose history becomes coarser after `kept` ticks, with time slots of up to
+    /// `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
             cells: History::new(seconds(TICK_NS), kept).no_coarser(longest_s),
@@ -36,17 +38,17 @@ impl Lane {
         }
     }
 
-    /// Returns all measurements by time and segment.
+    /// Returns the distributions of the whole session, by time and segment.
     pub(super) fn cells(&self) -> &History<BySegment> {
         &self.cells
     }
 
-    /// Returns the measurements of the last second, since the start of the segment at most.
+    /// Returns the latencies of the last second, without those before the current segment.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
     }
 
-    /// Returns the measurements of the last 60 s, since the start of the segment at most.
+    /// Returns the latencies of the last 60 s, without those before the current segment.
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };
@@ -58,7 +60,7 @@ impl Lane {
         })
     }
 
-    /// Adds measurements of `segment`, the current one, from the `length_s` seconds before `t_s`.
+    /// Adds latencies of `segment`, the current segment, that were measured in the `length_s` seconds before `t_s`.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
@@ -80,19 +82,20 @@ impl Lane {
         self.age(t_s);
     }
 
-    /// Adds measurements of `segment` from before its end, after it has ended: no window of the present includes them.
+    /// Adds latencies of `segment` that were measured before its end but are reported after it; the present windows
+    /// exclude them.
     pub(super) fn push_earlier(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
     }
 
-    /// Adds late replies of `segment`, an earlier one: no window of the present includes them.
+    /// Adds late replies of `segment`, an earlier segment; the present windows exclude them.
     pub(super) fn push_late(&mut self, segment: u32, t_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.cells.entry(t_s, 0.0).add(segment, t_s, 0.0, latency);
         }
     }
 
-    /// Clears the windows, because a new segment begins.
+    /// Empties the windows, because a new segment begins.
     pub(super) fn cut(&mut self) {
         self.pieces.clear();
         self.recent.clear();
@@ -101,7 +104,7 @@ impl Lane {
         self.now.take();
     }
 
-    /// Removes the measurements that are older than their window at `now_s`.
+    /// Removes the latencies that are too old for their window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
         // The limit has half a tick of slack, so that the window has all four ticks of a second at the second's end.
         while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
@@ -117,7 +120,8 @@ impl Lane {
     }
 }
 
-/// Returns the second of a measurement that ends at `t_s`. A full second belongs to the second before it.
+/// Returns the number of the second in which a measurement ended at `t_s`. An end at exactly a full second belongs to
+/// the second before it.
 fn second_ending(t_s: f64) -> u64 {
     (t_s - 1e-6).max(0.0) as u64
 }

@@ -1,23 +1,23 @@
-//! A copy of the latest figures and tables, for a view that is frozen at that moment.
+//! A copy of the latest figures and tables, for a screen that is frozen at that moment.
 //!
 //! ```text
 //!   history  ├─ cells: of every moment ────────────────┼───────────► goes on
 //!   held     ├─ segments, ping windows, last figures ──┤ t_s
 //! ```
-//! The history has approximate values for every moment. Exact sums exist only for the latest moment, so a frozen view
-//! keeps a copy of them. The copy is small: segments share their memory with the timeline's segments until those
+//! The history has approximate values for every moment. Exact values exist only for the latest moment, so a frozen
+//! screen keeps a copy of them. The copy is small: it shares the memory of segments with the timeline until they
 //! change.
 
 use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{probe::TcpRtt, server::Status, session::Moment, stats::Latency};
 
-/// A copy of a timeline's latest sums.
+/// A copy of the exact values of a timeline's latest moment.
 #[derive(Debug, Clone)]
 pub struct Latest {
     pub(super) t_s: f64,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
-    /// The counts of the pings in the last second and in the last 60 s.
+    /// The counts of the pings in the last second, and in the last 60 s.
     pub(super) recent_pings: (PingCell, PingCell),
     pub(super) commands_minute: CommandCell,
     pub(super) ping_tcp: Option<TcpRtt>,
@@ -26,7 +26,7 @@ pub struct Latest {
     pub(super) status: Option<Moment<Status>>,
     pub(super) ops_per_s: Option<f64>,
     pub(super) ops_per_s_minute: Option<f64>,
-    /// The last second and the last 60 s of each measurement.
+    /// The latencies of each measurement in the last second, and in the last 60 s.
     pub(super) windows: [(Latency, Latency); Measure::ALL.len()],
 }
 
@@ -36,19 +36,19 @@ impl Latest {
         self.t_s
     }
 
-    /// Returns the segments at that moment.
+    /// Returns the segments at the moment of the copy.
     pub fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    /// Returns the errors up to that moment, by kind.
+    /// Returns the errors up to the moment of the copy, by kind.
     pub fn errors(&self) -> &ErrorLog {
         &self.errors
     }
 }
 
 impl Timeline {
-    /// Returns a copy of the latest moment.
+    /// Returns a copy of the exact values of the latest moment.
     pub fn hold(&self) -> Latest {
         Latest {
             t_s: self.now_s,

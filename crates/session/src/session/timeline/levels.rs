@@ -1,21 +1,21 @@
-//! The measurements of latencies, and the levels of their distributions that the screen shows.
+//! The latency measurements, and the percentiles that screens show.
 
 use crate::stats::Latency;
 
-/// A measurement with a distribution of latencies.
+/// A latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// From the write of a request to its reply.
+    /// The service time: from the write of a request to its reply.
     Service,
-    /// From when a request was due to its reply; empty in closed loop.
+    /// The response time: from when a request was due to its reply; empty in closed loop.
     Response,
     /// The ping probe.
     Ping,
-    /// The part of a ping before it left the host: redyno's delay in sending.
+    /// The part of a ping's round trip before it left the host: redyno's delay in sending.
     PingSend,
-    /// The part of a ping between the kernel's timestamps of departure and arrival.
+    /// The part of a ping's round trip between the kernel's timestamps of sending and receiving.
     PingKernel,
-    /// The part of a ping after its arrival: redyno's delay in reading.
+    /// The part of a ping's round trip after the reply has arrived: redyno's delay in reading.
     PingPickup,
     /// The wake probe.
     Wake,
@@ -37,17 +37,17 @@ impl Measure {
     ];
 }
 
-/// The start of a request's latency.
+/// The moment from which the latency of a request is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timed {
-    /// The moment when the request was due: its response time. In closed loop this is its service time.
+    /// Latency from when the request was due: the response time; in closed loop, the service time.
     #[default]
     FromDue,
-    /// The moment when the request was written: its service time.
+    /// Latency from the write of the request: the service time.
     FromWrite,
 }
 
-/// A percentile on screen, or the maximum.
+/// A percentile that screens show, or the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The median.
@@ -63,10 +63,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels, from the body of the distribution to its tail.
+    /// All levels, from the median to the maximum.
     pub const ALL: [Self; 5] = [Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
 
-    /// Returns the name of the level on screen.
+    /// Returns the name of the percentile or maximum that screens show.
     pub fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -77,7 +77,7 @@ impl Level {
         }
     }
 
-    /// Returns the value of the level in `latency`, in nanoseconds; `None` if too few samples lie above it.
+    /// Returns this percentile or maximum of `latency`, in nanoseconds; `None` if there are too few samples for it.
     pub fn of(self, latency: &Latency) -> Option<u64> {
         match self {
             Self::P50 => latency.percentile(0.50),
@@ -89,32 +89,32 @@ impl Level {
     }
 }
 
-/// All levels of one distribution, in nanoseconds.
+/// The percentiles and the maximum of one distribution, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quantiles([Option<u64>; Level::ALL.len()]);
 
 impl Quantiles {
-    /// Returns the levels of `latency`.
+    /// Returns the percentiles and the maximum of `latency`.
     pub fn of(latency: &Latency) -> Self {
         Self(Level::ALL.map(|level| level.of(latency)))
     }
 
-    /// Returns one level; `None` without enough samples.
+    /// Returns one percentile or the maximum; `None` if there are too few samples for it.
     pub fn get(&self, level: Level) -> Option<u64> {
         self.0[level as usize]
     }
 
-    /// Returns the levels if only a wait is known: every level is at least this wait.
+    /// Returns percentiles that are all `wait_ns`: their lower bound while no reply has arrived.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }
 
-    /// Replaces one level.
+    /// Replaces one percentile or the maximum.
     pub(super) fn set(&mut self, level: Level, ns: Option<u64>) {
         self.0[level as usize] = ns;
     }
 
-    /// Raises the maximum to `max_ns` if that is longer.
+    /// Raises the maximum to `max_ns`, if `max_ns` is longer.
     pub fn lift_max(&mut self, max_ns: u64) {
         let max = &mut self.0[Level::Max as usize];
         *max = Some(max.unwrap_or(0).max(max_ns));

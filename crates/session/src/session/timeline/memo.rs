@@ -1,12 +1,11 @@
-//! A cache of columns: a chart that moves by one column computes one new column, not four hours again.
+//! A cache of chart columns: when a chart of four hours moves by one column, only one new column is computed.
 //!
 //! ```text
 //!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ cached
 //!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
-//! A column is cached until a record changes a part of its time. The cache is no part of the timeline's value: a clone
-//! begins with an empty one. The history becomes coarser under the cache, so an old column keeps the detail that it was
-//! first drawn with.
+//! A column is cached until a record changes a part of its time. A cloned timeline begins with an empty cache. The
+//! history becomes coarser after a column is cached, so an old column keeps the detail that it was first drawn with.
 
 use std::{
     collections::HashMap,
@@ -15,24 +14,24 @@ use std::{
 
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 
-/// The largest number of cached columns: those of a wide screen, with a few lengths.
+/// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 1024;
-/// A record may change the cell in which it begins, and this cell begins a little earlier than the record.
+/// The time, in seconds, by which a time slot may begin earlier than a record that changes it.
 const MARGIN_S: f64 = 1.0;
 
-/// The cached columns of one query.
+/// The cached columns of one kind of chart.
 #[derive(Debug)]
 pub(super) struct Memo<V>(Mutex<Known<V>>);
 
 #[derive(Debug)]
 struct Known<V> {
-    /// The columns by length in nanoseconds and number; `None` for a column without measurements.
+    /// The columns, by their length in nanoseconds and their number; `None` for a column without measurements.
     columns: HashMap<(u64, u64), Option<V>>,
-    /// Columns that end after this moment are outdated.
+    /// The moment, in seconds, after which columns are outdated.
     stale_s: f64,
 }
 
-/// Columns of one length, beginning with number `first`.
+/// Neighbouring columns of one length, from number `first` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid {
     pub(super) step_s: f64,
@@ -53,8 +52,8 @@ impl<V> Clone for Memo<V> {
 }
 
 impl<V: Clone> Memo<V> {
-    /// Returns the columns of `grid`. Calls `compute` once with all columns that are not cached, as the first one in
-    /// the grid and their number.
+    /// Returns the columns of `grid`. If some are not cached, calls `compute` once, with the first missing column and
+    /// the number of columns up to the last missing one.
     pub(super) fn columns(
         &self,
         grid: Grid,
@@ -78,7 +77,7 @@ impl<V: Clone> Memo<V> {
         (0..grid.columns).map(|column| known.columns.get(&key(column)).cloned().flatten()).collect()
     }
 
-    /// Computes all columns of `grid`, for a cache that was just emptied.
+    /// Computes all columns of `grid` for the emptied cache.
     fn columns_anew(
         &self,
         grid: Grid,
@@ -111,13 +110,13 @@ impl<V> Known<V> {
     }
 }
 
-/// The caches of all queries of a window.
+/// The caches of all kinds of charts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memos {
     pub(super) levels: [Memo<Quantiles>; Measure::ALL.len()],
     pub(super) from_due: Memo<Quantiles>,
     pub(super) pings_reached: Memo<Quantiles>,
-    /// The heat maps by [`Timed`](super::Timed), and that of the pings.
+    /// The caches of the heat maps: one for each [`Timed`](super::Timed), and one for the pings.
     pub(super) heat: [Memo<Heat>; 3],
     pub(super) load: Memo<LoadCell>,
     pub(super) server: Memo<ServerCell>,
@@ -126,8 +125,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s`, which a record changes. An old record may change a cell as long as its
-    /// age.
+    /// Invalidates the columns after `since_s`, which a record changes. The time slot that an old record changes may be
+    /// as long as the record's age.
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
@@ -147,7 +146,8 @@ mod tests {
 
     const GRID: Grid = Grid { step_s: 1.0, first: 10, columns: 4 };
 
-    /// Returns the columns that a cache requests with `grid`, from a computation that returns `n` for each.
+    /// Returns the columns of `grid` from the cache, and the columns that it requested from a computation which returns
+    /// `n` for each.
     fn asked(memo: &Memo<u64>, grid: Grid) -> (Vec<Option<u64>>, Option<(usize, usize)>) {
         let mut asked = None;
         let columns = memo.columns(grid, |first, n| {

@@ -1,4 +1,5 @@
-//! The fold for screens and reports: it takes records, and provides history and totals.
+//! The timeline: it adds up the records of a session, and provides the history and the totals that screens and reports
+//! show.
 //!
 //! ```text
 //!  records ─► Timeline ─┬─ history   the whole session in cells: load, latencies, errors, server; fine near now,
@@ -6,7 +7,7 @@
 //!                       ├─ windows   exact distributions: now, 60 s, the segment
 //!                       └─ totals    segments, errors, ping windows, events
 //! ```
-//! The queries of a screen:
+//! Screens and reports query it with these methods:
 //!
 //! | query | answer |
 //! |---|---|
@@ -17,9 +18,9 @@
 //! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of the session or of a column, and its time |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | events, notes and segments for the time axis |
 //!
-//! The fold is pure: it reads no clock and knows no screen. Time without a measurement is a gap, never a zero. A
-//! percentile never mixes two segments: every window begins at the start of the segment or later, and a column shows
-//! the percentiles of the segment with the longest time in it.
+//! A timeline depends only on its records: it reads no clock. Time without a measurement is a gap, never a zero. A
+//! percentile never mixes two segments: a window excludes the time before its segment, and a chart column shows the
+//! percentiles of the segment with the most time in it.
 
 mod by_segment;
 mod cells;

@@ -1,4 +1,4 @@
-//! Service times over time by operation, and the times that connections took to open by stage.
+//! The history of the service times of each operation, and of the times that the stages of opening a connection took.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::{
     workload::MAX_OPERATIONS,
 };
 
-/// The number of ticks that stay as fine as they were recorded: 80 s, enough for the longest window.
+/// The number of ticks that stay as fine as they were recorded: 80 s, more than the longest window.
 const KEPT: usize = 320;
 
-/// One lane for each operation, by its label.
+/// One history for each operation or stage, by its name.
 #[derive(Debug, Clone)]
 pub(super) struct OperationLanes {
     lanes: BTreeMap<String, History<BySegment>>,
-    /// The longest cell, in seconds.
+    /// The longest time slot, in seconds.
     longest_s: f64,
 }
 
 impl OperationLanes {
-    /// Returns the state without lanes. Cells of later lanes have at most `longest_s` seconds.
+    /// Returns a state without histories. Time slots of later histories are at most `longest_s` seconds long.
     pub(super) fn new(longest_s: f64) -> Self {
         Self { lanes: BTreeMap::new(), longest_s }
     }
@@ -32,7 +32,7 @@ impl OperationLanes {
         interval.commands.iter().for_each(|(label, part)| self.add(interval, label, &part.service));
     }
 
-    /// Adds the times that connections took to open.
+    /// Adds the times that connections took to open in an interval.
     pub(super) fn push_opening(&mut self, interval: &Interval) {
         interval.opening.stages().into_iter().for_each(|(stage, took)| self.add(interval, stage, took));
     }
@@ -49,7 +49,8 @@ impl OperationLanes {
         cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
     }
 
-    /// Returns the times of `label` in the `length_s` seconds before `now_s`, in that segment.
+    /// Returns the times of the operation or stage `label` in the `length_s` seconds before `now_s`, in this segment
+    /// only.
     fn of(&self, label: &str, segment: u32, now_s: f64, length_s: f64) -> Latency {
         let mut blend = Blend::default();
         let cells = self.lanes.get(label).into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
@@ -59,14 +60,14 @@ impl OperationLanes {
 }
 
 impl Reading<'_> {
-    /// Returns the service times of one operation in the last `length_s` seconds, in the segment in force. They are as
-    /// fine as the history: at most 1.6 % too long, and of whole cells if cells are longer than a tick.
+    /// Returns the service times of one operation in the last `length_s` seconds of the current segment. The values
+    /// come from the history: they are at most 1.6 % too long, and cover whole time slots.
     pub fn of_operation(&self, label: &str, length_s: f64) -> Latency {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
         self.cells.operations.of(label, segment, self.now_s(), length_s)
     }
 
-    /// Returns the times of one stage of opening connections in the last `length_s` seconds.
+    /// Returns the times that one stage of opening connections took in the last `length_s` seconds.
     pub fn of_stage(&self, stage: &str, length_s: f64) -> Latency {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
         self.cells.openings.of(stage, segment, self.now_s(), length_s)

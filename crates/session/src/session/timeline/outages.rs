@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 
-/// The largest number of outages in the list. Older outages are only in the sums.
+/// The largest number of listed outages; older outages are only in sums.
 const KEPT: usize = 1000;
-/// Outages that are at most this far apart, in seconds, are one: lengths of intervals are exact to the nanosecond, but
-/// their ends are in seconds.
+/// The longest time between two outages, in seconds, that are joined: times in records are rounded, so outages that
+/// touch may seem to be apart.
 const JOINED_S: f64 = 0.001;
 
-/// The times without a connection. An interval only has the length of its outage, not its position, so an outage begins
-/// at the end of its first interval (minus its length there), and ends at the start of its last one (plus its length
-/// there).
+/// The times in which the load had no connection. Interval records contain only the length of an outage, so it is
+/// assumed to last to the end of its first interval, and to begin at the start of its last interval.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,
@@ -19,7 +18,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Adds the outage of an interval of `length_s` that ended at `t_s`.
+    /// Adds the outage in an interval that was `length_s` seconds long and ended at `t_s`.
     pub(super) fn push(&mut self, t_s: f64, length_s: f64, outage_s: f64) {
         self.latest_s = self.latest_s.max(t_s);
         if outage_s <= 0.0 {
@@ -36,14 +35,14 @@ impl Outages {
         }
     }
 
-    /// Returns whether there was an outage at any time between two moments.
+    /// Returns whether a part of the time between two moments was an outage.
     pub fn touch(&self, from_s: f64, to_s: f64) -> bool {
         // The newest outages are requested most often.
         let later = self.stretches.iter().rev().take_while(|(_, end_s)| *end_s > from_s + JOINED_S);
         later.into_iter().any(|(start_s, _)| *start_s < to_s - JOINED_S)
     }
 
-    /// Returns the start of the present outage, if there was no connection at the end of the latest interval.
+    /// Returns the start of the present outage; `None` if there was a connection at the end of the latest interval.
     pub fn since_s(&self) -> Option<f64> {
         let lasting = self.stretches.back().filter(|(_, end_s)| *end_s >= self.latest_s - JOINED_S);
         lasting.map(|(start_s, _)| *start_s)

@@ -1,26 +1,26 @@
-//! The windows of `redis-cli --latency-history`.
+//! The ping windows: the results of PING for every 15 s, as `redis-cli --latency-history` prints them.
 
 use std::collections::VecDeque;
 
 use crate::{probe::Ping, stats::Latency};
 
-/// The number of kept windows that have ended: an hour of the usual 15 s.
+/// The number of kept windows that have ended: an hour with windows of 15 s.
 const KEPT: usize = 240;
 
-/// One window of pings.
+/// The pings of one window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PingWindow {
     /// The start of the window, in seconds of the session.
     pub start_s: f64,
-    /// The end of the window; for an open window, the end so far.
+    /// The end of the window in seconds; for the current window, the latest time.
     pub end_s: f64,
-    /// Good replies.
+    /// The round trips of PINGs with a good reply.
     pub rtt: Latency,
     /// PINGs without a good reply.
     pub lost: u64,
 }
 
-/// Ping windows of one length. A new segment ends the open window early.
+/// Ping windows of one length. A new segment ends the current window early.
 #[derive(Debug, Clone)]
 pub struct PingWindows {
     length_s: f64,
@@ -33,12 +33,12 @@ impl PingWindows {
         Self { length_s, closed: VecDeque::new(), open: None }
     }
 
-    /// Returns the length of a window that no segment has cut, in seconds.
+    /// Returns the full length of a window, in seconds.
     pub fn length_s(&self) -> f64 {
         self.length_s
     }
 
-    /// Returns the windows from the newest to the oldest; an open window is the first.
+    /// Returns the windows from the newest to the oldest, beginning with the current one.
     pub fn newest_first(&self) -> impl Iterator<Item = &PingWindow> {
         self.open.iter().chain(self.closed.iter().rev())
     }
@@ -55,7 +55,7 @@ impl PingWindows {
         }
     }
 
-    /// Closes the open window.
+    /// Ends the current window.
     pub(super) fn cut(&mut self) {
         self.closed.extend(self.open.take());
         while self.closed.len() > KEPT {

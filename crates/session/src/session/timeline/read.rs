@@ -1,4 +1,4 @@
-//! The queries of a timeline, for screens and reports.
+//! The values of a timeline that screens and reports read.
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
@@ -13,29 +13,30 @@ impl Timeline {
         self.now_s
     }
 
-    /// Returns the start of the timeline, in seconds of the session: later than 0 in a later file of a recording.
+    /// Returns the start of the timeline, in seconds of the session; above 0 for the second and later files of a
+    /// recording.
     pub fn begins_s(&self) -> f64 {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }
 
-    /// Returns the first record, once it has arrived.
+    /// Returns the first record of the session; `None` until it has arrived.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()
     }
 
-    /// Returns the server's own names for its figures.
+    /// Returns the names that the server itself uses for its figures.
     pub fn words(&self) -> &'static Words {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
-    /// Returns the good replies per second over the last second of this segment; `None` without measurements.
+    /// Returns the good replies per second in the last second of the current segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
         let (length_s, ops) =
             self.recent_ops.iter().fold((0.0, 0), |(length, ops), (_, l, o)| (length + l, ops + o));
         (length_s > 0.0).then(|| ops as f64 / length_s)
     }
 
-    /// Returns the good replies per second over the last 60 s of this segment.
+    /// Returns the good replies per second in the last 60 s of the current segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
         const MINUTE_S: f64 = 60.0;
         let segment = self.segments.current()?;
@@ -54,7 +55,7 @@ impl Timeline {
         &self.outages
     }
 
-    /// Returns a measurement of latencies over time.
+    /// Returns one latency measurement over time.
     pub fn lane(&self, measure: Measure) -> &Lane {
         &self.lanes[measure as usize]
     }
@@ -64,7 +65,7 @@ impl Timeline {
         self.intrinsic_run.as_ref()
     }
 
-    /// Returns the last status of the server, and its time.
+    /// Returns the last status of the server, and the time of this status.
     pub fn status(&self) -> Option<&Moment<Status>> {
         self.status.as_ref()
     }
@@ -74,27 +75,27 @@ impl Timeline {
         &self.segments
     }
 
-    /// Returns the errors by kind, of load and ping.
+    /// Returns the errors of the load and of PING, by kind.
     pub fn errors(&self) -> &ErrorLog {
         &self.errors
     }
 
-    /// Returns the last ten thousand events, oldest first.
+    /// Returns the latest events, at most ten thousand, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()
     }
 
-    /// Returns the last ten thousand notes of the user, oldest first.
+    /// Returns the user's latest notes, at most ten thousand, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
         self.marks.iter()
     }
 
-    /// Returns the number of events and marks that are no longer listed.
+    /// Returns the number of events and notes that are no longer listed.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Returns the summary without the warm-up: from the end record, or else the sum of the segments.
+    /// Returns the summary without the warm-up: that of the end record; without an end record, the sum of the segments.
     pub fn summary(&self) -> Summary {
         if let Some(end) = &self.end {
             return end.summary.clone();

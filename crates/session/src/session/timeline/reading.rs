@@ -1,4 +1,4 @@
-//! All values at one moment for tables and figures: now, or at a cursor in the past.
+//! All values that tables and figures show for one moment: the present, or a moment in the past.
 
 use std::borrow::Cow;
 
@@ -16,30 +16,30 @@ use crate::{
     stats::{Blend, Latency},
 };
 
-/// The length of the second window, next to "now", in seconds.
+/// The length of the longer window, in seconds.
 const MINUTE_S: f64 = 60.0;
 /// The length of the window "now", in seconds.
 const NOW_S: f64 = 1.0;
 
 /// The values at one moment.
 ///
-/// At the latest moment the windows are exact. In the past they are read from the cells of the history, or of the part
-/// that was read again: latencies are at most 3.2 % too long, and the window is the cell of the moment if that is
-/// longer than a second.
+/// At the latest moment the windows are exact. For the past they come from the history, or from the part of the
+/// recording that was read again. Such latencies are at most 3.2 % too long. Where time slots are longer than a second,
+/// the window is a whole time slot.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     timeline: &'a Timeline,
-    /// The timeline with the finest cells of the last minute: the session's, or the part that was read again.
+    /// The timeline with the most detail in the last minute: that of the session, or of the part that was read again.
     pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
-    /// The copy of the latest sums of a frozen view, if there is one.
+    /// The copy of the exact values that a frozen screen shows, if the screen is frozen.
     held: Option<&'a Latest>,
     windows: [Recent<'a>; Measure::ALL.len()],
 }
 
-/// The windows of one measurement before a moment, of the segment in force then.
+/// The latencies of one measurement before a moment, within the segment of this moment.
 #[derive(Debug, Clone)]
 pub struct Recent<'a> {
     now: Cow<'a, Latency>,
@@ -47,19 +47,19 @@ pub struct Recent<'a> {
 }
 
 impl Recent<'_> {
-    /// Returns the measurements of the second before the moment.
+    /// Returns the latencies of the second before the moment.
     pub fn now(&self) -> &Latency {
         &self.now
     }
 
-    /// Returns the measurements of the 60 s before the moment.
+    /// Returns the latencies of the 60 s before the moment.
     pub fn minute(&self) -> &Latency {
         &self.minute
     }
 }
 
 impl Timeline {
-    /// Returns the values after the latest record.
+    /// Returns the values at the latest moment.
     pub fn latest(&self) -> Reading<'_> {
         let windows = Measure::ALL.map(|measure| {
             let lane = self.lane(measure);
@@ -68,7 +68,7 @@ impl Timeline {
         Reading { timeline: self, cells: self, t_s: self.now_s, is_latest: true, held: None, windows }
     }
 
-    /// Returns the values at `t_s`; at or after the latest record, the [`latest`](Self::latest).
+    /// Returns the values at `t_s`; if `t_s` is after the latest record, the [`latest`](Self::latest) values.
     pub fn at(&self, t_s: f64) -> Reading<'_> {
         if t_s >= self.now_s {
             return self.latest();
@@ -87,8 +87,8 @@ impl Timeline {
         Reading { timeline: self, cells: finest, t_s, is_latest: false, held: None, windows }
     }
 
-    /// Returns the values at `t_s` for a view that is frozen at the moment of `held`; no later records count. A `t_s`
-    /// after that moment gives the values of that moment.
+    /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`; later records are ignored. If
+    /// `t_s` is later than `held`, the values are those of `held`.
     pub fn held_at<'a>(&'a self, held: &'a Latest, t_s: f64) -> Reading<'a> {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
@@ -112,37 +112,37 @@ impl<'a> Reading<'a> {
         self.t_s
     }
 
-    /// Returns the latest moment with known values: that of the timeline, or of the frozen view.
+    /// Returns the latest moment that can be shown: that of the timeline, or that of the frozen screen.
     pub fn known_s(&self) -> f64 {
         self.held.map_or(self.timeline.now_s, |held| held.t_s)
     }
 
-    /// Returns all known segments, including those that began after this moment.
+    /// Returns all listed segments, including those that began after this moment.
     pub fn known_segments(&self) -> &'a Segments {
         self.held.map_or(&self.timeline.segments, |held| &held.segments)
     }
 
-    /// Returns the first record, once it has arrived.
+    /// Returns the first record of the session; `None` until it has arrived.
     pub fn session(&self) -> Option<&'a SessionStart> {
         self.timeline.session.as_ref()
     }
 
-    /// Returns the server's own names for its figures.
+    /// Returns the names that the server itself uses for its figures.
     pub fn words(&self) -> &'static Words {
         self.timeline.words()
     }
 
-    /// Returns the windows of `measure`.
+    /// Returns the latencies of `measure` in the last second and the last 60 s.
     pub fn recent(&self, measure: Measure) -> &Recent<'a> {
         &self.windows[measure as usize]
     }
 
-    /// Returns the windows of the time from the write of a request to its reply.
+    /// Returns the service times in the last second and the last 60 s.
     pub fn service(&self) -> &Recent<'a> {
         self.recent(Measure::Service)
     }
 
-    /// Returns the windows of the ping probe.
+    /// Returns the round trips of PING in the last second and the last 60 s.
     pub fn ping(&self) -> &Recent<'a> {
         self.recent(Measure::Ping)
     }
@@ -170,23 +170,23 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns whether the kernel timestamps the pings, or why not; `None` before that is known, and in recordings
-    /// without this information. It is the same for the whole session.
+    /// Returns whether the kernel timestamps the pings, or why not; `None` if that is not known. The answer is the same
+    /// for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
 
-    /// Returns the kernel's figures of the ping connection, at the latest moment only.
+    /// Returns the kernel's figures about the ping connection; `None` except at the latest moment.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
         self.held.map_or(self.timeline.ping_tcp, |held| held.ping_tcp).filter(|_| self.is_latest)
     }
 
-    /// Returns the windows of the wake probe.
+    /// Returns the delays of the wake probe in the last second and the last 60 s.
     pub fn wake(&self) -> &Recent<'a> {
         self.recent(Measure::Wake)
     }
 
-    /// Returns the good replies per second over the last second of the segment; `None` without measurements.
+    /// Returns the good replies per second in the last second of the segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
         match self.held {
             _ if !self.is_latest => self.rate(NOW_S),
@@ -195,7 +195,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the good replies per second over the last 60 s of the segment.
+    /// Returns the good replies per second in the last 60 s of the segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
         match self.held {
             _ if !self.is_latest => self.rate(MINUTE_S),
@@ -229,7 +229,7 @@ impl<'a> Reading<'a> {
         last(self.cells).or_else(|| last(self.timeline))
     }
 
-    /// Returns all measurements of a probe in the segment in force up to this moment, as fine as the history.
+    /// Returns the latencies of a probe in the current segment up to this moment, from the history.
     pub fn of_segment(&self, probe: Measure) -> Latency {
         let (segment, began_s) =
             self.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
@@ -252,16 +252,17 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns the segment in force with all its figures, including those after this moment: the history is too coarse
-    /// for an exact part of a segment. So a recording, or a frozen view that is moved into a segment, shows the whole
-    /// segment.
+    /// Returns the segment of this moment. The figures cover the whole segment, also after this moment, because the
+    /// history is too coarse for a part of a segment. Recordings, and frozen screens at an earlier moment, therefore
+    /// show the figures of whole segments.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
     }
 
-    /// Returns the segments that had begun, oldest first, with all their figures. If there are too many, the oldest
-    /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
+    /// Returns the segments that began up to this moment, oldest first; their figures cover whole segments. If there
+    /// are too many segments, the oldest are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts
+    /// them.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
         self.known_segments()
@@ -269,24 +270,24 @@ impl<'a> Reading<'a> {
             .filter(move |segment| segment.start.t_s < t_s || segment.start.t_s <= 0.0)
     }
 
-    /// Returns the service time of the segment in force.
+    /// Returns the service times of the segment of this moment.
     pub fn segment_service(&self) -> Option<&'a Latency> {
         self.segment().map(|segment| &segment.total.service)
     }
 
-    /// Returns the length of a ping window, in seconds.
+    /// Returns the full length of a ping window, in seconds.
     pub fn ping_window_s(&self) -> f64 {
         self.timeline.pings.length_s()
     }
 
-    /// Returns the ping windows that had begun, the newest first.
+    /// Returns the ping windows that began up to this moment, newest first.
     pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
         let pings = self.held.map_or(&self.timeline.pings, |held| &held.pings);
         pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
-    /// Returns the errors up to the moment, by kind.
+    /// Returns the errors up to this moment, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
         let all = self.held.map_or(&self.timeline.errors, |held| &held.errors);
         if self.is_latest {
@@ -299,30 +300,31 @@ impl<'a> Reading<'a> {
         Cow::Owned(log.with_first_messages_of(all))
     }
 
-    /// Returns the end of the known events and marks: some are later than the latest record.
+    /// Returns the time up to which events and notes are shown; infinity at the latest moment, because some of them are
+    /// later than the latest record.
     fn known_until_s(&self) -> f64 {
         if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
     }
 
-    /// Returns the events up to the moment, oldest first.
+    /// Returns the events up to this moment, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         let t_s = self.known_until_s();
         self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
     }
 
-    /// Returns the user's notes up to the moment, oldest first.
+    /// Returns the user's notes up to this moment, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
         let t_s = self.known_until_s();
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 
-    /// Returns the last run of the intrinsic probe, if it had begun.
+    /// Returns the last run of the intrinsic probe, if it began before this moment.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
         let run = self.held.map_or(&self.timeline.intrinsic_run, |held| &held.intrinsic_run);
         run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
     }
 
-    /// Returns since when and why the target could not be reached at this moment, according to the events.
+    /// If the target could not be reached at this moment, returns since when and why, from the events.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
         self.events().rev().find_map(|event| match &event.what {
             EventKind::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),

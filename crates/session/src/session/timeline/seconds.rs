@@ -1,18 +1,18 @@
-//! The values of a segment by second: a comparison with another segment derives the noise from them.
+//! The values of single seconds of a segment: comparisons of segments derive the noise from them.
 
 use crate::{
     session::Interval,
     stats::{Latency, Series, TimeSeries},
 };
 
-/// The shortest stretch that counts as a second: ticks end a little early or late.
+/// The shortest time that counts as a full second, in seconds: ticks end a little early or late.
 const SECOND_S: f64 = 0.95;
 /// The smallest number of latencies for a p99.
 const ENOUGH: u64 = 1000;
 
-/// The values of single seconds of a segment, in order: a limited number, from all of the segment's time.
+/// The values of single seconds of a segment, in order. Their number is limited, but they cover the whole segment.
 ///
-/// Replies after the segment's end are in none of them.
+/// Replies after the end of the segment are excluded.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
     ops_per_s: PerSecond,
@@ -25,7 +25,7 @@ pub struct Seconds {
     response: Piece,
 }
 
-/// A quantity over a segment.
+/// The values of one quantity in single seconds of a segment.
 #[derive(Debug, Clone, Default)]
 pub struct PerSecond {
     series: Series,
@@ -42,7 +42,7 @@ impl PerSecond {
         self.added += 1;
     }
 
-    /// Returns the values, for a segment that began at `start_s`.
+    /// Returns the values as a time series that begins at `start_s`.
     pub fn stretch(&self, start_s: f64) -> TimeSeries<'_> {
         let of = self.series.each();
         let each_s = self.length_s / f64::from(self.added.max(1)) * f64::from(of);
@@ -50,7 +50,7 @@ impl PerSecond {
     }
 }
 
-/// Latencies of at least a second that are not yet enough for a p99.
+/// Latencies that are collected until they cover a second and are enough for a p99.
 #[derive(Debug, Clone, Default)]
 struct Piece {
     length_s: f64,
@@ -58,7 +58,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Adds a part; returns the whole if it is complete with this part.
+    /// Adds latencies of `length_s` seconds; returns the collected latencies when they are complete.
     fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;
         self.latency.merge(latency);
@@ -74,23 +74,23 @@ impl Piece {
 }
 
 impl Seconds {
-    /// Returns the good replies per second of single seconds.
+    /// Returns the good replies in each second.
     pub fn ops_per_s(&self) -> &PerSecond {
         &self.ops_per_s
     }
 
-    /// Returns the median of the service time in nanoseconds of single seconds, or of longer times if a second has
-    /// fewer than 1000 replies.
+    /// Returns the median service time of each second, in nanoseconds; each value covers more than a second if there
+    /// are fewer than 1000 replies a second.
     pub fn service_p50_ns(&self) -> &PerSecond {
         &self.service_p50_ns
     }
 
-    /// Returns the p99 of the service time in nanoseconds, for the same times.
+    /// Returns the p99 of the service times, in nanoseconds, for the same periods as the medians.
     pub fn service_p99_ns(&self) -> &PerSecond {
         &self.service_p99_ns
     }
 
-    /// Returns the p99 of the response time in nanoseconds; empty in closed loop.
+    /// Returns the p99 of the response times, in nanoseconds; empty in closed loop.
     pub fn response_p99_ns(&self) -> &PerSecond {
         &self.response_p99_ns
     }

@@ -5,13 +5,13 @@ use std::{collections::VecDeque, sync::Arc};
 use super::Seconds;
 use crate::session::{Interval, Segment, Summary};
 
-/// The number of segments with a distribution of their own. Older segments are only in the session's sums.
+/// The largest number of listed segments. Older segments are only in the sums of the session.
 const KEPT: usize = 200;
 
-/// One segment and the sum of its intervals.
+/// One segment, and the sum of its intervals.
 #[derive(Debug, Clone)]
 pub struct SegmentTotal {
-    /// The record of the segment: its start, its number, its knobs.
+    /// The record of the segment: its start, its number and its load settings.
     pub start: Segment,
     /// The end of the segment; `None` for the current one.
     pub ended_s: Option<f64>,
@@ -23,13 +23,13 @@ pub struct SegmentTotal {
 }
 
 impl SegmentTotal {
-    /// Returns the mean share of a core that the server used, from the polls within this segment.
+    /// Returns the mean share of a core that the server used during this segment, from polls of its CPU time.
     pub fn cpu(&self) -> Option<f64> {
         let (sum, length_s) = self.cpu;
         (length_s > 0.0).then(|| sum / length_s)
     }
 
-    /// Returns the length of the segment in seconds, up to `now_s` if it is the current one.
+    /// Returns the length of the segment in seconds; the current segment lasts to `now_s`.
     pub fn length_s(&self, now_s: f64) -> f64 {
         (self.ended_s.unwrap_or(now_s) - self.start.t_s).max(0.0)
     }
@@ -40,7 +40,7 @@ impl SegmentTotal {
 pub struct Segments {
     /// The largest number of listed segments.
     most: usize,
-    /// The listed segments, shared with copies of this list until they change.
+    /// The listed segments; copies of the list share them until they change.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     forgotten: u64,
@@ -53,7 +53,7 @@ impl Default for Segments {
 }
 
 impl Segments {
-    /// Returns a list without a limit.
+    /// Returns a list that keeps all segments.
     pub(super) fn all() -> Self {
         Self { most: usize::MAX, ..Self::default() }
     }
@@ -63,19 +63,20 @@ impl Segments {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// Returns the segment that was in force up to `t_s`; at the border of two segments, the earlier one.
+    /// Returns the segment at `t_s`; at the border of two segments, the earlier one.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
         let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
         self.iter().rev().find(began_before).or_else(first)
     }
 
-    /// Returns the newest segment before the current one with any good reply.
+    /// Returns the latest segment before the current one that has good replies.
     pub fn last_busy(&self) -> Option<&SegmentTotal> {
         self.iter().rev().find(|segment| segment.total.ops > 0)
     }
 
-    /// Returns the segments, oldest first. Those before the last 200 are only in the [`summary`](Self::summary).
+    /// Returns the listed segments, oldest first: the last 200. Earlier segments are only in the
+    /// [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
     }
@@ -85,7 +86,7 @@ impl Segments {
         self.forgotten
     }
 
-    /// Returns the sum of all segments without prefill and warm-up. It has no first messages of errors.
+    /// Returns the sum of all segments except prefill and warm-up. The summary contains no messages of errors.
     pub fn summary(&self) -> Summary {
         let mut sum = self.older.clone();
         self.iter().for_each(|segment| add(&mut sum, segment));
@@ -116,7 +117,8 @@ impl Segments {
         self.iter().find(|segment| segment.start.segment == number)
     }
 
-    /// Adds the server's use of a core from `since_s` to now, if all of that time was in the current segment.
+    /// Adds the share of a core that the server used from `since_s` to now, if all of this time was in the current
+    /// segment.
     pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
         if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
             let (sum, over_s) = &mut Arc::make_mut(current).cpu;
@@ -125,7 +127,7 @@ impl Segments {
         }
     }
 
-    /// Adds an interval to its segment, or to the sum of older segments if its segment is not listed any more.
+    /// Adds an interval to its segment; if the segment is no longer listed, to the sum of older segments.
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => {

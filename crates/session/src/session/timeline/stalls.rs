@@ -1,24 +1,24 @@
-//! Stalls: moments at which replies took much longer than usual with the same knobs.
+//! Finds stalls: moments at which replies took much longer than usual with the same load settings.
 
 use super::{Level, Quantiles, Window};
 
 /// The shortest stall, in nanoseconds: a delay that a person notices.
 const SHORTEST_NS: u64 = 200_000_000;
-/// A stall takes at least this many times the median of its segment: a load that is always slow has no stalls.
+/// The smallest ratio of a stall to the median of its segment: a load that is always slow has no stalls.
 const TIMES_THE_MEDIAN: u64 = 10;
 
-/// One stall, over one or more columns.
+/// One stall, in one or more chart columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// The column with the longest service time of the stall.
+    /// The chart column with the longest service time of the stall.
     pub column: usize,
     /// The longest service time, in nanoseconds.
     pub ns: u64,
 }
 
 impl Window<'_> {
-    /// Returns the stalls in columns with these levels of the service time: the service time of some request was long,
-    /// and far above the median of its segment. Neighbouring columns are one stall.
+    /// Returns the stalls in chart columns with these service times: the maximum is long, and far above the median of
+    /// its segment. Stalls in neighbouring columns count as one stall.
     pub fn stalls(&self, service: &[Option<Quantiles>]) -> Vec<Stall> {
         let mut stalls: Vec<Stall> = Vec::new();
         let mut last = None;

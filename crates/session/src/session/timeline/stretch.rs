@@ -1,12 +1,13 @@
-//! A part of a recording that was read again, with cells as fine as its records.
+//! A part of a recording that was read again, to show it with the full detail of its records.
 //!
 //! ```text
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
-//! The history of a long session is coarse where it is old, but its file is not. A [`Window`](super::Window) or a
-//! [`Reading`](super::Reading) uses the part that was read again where it is finer, and the session elsewhere. A
-//! timeline has at most one such part. The requested columns limit its length and the number of its cells.
+//! The old part of a long session's history is coarse, but its recording has every detail. A [`Window`](super::Window)
+//! or a [`Reading`](super::Reading) uses the part that was read again where it has more detail, and the session's
+//! history elsewhere. A timeline has at most one part that was read again. The length and the detail of the part are
+//! limited to what the chart shows.
 
 use std::sync::Arc;
 
@@ -16,9 +17,10 @@ use crate::{
     session::Record,
 };
 
-/// The additional seconds before and after the part: the figures of a poll cover some seconds before it.
+/// The number of seconds before and after the part that are read too: the figures of a poll cover some seconds before
+/// it.
 const BESIDE_S: f64 = 5.0;
-/// The least number of cells for a column, unless ticks are longer.
+/// The smallest number of time slots in a chart column, unless a time slot would be shorter than a tick.
 const CELLS_A_COLUMN: f64 = 4.0;
 
 /// A request to read a part of a recording again.
@@ -28,26 +30,27 @@ pub struct Reread {
     pub from_s: f64,
     /// The end of the part, in seconds of the session.
     pub to_s: f64,
-    /// The largest length of the cells, in seconds.
+    /// The largest length of a time slot, in seconds.
     pub cell_s: f64,
     /// The number of nodes.
     pub nodes: usize,
 }
 
 impl Reread {
-    /// Returns the length of cells for columns of `step_s` seconds: a tick, or more if a column still has at least four
-    /// cells.
+    /// Returns the length of time slots for chart columns of `step_s` seconds: as long as possible with four time slots
+    /// a column, and at least a tick.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)
     }
 
-    /// Returns whether the part includes all the time from `from_s` to `to_s`.
+    /// Returns whether the part includes the whole time from `from_s` to `to_s`.
     pub fn holds(&self, from_s: f64, to_s: f64) -> bool {
         self.from_s <= from_s && to_s <= self.to_s
     }
 
-    /// Returns the start and the end of the time to read, including the additional seconds.
+    /// Returns the start and the end of the time to read, in seconds, including the additional seconds before and
+    /// after.
     pub(in crate::session) fn reach_s(&self) -> (f64, f64) {
         (self.from_s - BESIDE_S, self.to_s + BESIDE_S)
     }
@@ -57,23 +60,23 @@ impl Reread {
 #[derive(Debug, Clone)]
 pub struct Excerpt {
     asked: Reread,
-    /// The timelines of the nodes.
+    /// The timeline of each node, for this part.
     timelines: Vec<Timeline>,
 }
 
 impl Excerpt {
-    /// Returns an empty part for this request.
+    /// Returns a part without records yet, for this request.
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
         Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
-    /// Returns the request.
+    /// Returns the request for this part.
     pub fn asked(&self) -> Reread {
         self.asked
     }
 
-    /// Adds the next record of the recording, at any time. Of the records before the part, the segments are needed.
+    /// Adds the next record of the recording, also one outside the part: the segments before the part are needed too.
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.asked.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
@@ -88,7 +91,7 @@ impl Excerpt {
     }
 }
 
-/// One node of a part that was read again.
+/// The timeline of one node for a part that was read again.
 #[derive(Debug, Clone)]
 pub(super) struct Refined {
     stretch: Arc<Excerpt>,
@@ -96,17 +99,17 @@ pub(super) struct Refined {
 }
 
 impl Timeline {
-    /// Sets the part that was read again, for this node, in place of the previous one.
+    /// Sets the part that was read again, for this node; it replaces the previous part.
     pub fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.refined = Some(Refined { stretch: Arc::clone(stretch), node });
     }
 
-    /// Returns the length of the session's own cell at `t_s`, in seconds, without the part that was read again.
+    /// Returns the length of the time slot at `t_s` in the session's own history, in seconds.
     pub fn cell_s(&self, t_s: f64) -> f64 {
         self.load.cell_s(t_s).max(self.ping_cells.cell_s(t_s)).max(self.server.cell_s(t_s))
     }
 
-    /// Returns the timeline with the finest cells between two moments.
+    /// Returns the timeline with the most detail between two moments.
     pub(super) fn finest(&self, from_s: f64, to_s: f64) -> &Self {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
         let is_better = |asked: Reread| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);

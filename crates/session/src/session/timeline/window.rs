@@ -1,4 +1,4 @@
-//! A part of the session in columns of equal length, for charts.
+//! A part of the session, divided into columns of equal length for charts.
 
 use std::ops::Range;
 
@@ -16,23 +16,23 @@ use crate::{
     stats::Blend,
 };
 
-/// Columns of equal length over a part of the session.
+/// A part of the session, divided into columns of equal length.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
-    /// The source of the cells.
+    /// The timeline whose history is shown.
     timeline: &'a Timeline,
     /// The timeline of the whole session.
     session: &'a Timeline,
     from_s: f64,
     step_s: f64,
     columns: usize,
-    /// The end of the visible time, in seconds: later measurements are left out.
+    /// The end of the shown time, in seconds: later measurements are left out.
     until_s: f64,
 }
 
 impl Timeline {
-    /// Returns the time from `from_s` to `to_s` in `columns` columns, from the part that was read again if that is
-    /// finer. Both moments may lie outside of the session, where there are no measurements.
+    /// Divides the time from `from_s` to `to_s` into `columns` columns, and uses the part that was read again if it has
+    /// more detail. Both moments may lie outside of the session.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
@@ -53,14 +53,14 @@ impl Timeline {
 }
 
 impl<'a> Window<'a> {
-    /// Returns the same window without the measurements after `until_s`, to the tick.
+    /// Returns the same window without the measurements after `until_s`, accurate to a tick.
     #[must_use]
     pub fn until(self, until_s: f64) -> Self {
         Self { until_s, ..self }
     }
 
-    /// Returns the longest latency of `measure` in one column, as in its [`levels`](Self::levels), and its time: a
-    /// record may end a little after its column.
+    /// Returns the longest latency of `measure` in one column, as in its [`levels`](Self::levels), and the time of the
+    /// record with this latency, which may be a little after the column.
     pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
         let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
         worst_of(column.placed(self.timeline.lane(measure).cells()).map(|(_, cell)| cell))
@@ -76,12 +76,12 @@ impl<'a> Window<'a> {
         self.session
     }
 
-    /// Returns the listed events of this time and others, oldest first.
+    /// Returns the listed events of the whole session, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
         self.timeline.events.iter()
     }
 
-    /// Returns the listed marks of this time and others, oldest first.
+    /// Returns the user's listed notes of the whole session, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
         self.timeline.marks.iter()
     }
@@ -91,8 +91,8 @@ impl<'a> Window<'a> {
         self.from_s + self.step_s * (column + 1) as f64
     }
 
-    /// Returns the percentiles and maximum of `measure` in each column: the percentiles of the segment with the longest
-    /// time in the column, and the maximum of all segments.
+    /// Returns the latencies of `measure` in each column: the percentiles of the segment with the most time in the
+    /// column, and the maximum of all segments.
     pub fn levels(&self, measure: Measure) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.levels[measure as usize], |window| {
             let mut blend = Blend::default();
@@ -104,8 +104,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the levels of the load's requests in each column, as [`levels`](Self::levels): of response times for an
-    /// open loop, unless `timed` asks for service times.
+    /// Returns the latencies of the load's requests in each column, as [`levels`](Self::levels) does: service times in
+    /// closed loop or if `timed` requests them, otherwise response times.
     pub fn latency(&self, timed: Timed) -> Vec<Option<Quantiles>> {
         match timed {
             Timed::FromWrite => self.levels(Measure::Service),
@@ -120,8 +120,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Returns the number of requests by latency in each column: response times for an open loop, service times for a
-    /// closed one; or service times for both, if `timed` asks for them.
+    /// Returns the number of requests by latency in each column: by service time in closed loop or if `timed` requests
+    /// it, otherwise by response time.
     pub fn heat(&self, timed: Timed) -> Vec<Option<Heat>> {
         self.remembered(&self.timeline.memos.heat[timed as usize], |window| {
             let column = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
@@ -131,8 +131,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the levels of the pings in each column. A column may have too few pings for a percentile; then it is
-    /// taken from the [`reach`](Self::reach_s) before the column's end.
+    /// Returns the percentiles and the maximum of the pings in each column. If a column has too few pings for a
+    /// percentile, the percentile covers a longer time before the column's end, [`reach_s`](Self::reach_s).
     pub fn levels_of_pings(&self) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.pings_reached, |window| {
             let mut columns = window.levels(Measure::Ping);
@@ -151,7 +151,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the time that a percentile of the pings needs, in seconds: a column, or more for enough pings.
+    /// Returns the time that a percentile of the pings covers, in seconds: a column, or longer if a column has too few
+    /// pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
@@ -170,7 +171,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the service times and response times of each column; the latter only if `timed` asks for them.
+    /// Returns the service times and the response times of each column; no response times if `timed` requests service
+    /// times.
     fn requests(&self, timed: Timed) -> impl Iterator<Item = (Vec<&'a BySegment>, Vec<&'a BySegment>)> {
         let cells = |measure| self.cells(self.timeline.lane(measure).cells());
         let response = match timed {
@@ -180,7 +182,7 @@ impl<'a> Window<'a> {
         cells(Measure::Service).into_iter().zip(response)
     }
 
-    /// Returns the errors in each column, of load and PING; `None` without errors.
+    /// Returns the errors of the load and of PING in each column; `None` without errors.
     pub fn errors(&self) -> Vec<Option<ErrorCell>> {
         self.remembered(&self.timeline.memos.errors, |window| window.merged(&window.timeline.error_cells))
     }
@@ -190,13 +192,13 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.pings, |window| window.merged(&window.timeline.ping_cells))
     }
 
-    /// Returns the server's last status in each column, and the highest value of each of its gauges.
+    /// Returns the last status of the server in each column, and the highest value of each of its figures.
     pub fn server(&self) -> Vec<Option<ServerCell>> {
         self.remembered(&self.timeline.memos.server, |window| window.merged(&window.timeline.server))
     }
 
-    /// Returns the columns from the cache `memo`, and those that are not cached from `compute`. Only columns that begin
-    /// at a multiple of their length are cached, since others are never requested again.
+    /// Returns the columns from the cache `memo`; columns that are not cached come from `compute`. Only columns that
+    /// begin at a multiple of their length are cached, because others are never requested again.
     fn remembered<V: Clone>(
         &self,
         memo: &Memo<V>,
@@ -231,7 +233,7 @@ impl<'a> Window<'a> {
         self.cells(history).iter().map(merge).collect()
     }
 
-    /// Returns the values of the cells in each column.
+    /// Returns the values of the time slots in each column.
     fn cells<T: Merge + Default>(&self, history: &'a History<T>) -> Vec<Vec<&'a T>> {
         let mut columns = vec![Vec::new(); self.columns];
         for (places, cell) in self.placed(history) {
@@ -240,7 +242,7 @@ impl<'a> Window<'a> {
         columns
     }
 
-    /// Returns the cells of all columns, each with its columns.
+    /// Returns the time slots of all columns, each with its columns.
     fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
@@ -252,8 +254,8 @@ impl<'a> Window<'a> {
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
     }
 
-    /// Returns the columns of a cell: the one that contains its middle, or, for a cell longer than a column, all with
-    /// their middle in it.
+    /// Returns the columns of a time slot: the column that contains its middle; if the time slot is longer than a
+    /// column, all columns whose middle it contains.
     fn columns_of<T>(&self, cell: &Cell<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
@@ -268,7 +270,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns the longest latency in some cells; of equals, the first one.
+/// Returns the longest latency in these time slots; of equal ones, the first.
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
     // A record that ended a little late is in the cell before.
     let of_cell = |cell: Cell<'_, BySegment>| {

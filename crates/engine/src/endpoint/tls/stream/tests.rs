@@ -1,4 +1,4 @@
-//! The stream against a TLS server without a socket, a clock or a system.
+//! Tests of the stream with a TLS server in the same thread, without a socket or a clock.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,8 +8,8 @@ use rustls::{ServerConfig, ServerConnection, crypto::ring, pki_types::PrivateKey
 use super::*;
 use crate::endpoint::{Address, TlsSettings, Trust};
 
-/// A socket with a TLS server, without time and system: the server's data comes in parts of `part` bytes, and `room`
-/// bytes can be written before it blocks.
+/// A simulated socket with a TLS server. A read returns at most `part` bytes, and `room` bytes can be written before
+/// the socket blocks.
 #[derive(Debug)]
 struct Peer {
     server: ServerConnection,

@@ -1,8 +1,8 @@
-//! Operations of several steps, and replies that are split at any byte.
+//! Tests of operations with several steps, and of replies that are split at any byte.
 
 use super::*;
 
-/// `rmw` and `three` wait for their replies; `get` is one request, `both` two at once.
+/// The steps of `rmw` and `three` wait for replies; `get` sends one request, `both` sends two at once.
 fn sequences() -> Program {
     let operation = |name: &str, together, steps: &[&str]| Operation {
         name: name.to_owned(),
@@ -134,7 +134,7 @@ fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
 
-/// However the reads split the replies, each byte is counted for its own operation.
+/// Each byte is counted for its own operation, wherever the reads split the replies.
 #[test]
 fn bytes_are_counted_with_the_operation_that_they_answer() {
     let program = testing::program();

@@ -1,4 +1,4 @@
-//! Everything that is written can be read, whatever numbers a server sends.
+//! Every written record can be read again, whatever numbers a server reports.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     stats::fixture::latency_of,
 };
 
-/// The largest number in redyno's own counts: larger numbers of JSON are no exact integers.
+/// The largest number in redyno's own counts; JSON numbers above it are not exact integers.
 const MOST: u64 = (1 << 53) - 1;
 
 /// Returns a status of a server with the largest possible numbers.

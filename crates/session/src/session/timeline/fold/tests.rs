@@ -1,4 +1,4 @@
-//! Tests of the fold: the windows, totals and errors after some records.
+//! Tests of the timeline: its windows, totals and errors after some records.
 
 use super::*;
 use crate::{
