@@ -123,8 +123,8 @@ fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Returns the groups with their figures; a gauge that the server does not report is left out.
-fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
-    Group::ALL.map(|group| {
+fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::OF_SERVER.len()] {
+    Group::OF_SERVER.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
         let [before, after] = words(group, status);
         (group.name(), before.into_iter().chain(gauges).chain(after).collect())
@@ -153,7 +153,7 @@ fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
         Group::Replicas => {
             [present([word("role", Some(&status.role)), word("of", status.master.as_deref())]), Vec::new()]
         }
-        Group::Work | Group::Clients | Group::Keys => [Vec::new(), Vec::new()],
+        Group::Work | Group::Clients | Group::Keys | Group::Host | Group::Process => [Vec::new(), Vec::new()],
     }
 }
 

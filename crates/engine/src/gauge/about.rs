@@ -38,6 +38,10 @@ pub enum Group {
     Saving,
     /// Replication.
     Replicas,
+    /// The machine that redyno runs on.
+    Host,
+    /// The server's process, on the same machine.
+    Process,
 }
 
 /// The unit of a gauge.
@@ -87,6 +91,8 @@ pub enum GaugeSource {
     Stat(&'static str),
     /// Whether a field of INFO (the first text) has a certain value (the second text).
     InfoWord(&'static str, &'static str),
+    /// Read from redyno's machine, which is the server's machine if both run on the same one.
+    Host,
     /// Code that is specific to this gauge computes its value.
     Own,
 }
@@ -103,9 +109,11 @@ pub enum Alarm {
 }
 
 impl Group {
-    /// All panels, from top to bottom.
-    pub const ALL: [Self; 6] =
+    /// The groups of the server's own figures, from top to bottom.
+    pub const OF_SERVER: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];
+    /// The groups of figures that redyno's machine reports, from top to bottom.
+    pub const OF_HOST: [Self; 2] = [Self::Host, Self::Process];
 
     /// Returns the panel's name on screen.
     pub fn name(self) -> &'static str {
@@ -116,6 +124,8 @@ impl Group {
             Self::Keys => "keys",
             Self::Saving => "saving",
             Self::Replicas => "replicas",
+            Self::Host => "host",
+            Self::Process => "server process",
         }
     }
 }

@@ -69,6 +69,9 @@ impl Gauges {
         if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
             self.set(Gauge::HitRate, Some(hits / (hits + misses)));
         }
+        if let (Some(us), Some(cycles)) = (self[Gauge::LoopTime], self[Gauge::LoopCycles]) {
+            self.set(Gauge::LoopMean, Some(us / cycles));
+        }
     }
 }
 

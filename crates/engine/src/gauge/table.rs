@@ -2,7 +2,7 @@
 
 use super::{
     About, Alarm,
-    GaugeSource::{Info, InfoOrStat, InfoWord, Own, Stat},
+    GaugeSource::{Host, Info, InfoOrStat, InfoWord, Own, Stat},
     Group, Kind, Unit,
     Unit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
 };
@@ -52,6 +52,20 @@ gauges! {
         "Commands per second as the server counts them.";
     Commands "commands" Work "" Count, Level Info("total_commands_processed"), 0.0 Never
         "Commands since the server was started.";
+    ErrorReplies "error_replies" Work "errors" Count, Added Info("total_error_replies"), 0.0 Never
+        "Error replies since the previous poll.";
+    LoopCycles "eventloop_cycles" Work "" Count, Added Info("eventloop_cycles"), 0.0 Never
+        "Cycles of the event loop since the previous poll.";
+    LoopTime "eventloop_us" Work "" Micros, Added Info("eventloop_duration_sum"), 0.0 Never
+        "Microseconds in the event loop since the previous poll, without waiting for requests.";
+    LoopCommands "eventloop_commands_us" Work "" Micros, Added Info("eventloop_duration_cmd_sum"), 0.0 Never
+        "Microseconds in which commands ran, within the event loop, since the previous poll.";
+    LoopMean "eventloop_mean_us" Work "event loop" Micros, Level Own, 0.0 Never
+        "Mean microseconds of a cycle of the event loop since the previous poll.";
+    IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
+        "Whether I/O threads help the main thread now.";
+    IoReads "io_threads_reads" Work "" Count, Added Info("io_threaded_reads_processed"), 0.0 Never
+        "Reads by I/O threads since the previous poll.";
     BytesIn "traffic_input" Work "in" Bytes, Added InfoOrStat("total_net_input_bytes", "bytes_read"), 0.0 Never
         "Bytes that the server read from clients since the previous poll.";
     BytesOut "traffic_output" Work "out" Bytes, Added InfoOrStat("total_net_output_bytes", "bytes_written"), 0.0 Never
@@ -68,12 +82,26 @@ gauges! {
         "The most bytes that the server's allocator ever gave out.";
     Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
         "Resident bytes divided by the bytes that the allocator gave out.";
+    AllocatorFragmentation "memory_allocator_fragmentation" Memory "allocator" Times, Level Info("allocator_frag_ratio"), 1.0 Never
+        "Bytes in the allocator's pages divided by the bytes that it gave out.";
+    Defrag "memory_defrag_running" Memory "defrag" Count, Level Info("active_defrag_running"), 0.0 Never
+        "Share of the main thread in percent that active defragmentation may use now; 0 is none.";
+    LazyFree "memory_lazyfree_pending" Memory "to free" Count, Level Info("lazyfree_pending_objects"), 0.0 Never
+        "Objects that wait to be freed in the background.";
     Clients "clients" Clients "connected" Count, Level InfoOrStat("connected_clients", "curr_connections"), 0.0 Never
         "Connections, redyno's own included.";
     BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
         "Clients that wait in a blocking command.";
     RejectedClients "connections_rejected" Clients "rejected" Count, Added InfoOrStat("rejected_connections", "rejected_connections"), 0.0 Some
         "Connections rejected at maxclients since the previous poll.";
+    NewConnections "connections_received" Clients "new" Count, Added InfoOrStat("total_connections_received", "total_connections"), 0.0 Never
+        "Connections accepted since the previous poll.";
+    OutputLimit "connections_output_limit" Clients "closed at output limit" Count, Added Info("client_output_buffer_limit_disconnections"), 0.0 Some
+        "Connections closed since the previous poll because their output buffer reached its limit.";
+    EvictedClients "connections_evicted" Clients "evicted clients" Count, Added Info("evicted_clients"), 0.0 Some
+        "Connections closed since the previous poll because clients used too much memory (maxmemory-clients).";
+    ClientMemory "connections_memory" Clients "memory" Bytes, Level Info("mem_clients_normal"), 0.0 Never
+        "Bytes that connections use, replicas apart.";
     MaxClients "connections_max" Clients "limit" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
@@ -102,8 +130,18 @@ gauges! {
         "Keys evicted since the previous poll that nobody had read (memcached).";
     ExpiredKeys "expired_keys" Keys "expired" Count, Added Info("expired_keys"), 0.0 Never
         "Keys expired since the previous poll.";
+    ExpireCpu "expire_cpu" Keys "expiring" Ratio, Share Own, 0.0 Never
+        "Share of the time in which the main thread searched for expired keys.";
+    ExpireCapped "expire_time_cap_reached" Keys "expire limit reached" Count, Added Info("expired_time_cap_reached_count"), 0.0 Some
+        "Searches for expired keys that ended at their time limit, since the previous poll.";
+    ExpiredStale "expired_stale_share" Keys "expired, not removed" Ratio, Level Own, 0.0 Never
+        "Estimated share of keys with a TTL that have expired and are still in memory.";
     Saving "persistence_saving" Saving "" YES_NO, Level Info("rdb_bgsave_in_progress"), 1.0 Never
         "Whether a child writes a snapshot now.";
+    Loading "persistence_loading" Saving "" YES_NO, Level Info("loading"), 1.0 Some
+        "Whether it loads its data from disk now.";
+    CopyOnWrite "persistence_copy_on_write" Saving "copied" Bytes, Level Info("current_cow_size"), 0.0 Never
+        "Bytes copied so far because clients write while a child process saves.";
     SavedOk "persistence_last_save_ok" Saving "" YES_NO, Level InfoWord("rdb_last_bgsave_status", "ok"), 1.0 Zero
         "Whether the last snapshot succeeded.";
     SaveTook "persistence_last_save_s" Saving "" Seconds, Level Info("rdb_last_bgsave_time_sec"), 0.0 Never
@@ -114,6 +152,10 @@ gauges! {
         "Whether a child rewrites the append-only file now.";
     AofOk "persistence_aof_ok" Saving "" YES_NO, Level InfoWord("aof_last_write_status", "ok"), 1.0 Zero
         "Whether the last write to the append-only file succeeded.";
+    AofDelayed "persistence_aof_delayed" Saving "delayed fsync" Count, Added Info("aof_delayed_fsync"), 0.0 Some
+        "Writes to the append-only file since the previous poll that waited for an fsync.";
+    AofPending "persistence_aof_pending" Saving "fsync pending" Count, Level Info("aof_pending_bio_fsync"), 0.0 Never
+        "Calls of fsync that wait in the background.";
     Unsaved "persistence_unsaved_changes" Saving "unsaved" Count, Level Info("rdb_changes_since_last_save"), 0.0 Never
         "Writes since the last snapshot.";
     LastFork "persistence_last_fork_us" Saving "last fork" Micros, Level Info("latest_fork_usec"), 0.0 Never
@@ -126,6 +168,72 @@ gauges! {
         "Replicas connected to the server.";
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
         "Bytes by which the furthest replica is behind.";
+    HostCpu "host_cpu" Host "cpu" Ratio, Level Host, 1.0 Never
+        "Share of all cores of redyno's machine that is in use.";
+    HostBusiest "host_cpu_busiest" Host "busiest core" Ratio, Level Host, 1.0 Never
+        "Share of the busiest core that is in use.";
+    HostSteal "host_cpu_steal" Host "steal" Ratio, Level Host, 1.0 Some
+        "Share of the cores' time that the hypervisor gave to other machines.";
+    HostInterrupts "host_cpu_interrupts" Host "interrupts" Ratio, Level Host, 1.0 Never
+        "Share of the busiest core's time for interrupts.";
+    HostRunnable "host_runnable" Host "runnable" Count, Level Host, 0.0 Never
+        "Threads that run or wait for a core.";
+    HostThrottled "host_throttled" Host "throttled" Ratio, Level Host, 1.0 Some
+        "Share of the time in which the CPU limit of redyno's cgroup stopped it.";
+    HostCpuPressure "host_pressure_cpu" Host "waiting for a core" Ratio, Level Host, 1.0 Never
+        "Share of the time in which some thread waited for a core (PSI).";
+    HostDiskPressure "host_pressure_io" Host "waiting for a disk" Ratio, Level Host, 1.0 Never
+        "Share of the time in which some thread waited for a disk (PSI).";
+    HostMemoryPressure "host_pressure_memory" Host "waiting for memory" Ratio, Level Host, 1.0 Never
+        "Share of the time in which some thread waited for memory (PSI).";
+    HostFreeMemory "host_memory_available" Host "available" Bytes, Level Host, 0.0 Never
+        "Bytes of memory that programs can still get.";
+    HostSwapUsed "host_swap_used" Host "swap" Bytes, Level Host, 0.0 Never
+        "Bytes in swap.";
+    HostSwapIn "host_swap_in" Host "swapped in" Bytes, Level Host, 0.0 Some
+        "Bytes read from swap per second.";
+    HostSwapOut "host_swap_out" Host "swapped out" Bytes, Level Host, 0.0 Some
+        "Bytes written to swap per second.";
+    HugePages "host_huge_pages" Host "thp" YES_NO, Level Host, 1.0 Never
+        "Whether transparent huge pages are always on.";
+    HostNetIn "host_net_in" Host "net in" Bytes, Level Host, 0.0 Never
+        "Bytes received by all network interfaces per second, loopback apart.";
+    HostNetOut "host_net_out" Host "net out" Bytes, Level Host, 0.0 Never
+        "Bytes sent by all network interfaces per second, loopback apart.";
+    HostDrops "host_net_drops" Host "drops" Rate, Level Host, 0.0 Some
+        "Packets that network interfaces dropped, per second.";
+    HostRetransmits "host_retransmits" Host "retransmits" Rate, Level Host, 0.0 Never
+        "TCP segments sent again, per second.";
+    HostListenOverflows "host_listen_overflows" Host "accept queue overflows" Rate, Level Host, 0.0 Some
+        "Connections refused per second because a program's accept queue was full.";
+    HostDisk "host_disk_busy" Host "disk" Ratio, Level Host, 1.0 Never
+        "Share of the time in which the busiest disk had requests.";
+    HostDiskWait "host_disk_wait_us" Host "disk request" Micros, Level Host, 0.0 Never
+        "Mean microseconds of a request to the busiest disk.";
+    ServerCpu "server_cpu" Process "cpu" Ratio, Level Host, 1.0 Never
+        "Share of one core that the busiest thread of the server uses; on redyno's machine only.";
+    ServerRunDelay "server_run_delay" Process "waits for a core" Ratio, Level Host, 1.0 Never
+        "Share of the time in which the server's busiest thread could run and no core was free.";
+    ServerPreempted "server_preempted" Process "preempted" Rate, Level Host, 0.0 Never
+        "Times per second that another thread took the core from the server.";
+    ServerFaults "server_major_faults" Process "major faults" Rate, Level Host, 0.0 Some
+        "Pages per second that the server had to read from a disk.";
+    ServerChildCpu "server_child_cpu" Process "child cpu" Ratio, Level Host, 1.0 Never
+        "Share of one core that the server's forked child uses.";
+    AcceptQueue "server_accept_queue" Process "accept queue" Count, Level Host, 0.0 Never
+        "Connections that the server has not accepted yet.";
+    AcceptLimit "server_accept_limit" Process "accept limit" Count, Level Host, 0.0 Never
+        "The most connections that the accept queue holds.";
+    Unread "server_unread" Process "unread" Bytes, Level Host, 0.0 Never
+        "Bytes of requests in the server's sockets that it has not read yet.";
+    UnreadConnections "server_unread_connections" Process "unread connections" Count, Level Host, 0.0 Never
+        "Connections whose requests the server has not read yet.";
+    Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never
+        "Bytes of replies in the server's sockets that clients have not acknowledged.";
+    WireRtt "server_tcp_rtt_us" Process "tcp rtt" Micros, Level Host, 0.0 Never
+        "The largest smoothed round trip time of the server's connections, as its kernel measures it.";
+    WireRetransmits "server_tcp_retransmits" Process "sent again" Rate, Level Host, 0.0 Some
+        "TCP segments of the server's connections sent again, per second.";
 }
 
 impl Group {

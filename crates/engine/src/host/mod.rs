@@ -6,9 +6,11 @@
 
 mod own_sockets;
 mod own_thread;
+mod sample;
 
 pub use own_sockets::ports_to;
 pub use own_thread::{Lap, OwnThread};
+pub use sample::{Process, Sample};
 
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
 /// it is freed.

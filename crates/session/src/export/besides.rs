@@ -27,7 +27,7 @@ const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
 /// A row of a probe, or of the server's figures.
 #[derive(Debug)]
 pub(super) struct Besides {
-    /// `server`, or the probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
+    /// `server`, `host`, or the probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
     kind: &'static str,
     figures: Vec<Option<f64>>,
 }
@@ -62,6 +62,10 @@ impl Besides {
                 let gauges = GAUGES.iter().map(|gauge| moment.body.gauges[*gauge]);
                 vec![Self { kind: "server", figures: [Some(moment.t_s)].into_iter().chain(gauges).collect() }]
             }
+            (Rows::Server, Record::Host(moment)) => {
+                let gauges = GAUGES.iter().map(|gauge| moment.body.gauges[*gauge]);
+                vec![Self { kind: "host", figures: [Some(moment.t_s)].into_iter().chain(gauges).collect() }]
+            }
             _ => Vec::new(),
         }
     }
@@ -83,7 +87,7 @@ impl Besides {
     }
 
     fn rows(&self) -> Rows {
-        if self.kind == "server" { Rows::Server } else { Rows::Probes }
+        if ["server", "host"].contains(&self.kind) { Rows::Server } else { Rows::Probes }
     }
 }
 

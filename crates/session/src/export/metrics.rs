@@ -65,6 +65,9 @@ impl Sink for Metrics {
                     self.server.set(gauge, Some(before.unwrap_or(0.0) + value));
                 }
             }
+            Record::Host(moment) => {
+                moment.body.gauges.iter().for_each(|(gauge, value)| self.server.set(gauge, Some(value)));
+            }
             Record::Event(event) => *self.events.entry(event.what.name().to_owned()).or_default() += 1,
             Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) => {}
         }

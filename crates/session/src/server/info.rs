@@ -114,7 +114,7 @@ impl<'a> Info<'a> {
                     self.number(name).filter(|number| *number >= 0.0)
                 }
                 GaugeSource::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
-                GaugeSource::Stat(_) => None,
+                GaugeSource::Stat(_) | GaugeSource::Host => None,
                 GaugeSource::Own => self.own(gauge),
             };
             sources.set(gauge, value);
@@ -132,6 +132,8 @@ impl<'a> Info<'a> {
                 };
                 used("_main_thread").or_else(|| used(""))
             }
+            Gauge::ExpireCpu => self.number::<f64>("expire_cycle_cpu_milliseconds").map(|ms| ms / 1e3),
+            Gauge::ExpiredStale => self.number::<f64>("expired_stale_perc").map(|percent| percent / 1e2),
             Gauge::Keys => {
                 self.has_keyspace.then(|| self.keys_by_db().into_values().fold(0, u64::saturating_add) as f64)
             }

@@ -54,7 +54,7 @@ impl HeldBack {
             Record::Ping(span) => span.t_s,
             Record::Wake(span) => span.t_s,
             Record::Intrinsic(span) => span.t_s,
-            Record::Session(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
+            Record::Session(_) | Record::Server(_) | Record::Host(_) | Record::Event(_) | Record::Mark(_) => {
                 return vec![Arc::clone(record)];
             }
             Record::Segment(_) | Record::End(_) => {

@@ -141,7 +141,8 @@ fn is_measurement(record: &Record) -> bool {
         | Record::Ping(_)
         | Record::Wake(_)
         | Record::Intrinsic(_)
-        | Record::Server(_) => true,
+        | Record::Server(_)
+        | Record::Host(_) => true,
     }
 }
 

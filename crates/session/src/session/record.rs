@@ -6,6 +6,7 @@
 //! interval  the load in a part of one segment
 //! ping wake intrinsic   the measurements of a probe in a stretch
 //! server    the figures of INFO
+//! host      the figures of redyno's machine, and of the server's process on it
 //! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
@@ -20,6 +21,7 @@ use super::{Event, Interval, Summary, interval::whole, part::is_nothing};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
     events::{Best, Found},
+    host,
     knobs::Knobs,
     load::{Prefilling, Turned},
     probe, server,
@@ -46,6 +48,8 @@ pub enum Record {
     Intrinsic(Span<probe::Intrinsic>),
     /// The server's own figures.
     Server(Box<Moment<server::Status>>),
+    /// The figures of redyno's machine, and of the server's process on it.
+    Host(Box<Moment<host::Sample>>),
     /// An event.
     Event(Event),
     /// A person's note.
@@ -66,6 +70,7 @@ impl Record {
             Self::Wake(span) => Some(span.t_s),
             Self::Intrinsic(span) => Some(span.t_s),
             Self::Server(moment) => Some(moment.t_s),
+            Self::Host(moment) => Some(moment.t_s),
             Self::Event(event) => Some(event.t_s),
             Self::Mark(mark) => Some(mark.t_s),
             Self::End(end) => Some(end.t_s),
@@ -80,6 +85,7 @@ impl Record {
             Self::Interval(interval) => Some(interval.node),
             Self::Ping(span) => Some(span.node),
             Self::Server(moment) => Some(moment.node),
+            Self::Host(moment) => Some(moment.node),
             Self::Event(event) => Some(event.node),
             Self::End(end) => Some(end.node),
         }
@@ -99,6 +105,7 @@ impl Record {
             Self::Interval(interval) => interval.node = node,
             Self::Ping(span) => span.node = node,
             Self::Server(moment) => moment.node = node,
+            Self::Host(moment) => moment.node = node,
             Self::Event(event) => event.node = node,
             Self::End(end) => end.node = node,
         }

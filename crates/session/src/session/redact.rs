@@ -37,6 +37,7 @@ impl Record {
             | Self::Ping(_)
             | Self::Wake(_)
             | Self::Intrinsic(_)
+            | Self::Host(_)
             | Self::Mark(_)) => own,
         }
     }

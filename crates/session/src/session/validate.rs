@@ -126,9 +126,12 @@ fn timed(record: &Record) -> Result<(), String> {
         Record::Wake(span) => span.length_s,
         Record::Intrinsic(span) => span.length_s,
         Record::End(end) => end.summary.length_s,
-        Record::Session(_) | Record::Segment(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
-            0.0
-        }
+        Record::Session(_)
+        | Record::Segment(_)
+        | Record::Server(_)
+        | Record::Host(_)
+        | Record::Event(_)
+        | Record::Mark(_) => 0.0,
     };
     if let Some(t_s) = record.t_s().filter(|t_s| !is_fine(t_s)) {
         return Err(format!("{t_s:e} s is no moment of a session"));

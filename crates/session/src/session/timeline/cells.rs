@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::history::Merge;
 use crate::{
     gauge::{GAUGES, Gauges, Kind},
+    host::Sample,
     probe::Ping,
     protocol::OTHER,
     server::{CommandStat, Status},
@@ -200,6 +201,8 @@ impl Merge for CommandCell {
 pub struct ServerCell {
     /// The last status of the server in the time slot.
     pub last: Option<Box<Moment<Status>>>,
+    /// The last sample of redyno's machine in this cell.
+    pub host: Option<Box<Moment<Sample>>>,
     /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
     pub highest: Gauges,
     /// The commands that the server ran.
@@ -214,7 +217,12 @@ impl ServerCell {
             highest.set(gauge, highest[gauge].and_then(|added| status.per_s(added)));
         }
         let commands = CommandCell::of(status);
-        self.merge(Self { highest, last: Some(Box::new(moment.clone())), commands });
+        self.merge(Self { highest, last: Some(Box::new(moment.clone())), host: None, commands });
+    }
+
+    pub(super) fn add_host(&mut self, moment: &Moment<Sample>) {
+        let highest = moment.body.gauges.clone();
+        self.merge(Self { highest, host: Some(Box::new(moment.clone())), ..Self::default() });
     }
 }
 
@@ -222,10 +230,15 @@ impl Merge for ServerCell {
     fn merge(&mut self, later: Self) {
         self.highest.raise(&later.highest);
         self.commands.merge(later.commands);
-        let is_later = |other: &Moment<Status>| self.last.as_ref().is_none_or(|mine| mine.t_s <= other.t_s);
-        if later.last.as_deref().is_some_and(is_later) {
-            self.last = later.last;
-        }
+        keep_later(&mut self.last, later.last);
+        keep_later(&mut self.host, later.host);
+    }
+}
+
+/// Replaces `mine` by `other`, unless that is from an earlier moment.
+fn keep_later<T>(mine: &mut Option<Box<Moment<T>>>, other: Option<Box<Moment<T>>>) {
+    if let Some(other) = other.filter(|other| mine.as_ref().is_none_or(|mine| mine.t_s <= other.t_s)) {
+        *mine = Some(other);
     }
 }
 

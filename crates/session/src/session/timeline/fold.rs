@@ -13,6 +13,7 @@ use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
     gauge::Gauge,
+    host::Sample,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
     session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts},
@@ -58,6 +59,7 @@ pub struct Timeline {
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
+    pub(super) host: Option<Moment<Sample>>,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
     pub(super) ping_cells: History<PingCell>,
@@ -107,6 +109,7 @@ impl Timeline {
             intrinsic_run: None,
             server: History::new(tick_s, KEPT).no_coarser(longest_s),
             status: None,
+            host: None,
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             ping_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
@@ -151,6 +154,11 @@ impl Timeline {
                 self.advance(span.t_s);
             }
             Record::Server(moment) => self.push_status(moment),
+            Record::Host(moment) => {
+                self.server.entry(moment.t_s, moment.body.sample_s.unwrap_or_default()).add_host(moment);
+                self.host = Some((**moment).clone());
+                self.advance(moment.t_s);
+            }
             Record::Event(event) => {
                 if let EventKind::FirstError { error, message } = &event.what {
                     self.errors.first(error, message);
@@ -277,6 +285,7 @@ fn changes_since(record: &Record) -> Option<f64> {
         Record::Wake(span) => Some(span.t_s - span.length_s),
         Record::Intrinsic(span) => Some(span.t_s - span.length_s),
         Record::Server(moment) => Some(moment.t_s - POLL_REACH_S),
+        Record::Host(moment) => Some(moment.t_s - POLL_REACH_S),
         Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => None,
     }
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
+    host::Sample,
     probe::{TcpRtt, Timing},
     protocol::Words,
     server::Status,
@@ -225,6 +226,18 @@ impl<'a> Reading<'a> {
         let last = |timeline: &'a Timeline| {
             let cells = timeline.server.between(0.0, self.t_s);
             cells.rev().find_map(|cell| cell.value.last.as_deref())
+        };
+        last(self.cells).or_else(|| last(self.timeline))
+    }
+
+    /// Returns the last sample of redyno's machine before the moment.
+    pub fn host(&self) -> Option<&'a Moment<Sample>> {
+        if self.is_latest {
+            return self.held.map_or(&self.timeline.host, |held| &held.host).as_ref();
+        }
+        let last = |timeline: &'a Timeline| {
+            let cells = timeline.server.between(0.0, self.t_s);
+            cells.rev().find_map(|cell| cell.value.host.as_deref())
         };
         last(self.cells).or_else(|| last(self.timeline))
     }

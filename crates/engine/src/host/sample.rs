@@ -1,0 +1,47 @@
+//! A sample of this machine and, if the server runs on it, of the server's process.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gauge::Gauges;
+
+/// What this machine did since the previous sample.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The time since the previous sample, in seconds; `None` for the first one, which has no rates and shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_s: Option<f64>,
+    /// The gauges of the machine and of the server's process. Rates are per second.
+    #[serde(flatten)]
+    pub gauges: Gauges,
+    /// The share of each core that is in use, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<f64>,
+    /// The processes that use most CPU, the busiest first. Redyno's own and the server's are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy: Vec<Process>,
+    /// The server's process, if it runs on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Process>,
+    /// The kernel's clock source: `tsc`, `kvm-clock`, …; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub clock_source: String,
+    /// The parts that cannot be read, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, String>,
+}
+
+/// A process of this machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its name, without arguments.
+    pub name: String,
+    /// Cores that it used since the previous sample.
+    pub cpu: f64,
+    /// The core on which its busiest thread ran last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<u32>,
+}
