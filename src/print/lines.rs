@@ -128,7 +128,7 @@ impl Lines {
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
-            Record::Wake(_) | Record::Intrinsic(_) => {}
+            Record::Wake(_) | Record::Intrinsic(_) | Record::Host(_) => {}
             Record::End(_) => {
                 self.complete(None, &mut lines);
                 found.clear();
