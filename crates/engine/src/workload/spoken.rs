@@ -148,7 +148,7 @@ mod tests {
         begins(
             &of("EXPIRE {key} {number 1..2592001}"),
             "k:",
-            "the operation 'EXPIRE': memcached takes more than",
+            "the operation 'EXPIRE': memcached reads more than",
         );
         assert_eq!(error(&of("EXPIRE {key} {number 1..2592000}"), "k:"), None);
         let long = "the operation 'GET': a key of memcached has 1 to 250 bytes, not 251";
