@@ -19,7 +19,7 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct HelpArgs {
-    /// formats: what redyno export writes; records: the lines of a recording [default: the options]
+    /// The topic: formats lists what redyno export writes, records describes the lines of a recording [default: help on the options]
     #[arg(value_name = "TOPIC", value_parser = topic)]
     pub topic: Option<Topic>,
 }

@@ -110,9 +110,9 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     if plan.probe_rule {
         let (from, to) = (decade(scale.lowest_ns), decade(scale.highest_ns));
         let title = match lanes.subject {
-            Subject::Load => format!("probes, log scale {from} to {to}, and server"),
+            Subject::Load => format!("probes: log scale from {from} to {to}; server: from 0"),
             Subject::Server if plan.probe_rows > 1 => {
-                format!("server, each from 0; wake: log scale {from} to {to}")
+                format!("server: from 0; wake: log scale from {from} to {to}")
             }
             Subject::Server => "server".to_owned(),
         };

@@ -126,7 +126,7 @@ impl<'a> Row<'a> {
         row!(interval, start_s, interval.t_s, interval.segment, counts_drained)
     }
 
-    /// Returns the row of an operation in the same time.
+    /// Returns the row of one operation, for the time that this row covers.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
         Self {
             ops: operation.ops,
