@@ -50,7 +50,7 @@ const STEPS: [Step; 9] = [
         is_done: |model| model.screen == Screen::Latency,
     },
     Step {
-        text: "Here is the latency of each command and each percentile. 1 returns.",
+        text: "Here is the latency of each command and each percentile. Press 1 to return.",
         keys: &[KeyCode::Char('1')],
         is_done: |model| model.screen == Screen::Overview,
     },

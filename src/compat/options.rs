@@ -83,7 +83,7 @@ pub enum Refusal {
     Version,
 }
 
-/// Returns the refusal of an option's value.
+/// Returns the error message for an invalid value of an option.
 pub fn invalid(option: &str) -> Refusal {
     Refusal::Wrong(option.to_owned(), String::new())
 }

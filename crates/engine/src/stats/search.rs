@@ -5,9 +5,9 @@
 //!                               lower bound  upper bound     short trials bring them near, full ones make them firm
 //! ```
 //! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of `WHOLE_S` seconds of full trials at a load,
-//! the share `EXCEED` may be bad. A load is a lower bound if no more than this share can become bad, and an upper bound
-//! if more than this share was bad. Bad short trials count only as far as good short trials do not balance them, and
-//! only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a percentile exceeds
+//! the share `EXCEED` may be bad. If more than this share was bad, the load is an upper bound. If the bad share stays
+//! below it even when all missing trials turn out bad, the load is a lower bound. A good short trial balances a bad one,
+//! and only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a percentile exceeds
 //! its limit. The tests verify how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.

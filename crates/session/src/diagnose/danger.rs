@@ -62,7 +62,7 @@ fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, Strin
     match by_requests.filter(|(_, written)| each > 0.0 && *written < bytes) {
         Some((requests, written)) => {
             let size = units::bytes(each as u64);
-            let words = format!("{} requests that write about {size} {each_key}", units::setting(requests));
+            let words = format!("{} writes of about {size} {each_key}", units::setting(requests));
             (written as u64, words)
         }
         None => {
@@ -211,7 +211,7 @@ mod tests {
         let question = of(Some(5000), &huge).unwrap();
         assert!(
             question.starts_with(
-                "5000 requests that write about 1.00 MiB and 64 B of overhead each may fill 4.88 GiB"
+                "5000 writes of about 1.00 MiB and 64 B of overhead each may fill 4.88 GiB"
             ),
             "{question}"
         );
