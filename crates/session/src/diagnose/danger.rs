@@ -210,9 +210,7 @@ mod tests {
         assert_eq!(of(Some(1000), &huge), None);
         let question = of(Some(5000), &huge).unwrap();
         assert!(
-            question.starts_with(
-                "5000 writes of about 1.00 MiB and 64 B of overhead each may fill 4.88 GiB"
-            ),
+            question.starts_with("5000 writes of about 1.00 MiB and 64 B of overhead each may fill 4.88 GiB"),
             "{question}"
         );
         let filled = Knobs { workload: huge.workload.with_prefill().unwrap().into(), ..huge };
