@@ -40,7 +40,7 @@ const BURST_EVERY_NS: u64 = 50_000_000;
 /// turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
-/// An intrinsic probe, which does not measure at first. Dropping the probe ends its thread.
+/// An intrinsic probe. It measures only after [`run`](Self::run) was called. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
     /// The channel to the thread. It is `None` only during the drop: closing the channel ends the thread.

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 use crate::clock::SECOND_NS;
 
-/// The longest lead: 150 µs.
+/// The PING thread wakes at most this much before a PING is due: 150 µs.
 const MOST_NS: u64 = 150_000;
 /// At high rates, the lead is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;

@@ -21,7 +21,7 @@ const READINGS: usize = 4;
 const CLOSE_ENOUGH_NS: u64 = 200;
 /// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;
-/// If the readings of the two clocks are further apart, they are too inexact for parts of some microseconds.
+/// The largest time between the readings of the two clocks: with more, parts of a few microseconds would be wrong.
 const MOST_DOUBT_NS: u64 = 2_000;
 
 /// How far the wall clock is ahead of the session's clock.
