@@ -157,8 +157,8 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
 const READING: [&str; 9] = [
     "All charts share one time axis. At first a column is a quarter of a second, and the axis shows the whole session. Columns \
      grow up to two seconds; then the axis shows the last minutes (zoom out for the whole session). A vertical border is a \
-     change of a knob. A percentile needs at least ten samples above it, and never mixes two settings: now covers the last \
-     second and 60 s the last minute, but nothing before the last border.",
+     change of a knob. A percentile needs at least ten samples above it, and never mixes two settings. The column named now \
+     covers the last second, and the column named 60 s covers the last minute; neither reaches back beyond the last border.",
     "The throughput chart has a line for the mean, in a band from the slowest to the fastest quarter of a second. Its axis \
      fits the last segment in view, or the segment at the cursor, and seldom begins at 0. A value beyond the axis has a mark at \
      the edge, and its number. A dashed line is the rate that is due, or the baseline.",

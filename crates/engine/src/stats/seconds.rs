@@ -19,7 +19,8 @@ use super::{
     drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
 };
 
-/// How often the difference between two stretches of one setting is outside its interval.
+/// Two parts of a run with the same setting differ by chance. This is the share of such pairs whose difference is
+/// outside the confidence interval.
 const OUTSIDE: f64 = 0.025;
 
 /// A stretch of consecutive values.

@@ -35,7 +35,7 @@ impl IntrinsicRun {
         }
     }
 
-    /// Returns whether `report` belongs to this run; otherwise it begins another run.
+    /// Returns whether `report` belongs to this run of the probe. If not, the next run has begun.
     pub(super) fn goes_on_with(&self, report: &Intrinsic) -> bool {
         let not_longer = match (self.remaining_s, report.remaining_s) {
             (Some(before), Some(after)) => before > 0.0 && after <= before,
