@@ -175,7 +175,7 @@ gauges! {
     HostSteal "host_cpu_steal" Host "steal" Ratio, Level Host, 1.0 Some
         "Share of the cores' time that the hypervisor gave to other machines.";
     HostInterrupts "host_cpu_interrupts" Host "interrupts" Ratio, Level Host, 1.0 Never
-        "Share of the busiest core's time for interrupts.";
+        "Largest share of a core's time that interrupts take.";
     HostRunnable "host_runnable" Host "runnable" Count, Level Host, 0.0 Never
         "Threads that run or wait for a core.";
     HostThrottled "host_throttled" Host "throttled" Ratio, Level Host, 1.0 Some
@@ -220,12 +220,16 @@ gauges! {
         "Pages per second that the server had to read from a disk.";
     ServerChildCpu "server_child_cpu" Process "child cpu" Ratio, Level Host, 1.0 Never
         "Share of one core that the server's forked child uses.";
+    ServerThrottled "server_throttled" Process "throttled" Ratio, Level Host, 1.0 Some
+        "Share of the time in which the CPU limit of the server's cgroup stopped it.";
     AcceptQueue "server_accept_queue" Process "accept queue" Count, Level Host, 0.0 Never
         "Connections that the server has not accepted yet.";
     AcceptLimit "server_accept_limit" Process "accept limit" Count, Level Host, 0.0 Never
         "The most connections that the accept queue holds.";
     Unread "server_unread" Process "unread" Bytes, Level Host, 0.0 Never
         "Bytes of requests in the server's sockets that it has not read yet.";
+    UnreadLargest "server_unread_largest" Process "" Bytes, Level Host, 0.0 Never
+        "The most of these bytes in one connection.";
     UnreadConnections "server_unread_connections" Process "unread connections" Count, Level Host, 0.0 Never
         "Connections whose requests the server has not read yet.";
     Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never

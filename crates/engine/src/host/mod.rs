@@ -1,16 +1,37 @@
-//! What redyno's own process uses of this machine: the CPU time of its threads, how long they wait for a core, its
-//! connections and its memory.
+//! This machine: what redyno's own process uses of it (the CPU time of its threads, how long they wait for a core, its
+//! connections and its memory); its cores, memory, disks and network; the process and the sockets of a server that runs
+//! on it.
 //!
-//! This module only queries the operating system; the module `diagnose` interprets the figures. The only unsafe code of
-//! this file is `mallopt`, which has no safe wrapper.
+//! ```text
+//! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample
+//! ```
+//! A part that cannot be read has no figures, and a reason. This module only queries the operating system; the module
+//! `diagnose` interprets the figures. The only unsafe code of this file is `mallopt`, which has no safe wrapper.
 
+mod cpu;
+mod disks;
+mod draft;
+#[cfg(test)]
+mod fixture;
+mod local_server;
+mod memory;
+mod network;
 mod own_sockets;
 mod own_thread;
+mod pace;
+mod processes;
 mod sample;
+mod sampler;
+mod sock_diag;
+mod threads;
+mod tree;
+mod waits;
 
+pub use local_server::LocalServer;
 pub use own_sockets::ports_to;
 pub use own_thread::{Lap, OwnThread};
 pub use sample::{Process, Sample};
+pub use sampler::Sampler;
 
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
 /// it is freed.

@@ -68,7 +68,7 @@ impl OwnThread {
 }
 
 /// Returns the CPU time of the calling thread since it began, in ns.
-fn cpu_ns() -> u64 {
+pub(super) fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
 }

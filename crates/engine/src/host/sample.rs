@@ -44,4 +44,8 @@ pub struct Process {
     /// The core on which its busiest thread ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<u32>,
+    /// For the server, what its main thread does: `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T`
+    /// is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<char>,
 }

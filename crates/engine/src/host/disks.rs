@@ -1,0 +1,122 @@
+//! The disks of this machine, from `/proc/diskstats`.
+
+use std::collections::HashMap;
+
+use super::{draft::Draft, tree::Tree};
+use crate::gauge::Gauge;
+
+/// Devices that are no disks: files, memory, CD drives.
+const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
+
+/// The readings of all disks, by name.
+#[derive(Debug, Default)]
+pub(super) struct Disks(HashMap<String, Counters>);
+
+/// The counters of a disk since the machine began.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    requests: u64,
+    /// The time of all requests together, in ms.
+    waited_ms: u64,
+    /// The time in which there was any request, in ms.
+    busy_ms: u64,
+}
+
+impl Counters {
+    /// Parses the numbers after the name: for reads and for writes each requests, merged ones, sectors and ms; then
+    /// requests in flight, ms with any, weighted ms; then the same four for discards; and flushes with their ms.
+    fn of(numbers: &[u64]) -> Option<Self> {
+        let [reads, _, _, read_ms, writes, _, _, written_ms, _, busy_ms, _, rest @ ..] = numbers else {
+            return None;
+        };
+        let (flushes, flushed_ms) =
+            if let [_, _, _, _, flushes, ms, ..] = rest { (*flushes, *ms) } else { (0, 0) };
+        let sum = |numbers: [u64; 3]| numbers.into_iter().fold(0, u64::saturating_add);
+        Some(Self {
+            requests: sum([*reads, *writes, flushes]),
+            waited_ms: sum([*read_ms, *written_ms, flushed_ms]),
+            busy_ms: *busy_ms,
+        })
+    }
+}
+
+impl Disks {
+    /// Reads them.
+    pub(super) fn read(&mut self, draft: &mut Draft, tree: &Tree) {
+        let Some(text) = draft.known("disks", tree.read("proc/diskstats")) else { return };
+        let now: HashMap<_, _> =
+            text.lines().filter_map(disk).filter(|(name, _)| is_whole(tree, name)).collect();
+        if now.is_empty() {
+            draft.lacks("disks", "/proc/diskstats has no disk");
+        }
+        let mut busiest = None::<Counters>;
+        for (name, counters) in &now {
+            let Some(before) = self.0.get(name) else { continue };
+            let added = Counters {
+                requests: counters.requests.saturating_sub(before.requests),
+                waited_ms: counters.waited_ms.saturating_sub(before.waited_ms),
+                busy_ms: counters.busy_ms.saturating_sub(before.busy_ms),
+            };
+            if busiest.is_none_or(|other| other.busy_ms <= added.busy_ms) {
+                busiest = Some(added);
+            }
+        }
+        self.0 = now;
+        if let (Some(added), Some(passed_s)) = (busiest, draft.sample.sample_s) {
+            // The disk's clock and ours are not read at the same moment.
+            draft.level(Gauge::HostDisk, Some((added.busy_ms as f64 / 1e3 / passed_s).min(1.0)));
+            let wait_us = added.waited_ms as f64 * 1e3 / added.requests as f64;
+            draft.level(Gauge::HostDiskWait, Some(wait_us).filter(|_| added.requests > 0));
+        }
+    }
+}
+
+/// Parses a line of `/proc/diskstats`.
+fn disk(line: &str) -> Option<(String, Counters)> {
+    let mut words = line.split_whitespace().skip(2);
+    let name = words.next()?.to_owned();
+    let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+    Some((name, Counters::of(&numbers)?))
+}
+
+/// Returns whether this is a whole disk, and not a partition.
+fn is_whole(tree: &Tree, name: &str) -> bool {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    !NO_DISKS.contains(&kind) && tree.path(&format!("sys/block/{name}")).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixture::Fixture, *};
+
+    #[test]
+    fn the_busiest_whole_disk_is_shown_with_the_mean_time_of_its_requests() {
+        let stats = |busy_ms: u32, writes: u32, flushes: u32| {
+            format!(
+                "7 0 loop0 1 0 0 1 1 0 0 1 0 {busy_ms}000 1\n8 0 sda 1 0 0 1 1 0 0 1 0 7 1\n\
+                 8 1 sda1 1 0 0 1 1 0 0 1 0 {busy_ms}000 1\n\
+                 259 0 nvme0n1 10 0 80 5 {writes} 0 8 {writes}0 0 {busy_ms} 9 0 0 0 0 {flushes} {flushes}0\n"
+            )
+        };
+        let fixture = Fixture::new(&[("proc/diskstats", &stats(100, 50, 3))]);
+        for name in ["loop0", "sda", "nvme0n1"] {
+            fixture.write(&[(&format!("sys/block/{name}/size"), "1")]);
+        }
+        let mut disks = Disks::default();
+        let sample =
+            fixture.second(&[("proc/diskstats", &stats(600, 70, 8))], |draft, tree| disks.read(draft, tree));
+        assert_eq!(sample.gauges[Gauge::HostDisk], Some(0.5));
+        assert_eq!(sample.gauges[Gauge::HostDiskWait], Some(10_000.0));
+    }
+
+    #[test]
+    fn an_idle_disk_has_no_time_for_a_request() {
+        let fixture = Fixture::new(&[
+            ("proc/diskstats", "8 0 sda 1 0 0 1 1 0 0 1 0 7 1\n"),
+            ("sys/block/sda/size", "1"),
+        ]);
+        let mut disks = Disks::default();
+        let sample = fixture.second(&[], |draft, tree| disks.read(draft, tree));
+        assert_eq!((sample.gauges[Gauge::HostDisk], sample.gauges[Gauge::HostDiskWait]), (Some(0.0), None));
+    }
+}

@@ -1,0 +1,80 @@
+//! A sample in the making, with the counters of the previous one.
+
+use super::Sample;
+use crate::gauge::{Gauge, Gauges};
+
+/// The shortest time for rates and shares, in seconds: the kernel counts CPU time in hundredths of a second.
+const SHORTEST_S: f64 = 0.1;
+
+/// A sample in the making.
+pub(super) struct Draft<'a> {
+    /// What is known so far.
+    pub(super) sample: Sample,
+    /// The counters of the previous reading, by the gauge that follows from them.
+    counters: &'a mut Gauges,
+}
+
+impl<'a> Draft<'a> {
+    /// Begins a sample, `passed_s` seconds after the one whose `counters` these are.
+    pub(super) fn new(passed_s: Option<f64>, counters: &'a mut Gauges) -> Self {
+        let sample_s = passed_s.filter(|s| *s >= SHORTEST_S);
+        Self { sample: Sample { sample_s, ..Sample::default() }, counters }
+    }
+
+    /// Continues another sample.
+    pub(super) fn after(sample: Sample, counters: &'a mut Gauges) -> Self {
+        Self { sample, counters }
+    }
+
+    /// Sets a gauge.
+    pub(super) fn level(&mut self, gauge: Gauge, value: Option<f64>) {
+        self.sample.gauges.set(gauge, value);
+    }
+
+    /// Sets a gauge to the increase of `counter` per second. There is none the first time, after a short time, and if
+    /// the counter went back.
+    pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
+        let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
+        self.counters.set(gauge, counter);
+        let rate = added.filter(|added| *added >= 0.0).zip(self.sample.sample_s);
+        self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
+    }
+
+    /// Sets a gauge to the share of time by which `counter`, in seconds, increased. At most 1: a counter and our clock
+    /// are not read at the same moment, and several cores may be held at the same time.
+    pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
+        self.rate(gauge, counter_s);
+        let share = self.sample.gauges[gauge].map(|share| share.min(1.0));
+        self.level(gauge, share);
+    }
+
+    /// Notes that a part cannot be read, and why.
+    pub(super) fn lacks(&mut self, part: &str, why: impl Into<String>) {
+        self.sample.missing.insert(part.to_owned(), why.into());
+    }
+
+    /// Returns what could be read, and notes why if it could not.
+    pub(super) fn known<T>(&mut self, part: &str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|why| self.lacks(part, why)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_two_readings_that_do_not_go_back() {
+        let mut counters = Gauges::default();
+        let mut rate = |passed_s: Option<f64>, counter: f64| {
+            let mut draft = Draft::new(passed_s, &mut counters);
+            draft.rate(Gauge::HostSwapIn, Some(counter));
+            draft.sample.gauges[Gauge::HostSwapIn]
+        };
+        assert_eq!(rate(None, 100.0), None);
+        assert_eq!(rate(Some(2.0), 110.0), Some(5.0));
+        assert_eq!(rate(Some(1.0), 4.0), None);
+        assert_eq!(rate(Some(1.0), 5.0), Some(1.0));
+        assert_eq!(rate(Some(0.01), 6.0), None);
+    }
+}

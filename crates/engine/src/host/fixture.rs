@@ -1,0 +1,53 @@
+//! A replaced `/proc` and `/sys` for tests.
+
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+
+use super::{Sample, draft::Draft, tree::Tree};
+use crate::gauge::Gauges;
+
+/// A folder with files, which is removed in the end.
+pub(super) struct Fixture(TempDir);
+
+impl Fixture {
+    /// Writes these files.
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        let fixture = Self(tempfile::tempdir().unwrap());
+        fixture.write(files);
+        fixture
+    }
+
+    /// Writes these files too, or anew.
+    pub(super) fn write(&self, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    /// Removes a file or a folder.
+    pub(super) fn remove(&self, name: &str) {
+        let path = self.0.path().join(name);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(super) fn tree(&self) -> Tree {
+        Tree::below(self.root())
+    }
+
+    /// Reads one part of a sample twice, with `later` written between, 1 s apart. Returns the second sample.
+    pub(super) fn second(&self, later: &[(&str, &str)], mut part: impl FnMut(&mut Draft, &Tree)) -> Sample {
+        let mut counters = Gauges::default();
+        part(&mut Draft::new(None, &mut counters), &self.tree());
+        self.write(later);
+        let mut draft = Draft::new(Some(1.0), &mut counters);
+        part(&mut draft, &self.tree());
+        draft.sample
+    }
+}

@@ -1,0 +1,213 @@
+//! A server on this machine: which process it is, what its threads do, and what waits in its sockets.
+
+use std::{fs, path::Path};
+
+use super::{
+    Sample,
+    draft::Draft,
+    pace::Pace,
+    processes::{Stat, own_pid},
+    sock_diag::{Listener, Sockets},
+    threads::Threads,
+    tree::Tree,
+    waits::throttled_s,
+};
+use crate::{
+    clock::{SECOND_NS, seconds},
+    gauge::{Gauge, Gauges},
+    units::grouped,
+};
+
+/// Parts of the names of servers' processes.
+const NAMES: [&str; 6] = ["redis", "valkey", "memcached", "keydb", "dragonfly", "redyno"];
+/// How often all processes are searched for one that does not report its number.
+const SEARCH_EVERY_NS: u64 = 10 * SECOND_NS;
+
+/// A server on this machine.
+pub struct LocalServer {
+    tree: Tree,
+    port: Option<u16>,
+    counters: Gauges,
+    threads: Threads,
+    sockets: Result<Sockets, String>,
+    /// The rate of segments sent again, and the time of the last reading.
+    retransmits: Option<f64>,
+    read_ns: Option<u64>,
+    pace: Pace,
+    known: Option<Known>,
+    search: Pace,
+}
+
+/// A process that was looked at.
+struct Known {
+    pid: u32,
+    /// Whether it is the server.
+    verdict: Result<(), Doubt>,
+}
+
+/// Why the server's process is unknown, in words.
+#[derive(Debug, Clone, PartialEq)]
+enum Doubt {
+    /// It runs here, and cannot be seen.
+    Unseen(String),
+    /// Another program has its number: the server itself, and its sockets, are in another place.
+    Elsewhere(String),
+}
+
+impl LocalServer {
+    /// Returns a server that listens on `port`, or on a unix socket; its process is read below `root`.
+    pub fn new(root: &Path, port: Option<u16>) -> Self {
+        Self {
+            tree: Tree::below(root),
+            port,
+            counters: Gauges::default(),
+            threads: Threads::default(),
+            sockets: Err("the server listens on a unix socket".to_owned()),
+            retransmits: None,
+            read_ns: None,
+            pace: Pace::every(SECOND_NS),
+            known: None,
+            search: Pace::every(SEARCH_EVERY_NS),
+        }
+    }
+
+    /// Adds its figures at `at_ns` to those of the machine. `pid` is the process number that it reports.
+    pub fn sample(&mut self, at_ns: u64, pid: Option<u32>, machine: Sample) -> Sample {
+        if let Some(port) = self.port.filter(|_| self.pace.begins(at_ns)) {
+            self.read_sockets(at_ns, port);
+            self.pace.end(at_ns);
+        }
+        let found = match pid {
+            Some(pid) => self.check(pid).map(|()| pid),
+            None => self.searched(at_ns),
+        };
+        let mut draft = Draft::after(machine.without(found.as_ref().ok().copied()), &mut self.counters);
+        match &found {
+            Ok(pid) => {
+                self.threads.read(*pid, &mut draft, &self.tree);
+                let throttled = draft.known("server's cgroup", throttled_s(&self.tree, &pid.to_string()));
+                draft.share(Gauge::ServerThrottled, throttled);
+            }
+            Err(Doubt::Unseen(why) | Doubt::Elsewhere(why)) => {
+                draft.lacks("server", why);
+            }
+        }
+        match &found {
+            Err(Doubt::Elsewhere(why)) => draft.lacks("connections", why),
+            _ => show(&self.sockets, self.retransmits, self.pace, &mut draft),
+        }
+        let sample = draft.sample;
+        if found.is_err() {
+            // Counters of another time are no beginning for rates.
+            (self.counters, self.threads) = (Gauges::default(), Threads::default());
+        }
+        sample
+    }
+
+    fn read_sockets(&mut self, at_ns: u64, port: u16) {
+        let now = Sockets::of(port);
+        let passed_s = self.read_ns.map(|read_ns| seconds(at_ns.saturating_sub(read_ns)));
+        self.retransmits = match (&now, &self.sockets, passed_s.filter(|s| *s > 0.0)) {
+            (Ok(now), Ok(before), Some(passed_s)) => Some(now.retransmits_since(before) as f64 / passed_s),
+            _ => None,
+        };
+        self.read_ns = Some(at_ns);
+        self.sockets = now.and_then(|sockets| {
+            let is_there = !sockets.listeners.is_empty();
+            is_there
+                .then_some(sockets)
+                .ok_or_else(|| format!("nothing in redyno's network listens on port {port}"))
+        });
+    }
+
+    /// Returns whether this process is the server.
+    fn check(&mut self, pid: u32) -> Result<(), Doubt> {
+        if self.known.as_ref().is_none_or(|known| known.pid != pid) {
+            (self.counters, self.threads) = (Gauges::default(), Threads::default());
+            self.known = Some(Known { pid, verdict: self.verdict(pid) });
+        }
+        self.known.as_ref().map_or(Ok(()), |known| known.verdict.clone())
+    }
+
+    fn verdict(&self, pid: u32) -> Result<(), Doubt> {
+        if pid == own_pid(&self.tree) {
+            return Err(Doubt::Unseen("the server runs within redyno's process".to_owned()));
+        }
+        let Ok(text) = self.tree.read(&format!("proc/{pid}/stat")) else {
+            let is_hidden = self.tree.read("proc/1/stat").is_err();
+            return Err(if is_hidden {
+                Doubt::Unseen(format!("process {pid} is hidden from redyno (hidepid)"))
+            } else {
+                Doubt::Elsewhere(format!(
+                    "there is no process {pid} here: the server runs in a container or on another machine"
+                ))
+            });
+        };
+        let listens = owns(&self.tree, pid, self.listeners());
+        let name = Stat::parse(&text).map(|stat| stat.name.to_owned()).unwrap_or_default();
+        if listens.unwrap_or_else(|| is_server(&name)) {
+            return Ok(());
+        }
+        Err(Doubt::Elsewhere(format!(
+            "process {pid} is another program here: the server runs in a container or on another machine"
+        )))
+    }
+
+    fn listeners(&self) -> &[Listener] {
+        self.sockets.as_ref().map_or(&[], |sockets| &sockets.listeners)
+    }
+
+    /// Returns the process that listens on the port, if redyno may see that.
+    fn searched(&mut self, at_ns: u64) -> Result<u32, Doubt> {
+        let unknown = || Doubt::Unseen("the server has not reported its process number".to_owned());
+        if self.search.begins(at_ns) {
+            let is_it = |pid: &u32| {
+                let text = self.tree.read(&format!("proc/{pid}/stat")).unwrap_or_default();
+                Stat::parse(&text).is_some_and(|stat| is_server(stat.name))
+                    && owns(&self.tree, *pid, self.listeners()) == Some(true)
+            };
+            let found = self.tree.numbers("proc").unwrap_or_default().into_iter().find(is_it);
+            self.known = found.map(|pid| Known { pid, verdict: Ok(()) });
+            self.search.end(at_ns);
+        }
+        self.known.as_ref().filter(|known| known.verdict.is_ok()).map(|known| known.pid).ok_or_else(unknown)
+    }
+}
+
+/// Returns whether a process has one of these sockets; `None` if its files may not be seen, or no socket is known.
+fn owns(tree: &Tree, pid: u32, listeners: &[Listener]) -> Option<bool> {
+    let folder = format!("proc/{pid}/fd");
+    let files = tree.names(&folder).ok().filter(|_| !listeners.is_empty())?;
+    let names: Vec<_> = listeners.iter().map(|listener| format!("socket:[{}]", listener.inode)).collect();
+    let is_one = |file: &String| {
+        let link = fs::read_link(tree.path(&format!("{folder}/{file}")));
+        link.is_ok_and(|link| names.iter().any(|name| link.as_os_str() == name.as_str()))
+    };
+    Some(files.iter().any(is_one))
+}
+
+fn is_server(name: &str) -> bool {
+    NAMES.iter().any(|part| name.contains(part))
+}
+
+/// Adds what waits in the sockets to a sample.
+fn show(sockets: &Result<Sockets, String>, retransmits: Option<f64>, pace: Pace, draft: &mut Draft) {
+    let Some(sockets) = draft.known("connections", sockets.clone()) else { return };
+    if pace.rest_ns() > SECOND_NS {
+        let rest_s = pace.rest_ns().div_ceil(SECOND_NS);
+        let cost_ms = grouped(pace.cost_ns / 1_000_000);
+        draft.lacks(
+            "connections",
+            format!("they are read every {rest_s} s, since a reading takes {cost_ms} ms"),
+        );
+    }
+    let listener = sockets.fullest();
+    draft.level(Gauge::AcceptQueue, listener.map(|listener| listener.waiting.into()));
+    draft.level(Gauge::AcceptLimit, listener.map(|listener| listener.limit.into()));
+    draft.level(Gauge::Unread, Some(sockets.unread as f64));
+    draft.level(Gauge::UnreadLargest, Some(sockets.unread_largest as f64));
+    draft.level(Gauge::UnreadConnections, Some(sockets.unread_connections as f64));
+    draft.level(Gauge::Unsent, Some(sockets.unsent as f64));
+    draft.level(Gauge::WireRtt, sockets.rtt_us.map(f64::from));
+    draft.level(Gauge::WireRetransmits, retransmits);
+}

@@ -1,0 +1,62 @@
+//! How often a costly reading is repeated, so that it takes at most a given share of a core.
+
+use super::own_thread;
+use crate::clock::SECOND_NS;
+
+/// A reading rests for this multiple of its CPU time: it takes 1 % of a core at most.
+const REST: u64 = 100;
+
+/// When a reading is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    every_ns: u64,
+    due_ns: u64,
+    began_cpu_ns: u64,
+    /// The CPU time of the last reading.
+    pub(super) cost_ns: u64,
+}
+
+impl Pace {
+    /// Returns the pace of a reading every `every_ns`, or more rarely if it is costly.
+    pub(super) fn every(every_ns: u64) -> Self {
+        Self { every_ns, due_ns: 0, began_cpu_ns: 0, cost_ns: 0 }
+    }
+
+    /// Returns whether a reading is due; if so, it begins.
+    pub(super) fn begins(&mut self, at_ns: u64) -> bool {
+        self.began_cpu_ns = own_thread::cpu_ns();
+        at_ns >= self.due_ns
+    }
+
+    /// Ends the reading that began at `at_ns`, on the same thread.
+    pub(super) fn end(&mut self, at_ns: u64) {
+        self.cost_ns = own_thread::cpu_ns().saturating_sub(self.began_cpu_ns);
+        self.due_ns = at_ns.saturating_add(self.rest_ns());
+    }
+
+    /// Returns the time between the last reading and the next one.
+    pub(super) fn rest_ns(&self) -> u64 {
+        // Readings are due at the ends of seconds, which no thread meets exactly.
+        self.every_ns.max(self.cost_ns.saturating_mul(REST)).saturating_sub(SECOND_NS / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_costly_reading_is_repeated_rarely() {
+        let mut pace = Pace::every(2 * SECOND_NS);
+        assert!(pace.begins(0));
+        pace.end(0);
+        assert!(!pace.begins(SECOND_NS));
+        assert!(pace.begins(2 * SECOND_NS - 1));
+        let until_ns = own_thread::cpu_ns() + 50_000_000;
+        while own_thread::cpu_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+        pace.end(2 * SECOND_NS);
+        assert!(!pace.begins(6 * SECOND_NS));
+    }
+}

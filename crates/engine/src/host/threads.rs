@@ -1,0 +1,235 @@
+//! The server's threads and its forked child, from `/proc/PID`.
+
+use std::collections::HashMap;
+
+use super::{
+    Process,
+    draft::Draft,
+    processes::{MOST_THREADS, Stat},
+    tree::{Tree, number},
+};
+use crate::{gauge::Gauge, untrusted};
+
+/// The readings of a process.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    before: HashMap<u32, Times>,
+    /// The CPU time of its children, in seconds.
+    children_s: HashMap<u32, f64>,
+}
+
+/// What a thread has done since it began. Times are in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    cpu_s: f64,
+    /// The time in which it could run, and no core was free.
+    delay_s: Option<f64>,
+    /// How often another thread took its core.
+    preempted: Option<f64>,
+    core: Option<u32>,
+}
+
+impl Times {
+    fn read(tree: &Tree, pid: u32, tid: u32, has_delays: bool) -> Option<Self> {
+        let folder = format!("proc/{pid}/task/{tid}");
+        let text = tree.read(&format!("{folder}/stat")).ok()?;
+        let stat = Stat::parse(&text)?;
+        let status = tree.read(&format!("{folder}/status")).unwrap_or_default();
+        let ran = if has_delays { Ran::of(&tree.read(&format!("{folder}/schedstat")).ok()?) } else { None };
+        Some(Self {
+            cpu_s: ran.as_ref().map_or(stat.cpu_s, |ran| ran.cpu_s),
+            delay_s: ran.map(|ran| ran.delay_s),
+            preempted: number(&status, "nonvoluntary_ctxt_switches"),
+            core: stat.core,
+        })
+    }
+
+    /// Returns what was added since `before`.
+    fn since(self, before: Self) -> Self {
+        let added = |now: f64, then: f64| (now - then).max(0.0);
+        Self {
+            cpu_s: added(self.cpu_s, before.cpu_s),
+            delay_s: self.delay_s.zip(before.delay_s).map(|(now, then)| added(now, then)),
+            preempted: self.preempted.zip(before.preempted).map(|(now, then)| added(now, then)),
+            core: self.core,
+        }
+    }
+
+    /// Returns the time in which it ran, or would have.
+    fn wanted_s(self) -> f64 {
+        self.cpu_s + self.delay_s.unwrap_or(0.0)
+    }
+}
+
+/// The first two numbers of a `schedstat`.
+struct Ran {
+    cpu_s: f64,
+    delay_s: f64,
+}
+
+impl Ran {
+    /// Parses the file: ns on a core, ns in the run queue, turns on a core.
+    fn of(text: &str) -> Option<Self> {
+        let mut seconds = text.split_whitespace().map_while(|ns| ns.parse::<f64>().ok()).map(|ns| ns / 1e9);
+        Some(Self { cpu_s: seconds.next()?, delay_s: seconds.next()? })
+    }
+
+    /// Returns whether the kernel keeps these figures: a main thread has always had a turn.
+    fn is_kept(self) -> bool {
+        self.cpu_s + self.delay_s > 0.0
+    }
+}
+
+impl Threads {
+    /// Reads process `pid`.
+    pub(super) fn read(&mut self, pid: u32, draft: &mut Draft, tree: &Tree) {
+        let text = tree.read(&format!("proc/{pid}/stat"));
+        let Some(text) = draft.known("server", text) else { return };
+        let Some(stat) = Stat::parse(&text) else { return };
+        draft.rate(Gauge::ServerFaults, Some(stat.major_faults));
+        let main = tree.read(&format!("proc/{pid}/task/{pid}/schedstat"));
+        let has_delays = match main {
+            Ok(text) if Ran::of(&text).is_some_and(Ran::is_kept) => true,
+            Ok(_) => {
+                draft.lacks("run delay", "the kernel keeps no scheduler statistics (schedstat is zero)");
+                false
+            }
+            Err(why) => {
+                draft.lacks("run delay", why);
+                false
+            }
+        };
+        let tids = tree.numbers(&format!("proc/{pid}/task"));
+        let tids = draft.known("threads", tids).unwrap_or_default();
+        let times = |tid: &u32| Some((*tid, Times::read(tree, pid, *tid, has_delays)?));
+        let now: HashMap<u32, Times> = tids.iter().take(MOST_THREADS).filter_map(times).collect();
+        let added = now.iter().filter_map(|(tid, now)| Some(now.since(*self.before.get(tid)?)));
+        let added: Vec<Times> = added.collect();
+        let busiest = added.iter().copied().max_by(|a, b| a.wanted_s().total_cmp(&b.wanted_s()));
+        let mut cpu = 0.0;
+        if let Some((busiest, passed_s)) = busiest.zip(draft.sample.sample_s) {
+            // Our clock and the kernel's figures are not read at the same moment.
+            let share = |s: f64| (s / passed_s).min(1.0);
+            draft.level(Gauge::ServerCpu, Some(share(busiest.cpu_s)));
+            draft.level(Gauge::ServerRunDelay, busiest.delay_s.map(share));
+            draft.level(Gauge::ServerPreempted, busiest.preempted.map(|n| n / passed_s));
+            cpu = added.iter().map(|times| times.cpu_s).sum::<f64>() / passed_s;
+        }
+        self.before = now;
+        let core = busiest.map_or(stat.core, |busiest| busiest.core);
+        let name = untrusted::text(stat.name);
+        draft.sample.server = Some(Process { pid, name, cpu, core, state: Some(stat.state) });
+        self.read_children(pid, draft, tree);
+    }
+
+    /// Reads the processes that its main thread forked: a snapshot, a rewrite of the append-only file.
+    fn read_children(&mut self, pid: u32, draft: &mut Draft, tree: &Tree) {
+        let text = tree.read(&format!("proc/{pid}/task/{pid}/children"));
+        let Some(text) = draft.known("forked child", text) else { return };
+        let child = |pid: u32| {
+            let text = tree.read(&format!("proc/{pid}/stat")).ok()?;
+            Stat::parse(&text).map(|stat| (pid, stat.cpu_s))
+        };
+        let pids = text.split_whitespace().filter_map(|pid| pid.parse().ok());
+        let now: HashMap<u32, f64> = pids.filter_map(child).collect();
+        // A new child has begun since the previous reading.
+        let added = now.iter().map(|(pid, s)| s - self.children_s.get(pid).unwrap_or(&0.0)).sum::<f64>();
+        let is_first = self.before.is_empty() || draft.sample.gauges[Gauge::ServerCpu].is_none();
+        let passed_s = draft.sample.sample_s.filter(|_| !is_first);
+        draft.level(Gauge::ServerChildCpu, passed_s.map(|passed_s| added.max(0.0) / passed_s));
+        self.children_s = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixture::Fixture, *};
+    use crate::host::Sample;
+
+    /// Writes a thread of process 7 with these seconds on a core and in the run queue.
+    fn thread(fixture: &Fixture, tid: u32, [cpu_s, delay_s]: [f64; 2], preempted: u32) {
+        let ticks = (cpu_s * rustix::param::clock_ticks_per_second() as f64) as u64;
+        let stat = format!(
+            "{tid} (redis-server) R 1 1 1 0 -1 0 5 6 {preempted} 8 {ticks} 0 0 0 20 0 1 0 77{} {tid} 0 0\n",
+            " 0".repeat(16)
+        );
+        let schedstat = format!("{} {} 5\n", cpu_s * 1e9, delay_s * 1e9);
+        let status =
+            format!("Name:\tx\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t{preempted}\n");
+        for (name, text) in [("stat", &stat), ("schedstat", &schedstat), ("status", &status)] {
+            fixture.write(&[(&format!("proc/7/task/{tid}/{name}"), text)]);
+        }
+        if tid == 7 {
+            fixture.write(&[("proc/7/stat", &stat)]);
+        }
+    }
+
+    fn second(fixture: &Fixture, change: impl Fn()) -> Sample {
+        let mut threads = Threads::default();
+        let mut turns = 0;
+        fixture.second(&[], |draft, tree| {
+            if turns > 0 {
+                change();
+            }
+            turns += 1;
+            threads.read(7, draft, tree);
+        })
+    }
+
+    #[test]
+    fn a_server_that_waits_for_a_core_is_seen_in_its_busiest_thread() {
+        let fixture = Fixture::new(&[("proc/7/task/7/children", "")]);
+        thread(&fixture, 7, [10.0, 5.0], 100);
+        thread(&fixture, 8, [90.0, 5.0], 7);
+        let sample = second(&fixture, || {
+            thread(&fixture, 7, [10.25, 5.625], 130);
+            thread(&fixture, 8, [90.5, 5.0], 7);
+        });
+        let gauges = [
+            Gauge::ServerCpu,
+            Gauge::ServerRunDelay,
+            Gauge::ServerPreempted,
+            Gauge::ServerFaults,
+            Gauge::ServerChildCpu,
+        ];
+        assert_eq!(gauges.map(|gauge| sample.gauges[gauge]), [0.25, 0.625, 30.0, 30.0, 0.0].map(Some));
+        let server = sample.server.unwrap();
+        assert_eq!((server.pid, server.name.as_str(), server.cpu), (7, "redis-server", 0.75));
+        assert_eq!((server.core, server.state), (Some(7), Some('R')));
+    }
+
+    #[test]
+    fn scheduler_statistics_of_zero_are_unavailable() {
+        let fixture = Fixture::new(&[]);
+        let turn = |ticks_s: f64| {
+            thread(&fixture, 7, [ticks_s, 0.0], 0);
+            fixture.write(&[("proc/7/task/7/schedstat", "0 0 0\n")]);
+        };
+        turn(1.0);
+        let sample = second(&fixture, || turn(1.5));
+        assert_eq!(sample.gauges[Gauge::ServerRunDelay], None);
+        assert_eq!(sample.gauges[Gauge::ServerCpu], Some(0.5));
+        let why = "the kernel keeps no scheduler statistics (schedstat is zero)";
+        assert_eq!(sample.missing["run delay"], why);
+        assert_eq!(sample.missing["forked child"], "this system has no /proc/7/task/7/children");
+    }
+
+    #[test]
+    fn a_forked_child_is_counted_from_its_beginning() {
+        let fixture = Fixture::new(&[("proc/7/task/7/children", "")]);
+        thread(&fixture, 7, [1.0, 0.0], 0);
+        let sample = second(&fixture, || {
+            let ticks = rustix::param::clock_ticks_per_second() / 2;
+            let stat = format!("70 (redis-rdb-bgsave) R 7 1 1 0 -1 0 5 6 0 8 {ticks} 0 0 0 20 0 1 0 77\n");
+            fixture.write(&[("proc/7/task/7/children", "70 "), ("proc/70/stat", &stat)]);
+        });
+        assert_eq!(sample.gauges[Gauge::ServerChildCpu], Some(0.5));
+    }
+
+    #[test]
+    fn a_process_that_ended_has_a_reason() {
+        let sample = second(&Fixture::new(&[]), || {});
+        assert_eq!(sample.server, None);
+        assert_eq!(sample.missing["server"], "this system has no /proc/7/stat");
+    }
+}
