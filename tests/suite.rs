@@ -30,6 +30,7 @@ mod fuzz;
 #[cfg(target_os = "linux")]
 mod harmful_files;
 mod headless;
+mod host;
 mod hostile;
 mod house;
 mod killed;

@@ -122,13 +122,14 @@ pub(super) const EXIT: [(&str, &str); 6] = [
     ("130", "interrupted by a signal; what was measured was written, and the keys were removed"),
 ];
 
-const ENVIRONMENT: [(&str, &str); 7] = [
+const ENVIRONMENT: [(&str, &str); 8] = [
     ("XDG_CONFIG_HOME", "Where the config file is, in a directory redyno."),
     ("XDG_STATE_HOME", "Where recordings without a name of their own are put, in a directory redyno."),
     (
         "REDISCLI_AUTH",
         "The password, where neither an option, the URI nor the target's password-command gives one.",
     ),
+    ("REDYNO_HOST_ROOT", "The directory with the host's proc and sys, in a container where it is mounted."),
     ("NO_COLOR", "No colours on the screen, unless --theme names some."),
     ("TERM, COLORTERM", "What the terminal can draw."),
     ("LC_ALL, LC_CTYPE, LANG", "ASCII characters only, where these name no UTF-8."),

@@ -1,6 +1,9 @@
 //! Turns the options for target, load and outputs into the plan of a session.
 
-use std::path::Path;
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use super::{
     load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
@@ -13,6 +16,7 @@ use crate::{
     protocol::Dialect,
     runner::{Outputs, ProgramWords, SessionPlan, UsageError},
     session::running::{Commission, Keys},
+    untrusted,
     workload::{KeyNames, RunId},
 };
 
@@ -50,6 +54,7 @@ pub(super) fn session_plan(
         is_allowed: load.yes,
         keeps_going: load.keep_going,
         recordings_in: recordings::directory(),
+        host_root: host_root()?,
         ..Commission::new(plan, run, keys, diagnose::danger)
     };
     Ok(SessionPlan {
@@ -67,6 +72,23 @@ pub(super) fn session_plan(
         },
         names: Vec::new(),
     })
+}
+
+/// The environment variable with the folder that contains `proc` and `sys` of the host, in a container that has them.
+const HOST_ROOT: &str = "REDYNO_HOST_ROOT";
+
+/// Returns the folder with `proc` and `sys`.
+fn host_root() -> Result<PathBuf, UsageError> {
+    let Some(root) = env::var_os(HOST_ROOT).filter(|root| !root.is_empty()).map(PathBuf::from) else {
+        return Ok("/".into());
+    };
+    if root.join("proc").is_dir() {
+        return Ok(root);
+    }
+    let shown = untrusted::path(&root);
+    Err(UsageError::of(format!(
+        "{HOST_ROOT} is '{shown}', which has no folder proc; mount the host's / there, or unset it"
+    )))
 }
 
 fn target_words(target: &Target) -> Vec<String> {

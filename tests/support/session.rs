@@ -94,6 +94,7 @@ impl Driven {
             start,
             warmup: None,
             redacts: false,
+            host_root: "/".into(),
             targets: plans.into_iter().map(target).collect(),
         };
         let live = Live::start(beginning, Clock::start(), vec![listener]).expect("a session");

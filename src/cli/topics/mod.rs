@@ -5,7 +5,7 @@ use clap::Args;
 use super::command::{Arguments, Invocation, Planned};
 use crate::{
     export::Format,
-    gauge::GAUGES,
+    gauge::{GAUGES, GaugeSource},
     runner::Text,
     session::figures::{FIGURES, Figure, Unit},
 };
@@ -83,7 +83,11 @@ fn records() -> String {
         let about = gauge.about();
         format!("  {:24} {}\n", about.name, about.help.trim_end_matches('.'))
     };
-    include_str!("records.txt").replace("{gauges}\n", &GAUGES.iter().map(gauge).collect::<String>())
+    let of = |host: bool| {
+        let gauges = GAUGES.iter().filter(|gauge| (gauge.about().source == GaugeSource::Host) == host);
+        gauges.map(gauge).collect::<String>()
+    };
+    include_str!("records.txt").replace("{gauges}\n", &of(false)).replace("{host gauges}\n", &of(true))
 }
 
 #[cfg(test)]

@@ -3,11 +3,15 @@ use std::{collections::BTreeSet, path::Path};
 use serde_json::Value;
 
 use super::*;
-use crate::session::{Reader, Record};
+use crate::{
+    gauge::Gauges,
+    host::{Process, Sample},
+    session::{Reader, Record},
+};
 
 /// Collects the names of all fields, except those that are data: kinds of errors, commands, parameters.
 fn fields(value: &Value, names: &mut BTreeSet<String>) {
-    const MAPS: [&str; 12] = [
+    const MAPS: [&str; 13] = [
         "commands",
         "requests",
         "errors",
@@ -20,6 +24,7 @@ fn fields(value: &Value, names: &mut BTreeSet<String>) {
         "workload",
         "latency_events",
         "arrivals",
+        "missing",
     ];
     match value {
         Value::Object(map) => {
@@ -52,6 +57,19 @@ fn every_field_of_a_recording_is_described() {
             fields(&serde_json::to_value(record).unwrap(), &mut names);
         }
     }
+    let process = Process { core: Some(1), state: Some('R'), ..Process::default() };
+    let mut gauges = Gauges::default();
+    GAUGES.iter().for_each(|gauge| gauges.set(*gauge, Some(1.0)));
+    let sample = Sample {
+        sample_s: Some(1.0),
+        gauges,
+        cores: vec![1.0],
+        busy: vec![process.clone()],
+        server: Some(process),
+        clock_source: "tsc".to_owned(),
+        missing: [("swap".to_owned(), "unknown".to_owned())].into(),
+    };
+    fields(&serde_json::to_value(sample).unwrap(), &mut names);
     assert!(names.len() > 80, "{names:?}");
     let missing: Vec<_> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");

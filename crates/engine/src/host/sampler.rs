@@ -64,7 +64,8 @@ impl Sampler {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::net::{TcpListener, TcpStream};
 

@@ -134,7 +134,7 @@ impl Threads {
         let now: HashMap<u32, f64> = pids.filter_map(child).collect();
         // A new child has begun since the previous reading.
         let added = now.iter().map(|(pid, s)| s - self.children_s.get(pid).unwrap_or(&0.0)).sum::<f64>();
-        let is_first = self.before.is_empty() || draft.sample.gauges[Gauge::ServerCpu].is_none();
+        let is_first = draft.sample.gauges[Gauge::ServerCpu].is_none();
         let passed_s = draft.sample.sample_s.filter(|_| !is_first);
         draft.level(Gauge::ServerChildCpu, passed_s.map(|passed_s| added.max(0.0) / passed_s));
         self.children_s = now;

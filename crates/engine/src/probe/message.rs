@@ -1,6 +1,7 @@
 //! The messages that a probe sends to its owner.
 
 use super::{Intrinsic, Ping, Report, Wake};
+use crate::host::Sample;
 
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,15 @@ pub enum Message {
     Wake(Report<Wake>),
     /// The intrinsic probe's results of a tick. Reports are sent only while the probe runs.
     Intrinsic(Report<Intrinsic>),
+    /// A sample of this machine, and of a server that runs on it.
+    Host {
+        /// When it was taken, in ns.
+        at_ns: u64,
+        /// The number of the server in the session.
+        server: usize,
+        /// The sample.
+        sample: Box<Sample>,
+    },
     /// The server answered a PING with an error: the first of its kind for this probe. The reports of the probe
     /// contain the number of all errors.
     ErrorReply {

@@ -1,14 +1,16 @@
 //! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
-//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`).
+//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); and samples of the host.
 //!
 //! ```text
 //!  thread ping ──────┐
 //!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
-//!  thread intrinsic ─┘
+//!  thread intrinsic ─┤
+//!  thread host ──────┘
 //! ```
 //! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
 //! dropped, or when the receiver of its messages is gone.
 
+mod host;
 mod intrinsic;
 mod message;
 mod ping;
@@ -18,6 +20,7 @@ mod thread;
 mod ticker;
 mod wake;
 
+pub use host::{HostPlan, HostProbe, ServerPid, WatchedServer};
 pub use intrinsic::IntrinsicProbe;
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe};

@@ -78,6 +78,7 @@ impl<'a> Info<'a> {
         let status = Status {
             name: name.to_owned(),
             version: version.to_owned(),
+            process_id: self.number("process_id"),
             // Valkey has server_mode instead.
             mode: self.text("redis_mode").or(self.text("server_mode")).unwrap_or_default().to_owned(),
             role: self.text("role").unwrap_or_default().to_owned(),

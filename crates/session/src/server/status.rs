@@ -18,6 +18,9 @@ pub struct Status {
     pub name: String,
     /// The version of the server; for Valkey its `valkey_version`, not its `redis_version`.
     pub version: String,
+    /// The number of the server's process, on its machine or in its container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_id: Option<u32>,
     /// `standalone`, `cluster` or `sentinel`.
     pub mode: String,
     /// `master` or `slave`.

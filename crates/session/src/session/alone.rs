@@ -11,6 +11,7 @@ use crate::{
     clock::Clock,
     knobs::Knobs,
     load::{Load, LoadError, Plan},
+    probe::ServerPid,
 };
 
 /// A running load, whose records the caller fetches; dropping this value stops the load.
@@ -33,7 +34,8 @@ impl Alone {
     ) -> Result<Self, LoadError> {
         let (load, output) = Load::start(plan, knobs.clone(), warmup, clock)?;
         let (ping, server) = (channel().1, channel().1);
-        let records = TargetRecords::new(clock, TargetInputs { load: output, ping, server });
+        let records =
+            TargetRecords::new(clock, TargetInputs { load: output, ping, server, pid: ServerPid::default() });
         let mut alone = Self { load, knobs, records };
         alone.begin_segment();
         Ok(alone)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! each target's load, ping, control plane ─► its records ─┐
-//! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
+//! wake and intrinsic probe, samples of the host ──────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
 //! The collector never waits for a listener: each listener has a [queue](super::queue), and a full queue drops
@@ -17,12 +17,15 @@ use std::{
 };
 
 use super::{
-    Record, Segment, SessionStart,
+    Moment, Record, Segment, SessionStart,
     pauses::{PauseWatch, Pauses},
     queue::Feed,
     target_records::{TargetInputs, TargetRecords, span},
 };
-use crate::{clock::Clock, probe, server};
+use crate::{
+    clock::{Clock, seconds},
+    probe, server,
+};
 
 /// The longest time between two reads of the collector's inputs: a fifth of the delay that a person notices.
 const ROUND: Duration = Duration::from_millis(20);
@@ -137,6 +140,9 @@ impl Collector {
                 probe::Message::Wake(report) => drop(self.emit(Record::Wake(span(report, &self.pauses)))),
                 probe::Message::Intrinsic(report) => {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
+                }
+                probe::Message::Host { at_ns, server, sample } => {
+                    self.emit_of(server, Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
                 }
                 // Every ping belongs to a target.
                 _ => {}

@@ -4,6 +4,7 @@
 //! its measurements as records.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         mpsc::{Sender, channel},
@@ -22,7 +23,7 @@ use crate::{
     clock::{Clock, TICK_NS, seconds},
     events::EventKind,
     knobs::Knobs,
-    probe::{IntrinsicProbe, WakeProbe},
+    probe::{HostPlan, HostProbe, IntrinsicProbe, WakeProbe, WatchedServer},
     untrusted,
 };
 
@@ -32,6 +33,7 @@ pub struct Live {
     /// The targets, at least one.
     targets: Vec<Measured>,
     wake: WakeProbe,
+    host: HostProbe,
     intrinsic: IntrinsicProbe,
     to_collector: Sender<Message>,
     collector: JoinHandle<()>,
@@ -45,6 +47,8 @@ pub struct Beginning {
     pub warmup: Option<Duration>,
     /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
+    /// The folder with the `proc` and `sys` of the host: `/`.
+    pub host_root: PathBuf,
     /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetBeginning>,
 }
@@ -62,11 +66,14 @@ impl Live {
         let tick = Duration::from_nanos(TICK_NS);
         let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
-        let Beginning { start, warmup, redacts, targets: beginnings } = beginning;
+        let Beginning { start, warmup, redacts, host_root, targets: beginnings } = beginning;
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
+        let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
             heard.push(beginning.heard.take());
+            let server = beginning.plan.target.clone();
             let (target, input) = Measured::start(n, beginning, warmup, clock, to_collector.clone())?;
+            plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
             inputs.push(input);
         }
@@ -78,8 +85,9 @@ impl Live {
         }
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
+        let host = HostProbe::start(plan, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up)?;
-        Ok(Self { clock, targets, wake, intrinsic, to_collector, collector })
+        Ok(Self { clock, targets, wake, host, intrinsic, to_collector, collector })
     }
 
     /// Returns target number `n`, from 0.
@@ -159,8 +167,8 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, intrinsic, to_collector, collector, .. } = self;
-        drop((targets, wake, intrinsic));
+        let Self { targets, wake, host, intrinsic, to_collector, collector, .. } = self;
+        drop((targets, wake, host, intrinsic));
         drop(to_collector.send(Message::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }

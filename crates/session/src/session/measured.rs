@@ -13,7 +13,7 @@ use crate::{
     clock::Clock,
     knobs::Knobs,
     load::{Load, LoadError, Plan, Turned},
-    probe::{PingPlan, PingProbe},
+    probe::{PingPlan, PingProbe, ServerPid},
     server::{self, ConfigChange},
 };
 
@@ -79,7 +79,7 @@ impl Measured {
         let changed_ns = load.turned().since_ns;
         let measured =
             Self { clock, target, load, _ping: ping, collector, in_force, wanted, carries, changed_ns };
-        Ok((measured, TargetInputs { load: output, ping: pings, server }))
+        Ok((measured, TargetInputs { load: output, ping: pings, server, pid: ServerPid::default() }))
     }
 
     /// Returns the load settings in effect.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | arguments of commands in the slow log; address and name of their sender | name of the command, and its duration |
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
+//! | numbers and names of processes | how much CPU they use |
 //! | the address of a replica's master | that the replica has another master |
 //!
 //! Texts that the user has typed are kept: the target's address, the workload, notes.
@@ -12,6 +13,7 @@
 use super::{Event, Record};
 use crate::{
     events::{EventKind, Prefilled as Made},
+    host::Sample,
     server::Status,
     untrusted::{LEFT_OUT, code},
 };
@@ -25,6 +27,10 @@ impl Record {
                 moment.body = status(moment.body);
                 Self::Server(moment)
             }
+            Self::Host(mut moment) => {
+                nameless(&mut moment.body);
+                Self::Host(moment)
+            }
             Self::Event(event) => Self::Event(Event { what: event_kind(event.what), ..event }),
             Self::End(mut end) => {
                 end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
@@ -37,9 +43,19 @@ impl Record {
             | Self::Ping(_)
             | Self::Wake(_)
             | Self::Intrinsic(_)
-            | Self::Host(_)
             | Self::Mark(_)) => own,
         }
+    }
+}
+
+/// Removes what identifies processes.
+fn nameless(sample: &mut Sample) {
+    for process in sample.busy.iter_mut().chain(&mut sample.server) {
+        (process.pid, process.name) = (0, LEFT_OUT.to_owned());
+    }
+    // These reasons contain process numbers and ports.
+    for part in ["server", "connections", "forked child", "run delay", "server's cgroup", "threads"] {
+        sample.missing.get_mut(part).into_iter().for_each(|why| LEFT_OUT.clone_into(why));
     }
 }
 
@@ -48,6 +64,7 @@ fn status(status: Status) -> Status {
     let Status {
         name,
         version,
+        process_id: _,
         mode,
         role,
         policy,
@@ -62,6 +79,7 @@ fn status(status: Status) -> Status {
     Status {
         name,
         version,
+        process_id: None,
         mode,
         role,
         policy,
@@ -146,6 +164,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        host::Process,
         knobs::Knobs,
         probe::{Ping, Wake},
         session::{
@@ -190,6 +209,15 @@ mod tests {
     fn records() -> Vec<Record> {
         let text = || Some(PRIVATE.to_owned());
         let status = Status { master: text(), ..Status::default() };
+        let process = || Process { pid: 7, name: PRIVATE.to_owned(), state: Some('R'), ..Process::default() };
+        let sample = Sample {
+            busy: vec![process()],
+            server: Some(process()),
+            clock_source: "tsc".to_owned(),
+            missing: [("server".to_owned(), PRIVATE.to_owned()), ("swap".to_owned(), "none".to_owned())]
+                .into(),
+            ..Sample::default()
+        };
         let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
         let summary = Summary { first_errors, ..Summary::default() };
         let end = End { t_s: 1.0, summary, ..End::default() };
@@ -203,6 +231,7 @@ mod tests {
             Record::Wake(Span::new(1.0, 1.0, Wake::default())),
             Record::Intrinsic(Span::new(1.0, 1.0, crate::probe::Intrinsic::default())),
             Record::Server(Box::new(Moment::new(1.0, status))),
+            Record::Host(Box::new(Moment::new(1.0, sample))),
             Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
             Record::End(Box::new(end)),
         ];
@@ -266,6 +295,9 @@ mod tests {
             "version",
             "mode",
             "role",
+            "clock_source",
+            "state",
+            "swap",
             "from",
             "to",
             "error",

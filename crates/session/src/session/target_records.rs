@@ -18,7 +18,7 @@ use crate::{
     events::EventKind,
     knobs::Knobs,
     load::{LoadEvent, Output, RingEnd},
-    probe,
+    probe::{self, ServerPid},
     protocol::Kinds,
     server,
 };
@@ -28,6 +28,8 @@ pub(super) struct TargetInputs {
     pub(super) load: Output,
     pub(super) ping: Receiver<probe::Message>,
     pub(super) server: Receiver<server::Message>,
+    /// The place of the server's process number, for the host's thread.
+    pub(super) pid: ServerPid,
 }
 
 /// Makes one target's records.
@@ -38,6 +40,7 @@ pub(super) struct TargetRecords {
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
+    pid: ServerPid,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
@@ -64,6 +67,7 @@ impl TargetRecords {
             load_events: inputs.load.events,
             ping: inputs.ping,
             server: inputs.server,
+            pid: inputs.pid,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
             pauses: Pauses::default(),
@@ -208,8 +212,8 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // Reports of this machine's probes belong to no target.
-            probe::Message::Wake(_) | probe::Message::Intrinsic(_) => {}
+            // The collector takes the reports about this machine.
+            probe::Message::Wake(_) | probe::Message::Intrinsic(_) | probe::Message::Host { .. } => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
             }
@@ -232,6 +236,7 @@ impl TargetRecords {
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {
+                status.process_id.into_iter().for_each(|pid| self.pid.set(pid));
                 self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }
             server::Message::Event { at_ns, what } => self.event(at_ns, what),

@@ -25,7 +25,7 @@ const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
 /// stay in memory while the recording is read.
 const MOST_SEGMENTS: u32 = 1 << 15;
 /// The kinds of records whose numbers come from the server and are never added up.
-const UNBOUNDED: [&str; 2] = ["server", "event"];
+const UNBOUNDED: [&str; 3] = ["server", "host", "event"];
 
 /// What is known of the records so far: the sum of all integers in them, and their segments.
 #[derive(Debug, Clone, Default)]

@@ -78,6 +78,7 @@ impl Poller {
         let status = Status {
             name: "memcached".to_owned(),
             version: stats.text("version").unwrap_or_default().to_owned(),
+            process_id: stats.number("pid"),
             policy: policy(&self.settings),
             poll_s,
             gauges,

@@ -146,7 +146,8 @@ fn begin(
         .map(|((number, target), control)| Node::new(number, target, control, &commission, &owner))
         .collect();
     let (warmup, redacts) = (commission.warmup, commission.redacts);
-    let mut beginning = Beginning { start, warmup, redacts, targets };
+    let host_root = std::mem::take(&mut commission.host_root);
+    let mut beginning = Beginning { start, warmup, redacts, host_root, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
     let files = (commission.recording.take(), std::mem::take(&mut commission.exports));

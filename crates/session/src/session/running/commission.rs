@@ -63,6 +63,8 @@ pub struct Commission {
     pub recording: Option<Writer>,
     /// The folder for recordings that begin later.
     pub recordings_in: PathBuf,
+    /// The folder with the `proc` and `sys` of the host: `/`, or where a container sees those of its host.
+    pub host_root: PathBuf,
     /// The files of the exports.
     pub exports: Vec<Writer>,
     /// The notices that the session's peers receive first.
@@ -91,6 +93,7 @@ impl Commission {
             unreachable: None,
             recording: None,
             recordings_in: ".".into(),
+            host_root: "/".into(),
             exports: Vec::new(),
             notices: Vec::new(),
         }

@@ -6,6 +6,7 @@ use super::super::*;
 use crate::{
     events::Prefilled,
     gauge::{GAUGES, Gauges},
+    host::{Process, Sample},
     knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
     probe::{Intrinsic, Ping, Wake},
     server::{CommandStat, LatencyEvent, Status},
@@ -40,6 +41,21 @@ fn status() -> Status {
         command_stats: [("get".to_owned(), stat)].into(),
         latency_events: vec![seen],
         ..Status::default()
+    }
+}
+
+/// Returns a sample of a host with the largest possible numbers.
+fn host() -> Sample {
+    let (pid, name, core) = (u32::MAX, "x".to_owned(), Some(u32::MAX));
+    let process = Process { pid, name, cpu: f64::MAX, core, state: Some('T') };
+    Sample {
+        sample_s: Some(1.0),
+        gauges: status().gauges,
+        cores: vec![f64::MAX; 2],
+        busy: vec![process.clone()],
+        server: Some(process),
+        clock_source: "tsc".to_owned(),
+        missing: [("swap".to_owned(), "this system has no /proc/vmstat".to_owned())].into(),
     }
 }
 
@@ -104,6 +120,7 @@ fn records() -> Vec<Record> {
         Record::Wake(Span::new(1.0, 1.0, Wake::default())),
         Record::Intrinsic(Span::new(1.0, 1.0, Intrinsic::default())),
         Record::Server(Box::new(Moment::new(1.0, status()))),
+        Record::Host(Box::new(Moment::new(1.0, host()))),
         Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
     ];
     all.extend(events().into_iter().map(|what| Record::Event(Event::new(1.0, what))));

@@ -1,0 +1,213 @@
+//! The host's thread: samples of this machine, and of the servers that run on it, once a second.
+//!
+//! It asks no server, so samples continue while a server does not answer. Process numbers come from the servers'
+//! replies to others, through [`ServerPid`].
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, UdpSocket},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc::Sender,
+    },
+    time::Duration,
+};
+
+use crate::{
+    clock::Clock,
+    endpoint::{Endpoint, Resolution, Target},
+    host::{LocalServer, Sample, Sampler},
+};
+
+use super::{
+    Message,
+    thread::{ProbeThread, Stop},
+    ticker::Ticker,
+};
+
+/// The time between two samples: a cause of slowness is to be seen within seconds.
+const EVERY: Duration = Duration::from_secs(1);
+/// How often the thread checks whether it should end.
+const GLANCE_NS: u64 = 50_000_000;
+
+/// The settings of the host's thread.
+#[derive(Debug)]
+pub struct HostPlan {
+    /// The folder with `proc` and `sys`: `/`.
+    pub root: PathBuf,
+    /// The servers, in the order of their numbers in the session, at least one.
+    pub servers: Vec<WatchedServer>,
+}
+
+/// A server that may run on this machine.
+#[derive(Debug, Clone, Default)]
+pub struct WatchedServer {
+    /// How it is reached.
+    pub target: Target,
+    /// The number of its process.
+    pub pid: ServerPid,
+}
+
+/// The number of a server's process, which the server reports to another thread. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct ServerPid(Arc<AtomicU32>);
+
+impl ServerPid {
+    /// Sets the number.
+    pub fn set(&self, pid: u32) {
+        self.0.store(pid, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|pid| *pid > 0)
+    }
+}
+
+/// A running sampler; dropping it ends its thread.
+#[derive(Debug)]
+pub struct HostProbe {
+    _thread: ProbeThread,
+}
+
+impl HostProbe {
+    /// Starts the thread `host`. It reports at once, and then every second: always for the first server, which gets the
+    /// machine's figures wherever it runs, and for each other one on this machine.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub fn start(plan: HostPlan, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
+        let body = move |stop: Stop| watch(&stop, plan, &clock, &reports);
+        Ok(Self { _thread: ProbeThread::start("host", body)? })
+    }
+}
+
+fn watch(stop: &Stop, plan: HostPlan, clock: &Clock, reports: &Sender<Message>) {
+    let mut sampler = Sampler::new(&plan.root);
+    let mut servers: Vec<_> = plan.servers.iter().map(|server| Watched::begin(server, &plan)).collect();
+    let mut ticker = Ticker::new(EVERY, clock.now_ns());
+    let mut is_due = true;
+    while !stop.is_asked() {
+        let now_ns = clock.now_ns();
+        if !is_due {
+            let left_ns = ticker.end_ns().saturating_sub(now_ns);
+            std::thread::sleep(Duration::from_nanos(left_ns.min(GLANCE_NS)));
+            is_due = ticker.close_if_over(clock.now_ns(), || ()).is_some();
+            continue;
+        }
+        is_due = false;
+        let machine = sampler.sample(now_ns);
+        for (server, watched) in servers.iter_mut().enumerate() {
+            let Some(sample) = watched.sample(now_ns, &machine, server == 0) else { continue };
+            let message = Message::Host { at_ns: now_ns, server, sample: Box::new(sample) };
+            if reports.send(message).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A server, and where it runs.
+struct Watched<'a> {
+    plan: &'a HostPlan,
+    server: &'a WatchedServer,
+    place: Place,
+}
+
+/// Where a server runs.
+enum Place {
+    /// Its name is being looked up.
+    Sought(Resolution),
+    Here(Box<LocalServer>),
+    Elsewhere(String),
+}
+
+impl<'a> Watched<'a> {
+    fn begin(server: &'a WatchedServer, plan: &'a HostPlan) -> Self {
+        let sought = server.target.resolver.start(&server.target.address);
+        let place = sought.map_or_else(|error| Place::Elsewhere(error.to_string()), Place::Sought);
+        Self { plan, server, place }
+    }
+
+    /// Returns the machine's sample with the server's figures; if the server runs elsewhere, only for the first one.
+    fn sample(&mut self, at_ns: u64, machine: &Sample, is_first: bool) -> Option<Sample> {
+        if let Place::Sought(resolution) = &mut self.place {
+            match resolution.wait(Duration::ZERO) {
+                Ok(Some(found)) => self.place = self.place_of(found.into()),
+                Ok(None) => {}
+                Err(error) => {
+                    self.place = Place::Elsewhere(format!("the server's address is unknown: {error}"));
+                }
+            }
+        }
+        let why = match &mut self.place {
+            Place::Here(server) => {
+                return Some(server.sample(at_ns, self.server.pid.get(), machine.clone()));
+            }
+            Place::Sought(_) => "the server's name is being looked up",
+            Place::Elsewhere(why) => why,
+        };
+        is_first.then(|| {
+            let mut sample = machine.clone();
+            sample.missing.insert("server".to_owned(), why.to_owned());
+            sample
+        })
+    }
+
+    fn place_of(&self, found: Vec<Endpoint>) -> Place {
+        let port = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Unix(_) => Some(None),
+            Endpoint::Tcp(address) => is_local(address.ip()).then_some(Some(address.port())),
+        };
+        match found.iter().find_map(port) {
+            Some(port) => Place::Here(Box::new(LocalServer::new(&self.plan.root, port))),
+            None => Place::Elsewhere("the server runs on another machine".to_owned()),
+        }
+    }
+}
+
+/// Returns whether an address is this machine's: a socket can be bound to no other.
+fn is_local(ip: IpAddr) -> bool {
+    !ip.is_unspecified() && UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::endpoint::Address;
+
+    fn server(host: &str) -> WatchedServer {
+        let address = Address::Tcp { host: host.to_owned(), port: 1 };
+        WatchedServer { target: Target { address, ..Target::default() }, pid: ServerPid::default() }
+    }
+
+    #[test]
+    fn the_first_server_and_those_on_this_machine_get_samples_at_once() {
+        let (sender, receiver) = channel();
+        // Addresses for documentation (RFC 5737) are no machine's.
+        let servers = ["192.0.2.1", "127.0.0.1", "192.0.2.2"].map(server).into();
+        let root = tempfile::tempdir().unwrap();
+        let plan = HostPlan { root: root.path().to_owned(), servers };
+        let probe = HostProbe::start(plan, Clock::start(), sender).unwrap();
+        let samples = [receiver.recv().unwrap(), receiver.recv().unwrap()];
+        drop(probe);
+        let reason = |message: &Message| match message {
+            Message::Host { server, sample, .. } => (*server, sample.missing.get("server").cloned()),
+            other => panic!("the host's thread sent {other:?}"),
+        };
+        let [first, second] = samples.each_ref().map(reason);
+        assert_eq!(first, (0, Some("the server runs on another machine".to_owned())));
+        assert_eq!(second.0, 1);
+        assert_ne!(second.1, first.1);
+    }
+
+    #[test]
+    fn an_address_is_local_if_a_socket_can_have_it() {
+        let local =
+            ["127.0.0.1", "127.0.0.9", "192.0.2.1", "0.0.0.0"].map(|ip| is_local(ip.parse().unwrap()));
+        assert_eq!(local, [true, cfg!(target_os = "linux"), false, false]);
+    }
+}
