@@ -235,7 +235,7 @@ gauges! {
     Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never
         "Bytes of replies in the server's sockets that clients have not acknowledged.";
     WireRtt "server_tcp_rtt_us" Process "tcp rtt" Micros, Level Host, 0.0 Never
-        "The largest smoothed round trip time of the server's connections, as its kernel measures it.";
+        "Median of the smoothed round trip times that the server's kernel measured on connections with requests in the last 2 s; it includes delayed acknowledgements.";
     WireRetransmits "server_tcp_retransmits" Process "sent again" Rate, Level Host, 0.0 Some
         "TCP segments of the server's connections sent again, per second.";
 }

@@ -26,9 +26,9 @@ impl<'a> Draft<'a> {
         Self { sample, counters }
     }
 
-    /// Sets a gauge.
+    /// Sets a gauge. A sum of nothing is -0, which is written as 0.
     pub(super) fn level(&mut self, gauge: Gauge, value: Option<f64>) {
-        self.sample.gauges.set(gauge, value);
+        self.sample.gauges.set(gauge, value.map(|value| value + 0.0));
     }
 
     /// Sets a gauge to the increase of `counter` per second. There is none the first time, after a short time, and if

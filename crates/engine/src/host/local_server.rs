@@ -208,6 +208,6 @@ fn show(sockets: &Result<Sockets, String>, retransmits: Option<f64>, pace: Pace,
     draft.level(Gauge::UnreadLargest, Some(sockets.unread_largest as f64));
     draft.level(Gauge::UnreadConnections, Some(sockets.unread_connections as f64));
     draft.level(Gauge::Unsent, Some(sockets.unsent as f64));
-    draft.level(Gauge::WireRtt, sockets.rtt_us.map(f64::from));
+    draft.level(Gauge::WireRtt, sockets.rtt_us().map(f64::from));
     draft.level(Gauge::WireRetransmits, retransmits);
 }

@@ -18,6 +18,9 @@ const SOCKET: usize = 72;
 /// The attribute with `struct tcp_info`.
 const INFO: u16 = 2;
 
+/// A connection without requests for this long keeps an old round trip time.
+const ACTIVE_MS: u32 = 2000;
+
 /// The sockets of a port.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sockets {
@@ -31,8 +34,8 @@ pub(super) struct Sockets {
     pub(super) unread_connections: u64,
     /// Bytes sent by the program that the other side has not acknowledged.
     pub(super) unsent: u64,
-    /// The largest smoothed round trip time, in µs.
-    pub(super) rtt_us: Option<u32>,
+    /// The smoothed round trip time of each connection that was active, in µs.
+    rtts_us: Vec<u32>,
     /// Segments sent again, by connection, for those with any.
     pub(super) retransmits: HashMap<u64, u32>,
 }
@@ -92,12 +95,21 @@ impl Sockets {
         self.unread_connections += u64::from(received > 0);
         self.unsent += u64::from(sent);
         let Some(info) = attribute(&body[SOCKET.min(body.len())..], INFO) else { return };
-        // tcpi_rtt and tcpi_total_retrans of `struct tcp_info`.
-        self.rtt_us = self.rtt_us.max(u32_at(info, 68));
+        // tcpi_last_data_recv, tcpi_rtt and tcpi_total_retrans of `struct tcp_info`.
+        if u32_at(info, 52).is_some_and(|silent_ms| silent_ms < ACTIVE_MS) {
+            self.rtts_us.extend(u32_at(info, 68));
+        }
         let cookie = u32_at(body, 44).zip(u32_at(body, 48));
         if let (Some((low, high)), Some(count @ 1..)) = (cookie, u32_at(info, 100)) {
             self.retransmits.insert(u64::from(high) << 32 | u64::from(low), count);
         }
+    }
+
+    /// Returns the median round trip time of the active connections, in µs.
+    pub(super) fn rtt_us(&self) -> Option<u32> {
+        let mut rtts = self.rtts_us.clone();
+        let middle = rtts.len() / 2;
+        (!rtts.is_empty()).then(|| *rtts.select_nth_unstable(middle).1)
     }
 
     /// Returns the segments that were sent again since `before`.
@@ -253,7 +265,7 @@ mod tests {
         let sockets = Sockets::of(address.port()).unwrap();
         assert_eq!(sockets.fullest().unwrap().waiting, 0);
         assert_eq!((sockets.unread, sockets.unread_largest, sockets.unread_connections), (100, 70, 2));
-        assert!(sockets.rtt_us.is_some());
+        assert!(sockets.rtt_us().is_some());
         assert_eq!(Sockets::of(1).unwrap(), Sockets::default());
     }
 
@@ -268,6 +280,12 @@ mod tests {
     }
 
     #[test]
+    fn one_slow_client_does_not_make_the_network_slow() {
+        let sockets = Sockets { rtts_us: vec![90_000, 40, 30], ..Sockets::default() };
+        assert_eq!((sockets.rtt_us(), Sockets::default().rtt_us()), (Some(40), None));
+    }
+
+    #[test]
     fn a_damaged_reply_is_not_followed() {
         let mut sockets = Sockets::default();
         let mut body = vec![0; SOCKET];
@@ -277,7 +295,7 @@ mod tests {
         }
         body.extend([3, 0, 2, 0, 0, 0, 9, 0]);
         sockets.add(&body);
-        assert_eq!((sockets.rtt_us, sockets.unread_largest), (None, 9));
+        assert_eq!((sockets.rtt_us(), sockets.unread_largest), (None, 9));
         assert!(next_message(&mut &[200, 0, 0, 0, 20, 0, 0, 0][..]).is_none());
         assert!(next_message(&mut &[0; 16][..]).is_none());
     }
