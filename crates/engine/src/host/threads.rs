@@ -75,7 +75,7 @@ impl Ran {
     }
 
     /// Returns whether the kernel keeps these figures: a main thread has always had a turn.
-    fn is_kept(self) -> bool {
+    fn is_kept(&self) -> bool {
         self.cpu_s + self.delay_s > 0.0
     }
 }
@@ -89,7 +89,7 @@ impl Threads {
         draft.rate(Gauge::ServerFaults, Some(stat.major_faults));
         let main = tree.read(&format!("proc/{pid}/task/{pid}/schedstat"));
         let has_delays = match main {
-            Ok(text) if Ran::of(&text).is_some_and(Ran::is_kept) => true,
+            Ok(text) if Ran::of(&text).is_some_and(|ran| ran.is_kept()) => true,
             Ok(_) => {
                 draft.lacks("run delay", "the kernel keeps no scheduler statistics (schedstat is zero)");
                 false

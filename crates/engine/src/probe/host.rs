@@ -78,14 +78,14 @@ impl HostProbe {
     /// # Errors
     /// When the system cannot start a thread.
     pub fn start(plan: HostPlan, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
-        let body = move |stop: Stop| watch(&stop, plan, &clock, &reports);
+        let body = move |stop: Stop| watch(&stop, &plan, &clock, &reports);
         Ok(Self { _thread: ProbeThread::start("host", body)? })
     }
 }
 
-fn watch(stop: &Stop, plan: HostPlan, clock: &Clock, reports: &Sender<Message>) {
+fn watch(stop: &Stop, plan: &HostPlan, clock: &Clock, reports: &Sender<Message>) {
     let mut sampler = Sampler::new(&plan.root);
-    let mut servers: Vec<_> = plan.servers.iter().map(|server| Watched::begin(server, &plan)).collect();
+    let mut servers: Vec<_> = plan.servers.iter().map(|server| Watched::begin(server, plan)).collect();
     let mut ticker = Ticker::new(EVERY, clock.now_ns());
     let mut is_due = true;
     while !stop.is_asked() {
@@ -134,7 +134,7 @@ impl<'a> Watched<'a> {
     fn sample(&mut self, at_ns: u64, machine: &Sample, is_first: bool) -> Option<Sample> {
         if let Place::Sought(resolution) = &mut self.place {
             match resolution.wait(Duration::ZERO) {
-                Ok(Some(found)) => self.place = self.place_of(found.into()),
+                Ok(Some(mut found)) => self.place = self.place_of(found.make_contiguous()),
                 Ok(None) => {}
                 Err(error) => {
                     self.place = Place::Elsewhere(format!("the server's address is unknown: {error}"));
@@ -155,7 +155,7 @@ impl<'a> Watched<'a> {
         })
     }
 
-    fn place_of(&self, found: Vec<Endpoint>) -> Place {
+    fn place_of(&self, found: &[Endpoint]) -> Place {
         let port = |endpoint: &Endpoint| match endpoint {
             Endpoint::Unix(_) => Some(None),
             Endpoint::Tcp(address) => is_local(address.ip()).then_some(Some(address.port())),
