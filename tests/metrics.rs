@@ -98,6 +98,8 @@ fn a_socket_serves_as_well_and_goes_at_the_end() {
     });
     assert_eq!(counted(&text, "redyno_load"), 0.0);
     assert!(counted(&text, "redyno_server_used_memory_bytes") > 0.0, "{text}");
+    assert!(counted(&text, "redyno_host_memory_available_bytes") > 0.0, "{text}");
+    assert!(counted(&text, "redyno_process_accept_limit") > 0.0, "{text}");
     running.signal(Signal::TERM);
     running.end().expect_code(130);
     assert!(!path.exists());

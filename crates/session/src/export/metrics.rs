@@ -15,7 +15,7 @@ use prometheus_client::{
 use super::{Format, Holds};
 use crate::{
     diagnose::Findings,
-    gauge::{self, Gauges, Kind},
+    gauge::{self, Gauges, Group, Kind},
     probe::Ping,
     session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
     stats::Latency,
@@ -201,7 +201,11 @@ impl Metrics {
             let ending =
                 |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
             let name = ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name);
-            let name = format!("server_{}", name.replace("_per_s", "_per_second"));
+            let name = match about.group {
+                Group::Host => name.to_owned(),
+                Group::Process => format!("process_{}", name.trim_start_matches("server_")),
+                _ => format!("server_{}", name.replace("_per_s", "_per_second")),
+            };
             let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
             match about.kind {
                 Kind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
