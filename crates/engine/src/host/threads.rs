@@ -26,6 +26,9 @@ struct Times {
     delay_s: Option<f64>,
     /// How often another thread took its core.
     preempted: Option<f64>,
+    /// How often it got a core.
+    turns: Option<f64>,
+    state: char,
     core: Option<u32>,
 }
 
@@ -38,20 +41,30 @@ impl Times {
         let ran = if has_delays { Ran::of(&tree.read(&format!("{folder}/schedstat")).ok()?) } else { None };
         Some(Self {
             cpu_s: ran.as_ref().map_or(stat.cpu_s, |ran| ran.cpu_s),
-            delay_s: ran.map(|ran| ran.delay_s),
+            delay_s: ran.as_ref().map(|ran| ran.delay_s),
+            turns: ran.map(|ran| ran.turns),
+            state: stat.state,
             preempted: number(&status, "nonvoluntary_ctxt_switches"),
             core: stat.core,
         })
     }
 
-    /// Returns what was added since `before`.
-    fn since(self, before: Self) -> Self {
+    /// Returns what was added since `before`, `passed_s` ago.
+    ///
+    /// The kernel adds a delay when it ends. A thread that is ready at both moments, and got no core between them, has
+    /// waited all the time: otherwise it would have needed a core to fall asleep.
+    fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
+        let cpu_s = added(self.cpu_s, before.cpu_s);
+        let is_ready = self.state == 'R' && before.state == 'R';
+        // A thread that runs all the time has no new turn either.
+        let waits = is_ready && self.turns.is_some() && self.turns == before.turns && cpu_s < passed_s / 2.0;
+        let delay_s = self.delay_s.zip(before.delay_s).map(|(now, then)| added(now, then));
         Self {
-            cpu_s: added(self.cpu_s, before.cpu_s),
-            delay_s: self.delay_s.zip(before.delay_s).map(|(now, then)| added(now, then)),
+            cpu_s,
+            delay_s: delay_s.map(|s| if waits { s.max(passed_s - cpu_s) } else { s }),
             preempted: self.preempted.zip(before.preempted).map(|(now, then)| added(now, then)),
-            core: self.core,
+            ..self
         }
     }
 
@@ -61,17 +74,19 @@ impl Times {
     }
 }
 
-/// The first two numbers of a `schedstat`.
+/// A `schedstat`.
 struct Ran {
     cpu_s: f64,
     delay_s: f64,
+    turns: f64,
 }
 
 impl Ran {
     /// Parses the file: ns on a core, ns in the run queue, turns on a core.
     fn of(text: &str) -> Option<Self> {
-        let mut seconds = text.split_whitespace().map_while(|ns| ns.parse::<f64>().ok()).map(|ns| ns / 1e9);
-        Some(Self { cpu_s: seconds.next()?, delay_s: seconds.next()? })
+        let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
+        let mut next = || numbers.next();
+        Some(Self { cpu_s: next()? / 1e9, delay_s: next()? / 1e9, turns: next()? })
     }
 
     /// Returns whether the kernel keeps these figures: a main thread has always had a turn.
@@ -103,11 +118,12 @@ impl Threads {
         let tids = draft.known("threads", tids).unwrap_or_default();
         let times = |tid: &u32| Some((*tid, Times::read(tree, pid, *tid, has_delays)?));
         let now: HashMap<u32, Times> = tids.iter().take(MOST_THREADS).filter_map(times).collect();
-        let added = now.iter().filter_map(|(tid, now)| Some(now.since(*self.before.get(tid)?)));
+        let passed_s = draft.sample.sample_s.unwrap_or(0.0);
+        let added = now.iter().filter_map(|(tid, now)| Some(now.since(*self.before.get(tid)?, passed_s)));
         let added: Vec<Times> = added.collect();
         let busiest = added.iter().copied().max_by(|a, b| a.wanted_s().total_cmp(&b.wanted_s()));
         let mut cpu = 0.0;
-        if let Some((busiest, passed_s)) = busiest.zip(draft.sample.sample_s) {
+        if let Some(busiest) = busiest.filter(|_| passed_s > 0.0) {
             // Our clock and the kernel's figures are not read at the same moment.
             let share = |s: f64| (s / passed_s).min(1.0);
             draft.level(Gauge::ServerCpu, Some(share(busiest.cpu_s)));
@@ -153,7 +169,7 @@ mod tests {
             "{tid} (redis-server) R 1 1 1 0 -1 0 5 6 {preempted} 8 {ticks} 0 0 0 20 0 1 0 77{} {tid} 0 0\n",
             " 0".repeat(16)
         );
-        let schedstat = format!("{} {} 5\n", cpu_s * 1e9, delay_s * 1e9);
+        let schedstat = format!("{} {} {ticks}\n", cpu_s * 1e9, delay_s * 1e9);
         let status =
             format!("Name:\tx\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t{preempted}\n");
         for (name, text) in [("stat", &stat), ("schedstat", &schedstat), ("status", &status)] {
@@ -196,6 +212,23 @@ mod tests {
         let server = sample.server.unwrap();
         assert_eq!((server.pid, server.name.as_str(), server.cpu), (7, "redis-server", 0.75));
         assert_eq!((server.core, server.state), (Some(7), Some('R')));
+    }
+
+    #[test]
+    fn a_server_that_got_no_core_at_all_waits_although_the_kernel_has_not_added_it_yet() {
+        let fixture = Fixture::new(&[]);
+        thread(&fixture, 7, [10.0, 5.0], 100);
+        assert_eq!(second(&fixture, || {}).gauges[Gauge::ServerRunDelay], Some(1.0));
+        // A thread that runs all the time has no new turn either.
+        let runs = || {
+            thread(&fixture, 7, [11.0, 5.0], 100);
+            fixture.write(&[("proc/7/task/7/schedstat", "11000000000 5000000000 1000\n")]);
+        };
+        fixture.write(&[("proc/7/task/7/schedstat", "10000000000 5000000000 1000\n")]);
+        assert_eq!(second(&fixture, runs).gauges[Gauge::ServerRunDelay], Some(0.0));
+        let sleeps = fixture.tree().read("proc/7/task/7/stat").unwrap().replace(") R", ") S");
+        let asleep = || fixture.write(&[("proc/7/task/7/stat", &sleeps)]);
+        assert_eq!(second(&fixture, asleep).gauges[Gauge::ServerRunDelay], Some(0.0));
     }
 
     #[test]
