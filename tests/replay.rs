@@ -36,7 +36,12 @@ fn recording(path: &Path) {
         (0..2000).for_each(|_| recorder.record(u64::from(clients) * 5_000));
         if second == 42 {
             recorder.record(70_000_000);
-            let what = EventKind::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
+            let what = EventKind::SlowCommand {
+                us: 70_000,
+                command: "KEYS *".to_owned(),
+                client: None,
+                arguments: Vec::new(),
+            };
             write(Record::Event(Event::new(t_s, what)));
         }
         let service = recorder.latency();

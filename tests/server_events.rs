@@ -1,6 +1,7 @@
 //! What happens on a real server becomes events, and its figures come with every status.
 
 use std::{
+    io::Write as _,
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
@@ -10,7 +11,7 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Credentials, Password, Target},
     events::EventKind,
-    server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
+    server::{ClientRow, Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
     stats::Buckets,
 };
 
@@ -58,12 +59,77 @@ fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
         server.cli(&["DEBUG", "SLEEP", "0.011"]);
         let (_control, messages) = start(at(&server));
         server.cli(&["DEBUG", "SLEEP", "0.025"]);
-        let told = event(&messages, "slowlog", "DEBUG");
+        let (told, arguments) = wait_among(&messages, "the slow command", |message| match message {
+            Message::Event { what: what @ EventKind::SlowCommand { arguments, .. }, .. } => {
+                Some((what.to_string(), arguments.clone()))
+            }
+            _ => None,
+        });
         assert!(told.contains(" ms DEBUG SLEEP from ") && !told.starts_with("11"), "{told}");
+        assert_eq!(arguments, ["SLEEP", "0.025"]);
         let told = event(&messages, "latency", "command ");
         assert!(told.contains("the longest so far"), "{told}");
         let status = status(&messages, |status| !status.latency_events.is_empty());
         assert!(status.latency_events.iter().any(|event| event.name == "command" && event.max_ms >= 25));
+    }
+}
+
+#[test]
+fn a_large_reply_is_told_by_valkeys_command_log() {
+    let server = Server::valkey().with_args(&["--commandlog-reply-larger-than", "1000"]).start();
+    let (_control, messages) = start(at(&server));
+    server.cli(&["SET", "big", &"x".repeat(2000)]);
+    server.cli(&["GET", "big"]);
+    let told = event(&messages, "commandlog", "a reply of");
+    assert!(told.starts_with("a reply of 1.9") && told.contains(": GET big from "), "{told}");
+}
+
+#[test]
+fn a_parameter_that_anybody_changes_is_an_event_and_one_that_is_set_here_is_none() {
+    for server in servers(&[]) {
+        let (control, messages) = start(at(&server));
+        let hz = Parameter::named("hz").unwrap();
+        control.set_config(hz, "20".to_owned(), &Ledger::unmarked()).wait(LIMIT).unwrap().unwrap();
+        status(&messages, |status| status.config.get("hz").is_some_and(|hz| hz == "20"));
+        server.cli(&["CONFIG", "SET", "slowlog-max-len", "77"]);
+        assert_eq!(event(&messages, "config", ""), "slowlog-max-len 128 → 77");
+    }
+}
+
+#[test]
+fn clients_are_listed_with_their_name_and_last_command_and_redynos_own_are_marked() {
+    for server in servers(&[]) {
+        let mut app = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        app.write_all(b"CLIENT SETNAME app\r\nMULTI\r\nGET a\r\nGET b\r\n").unwrap();
+        let (control, messages) = start(at(&server));
+        let clients = wait_among(&messages, "the client in its transaction", |message| {
+            let Message::Status { status, .. } = message else { return None };
+            let is_open = |client: &ClientRow| client.multi == Some(2);
+            status.clients.clone().filter(|clients| clients.rows.iter().any(is_open))
+        });
+        let row = |name| clients.rows.iter().find(|row| row.name.as_deref() == Some(name)).unwrap();
+        let (app_row, own) = (row("app"), row("redyno-control"));
+        assert_eq!((app_row.last.as_str(), app_row.is_own, own.is_own), ("get", false, true), "{clients:?}");
+        assert!(app_row.address.as_deref().unwrap().starts_with("127.0.0.1:") && app_row.memory.is_some());
+        assert_eq!(clients.total, 2);
+        drop(control);
+    }
+}
+
+#[test]
+fn what_redyno_asks_itself_is_counted_as_its_own() {
+    for server in servers(&[]) {
+        let (_control, messages) = start(at(&server));
+        let told = status(&messages, |status| status.own.contains_key("config|get"));
+        for (name, calls) in &told.own {
+            assert_eq!(told.command_stats[name].calls, *calls, "{name} of {told:?}");
+            assert_eq!(told.of_others(name), None);
+        }
+        assert!(told.own_share().is_some_and(|share| share > 0.0));
+        server.cli(&["SET", "a"]);
+        server.cli(&["LPUSH", "a", "b"]);
+        server.cli(&["GET", "a"]);
+        status(&messages, |status| status.errors.get("WRONGTYPE") == Some(&1));
     }
 }
 
@@ -201,7 +267,7 @@ fn without_latency_histogram_percentiles_since_the_start_stand_for_the_times() {
 
 #[test]
 fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
-    let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-slowlog", "-latency", "-config"];
+    let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-slowlog", "-latency", "-config", "-client"];
     for server in servers(&args) {
         let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
         let (news, messages) = channel();
@@ -218,8 +284,8 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
             }
             (polls == 30).then_some(())
         });
-        assert_eq!(told.len(), 3, "{told:?}");
-        for command in ["SLOWLOG", "LATENCY", "CONFIG"] {
+        assert_eq!(told.len(), 4, "{told:?}");
+        for command in ["SLOWLOG", "LATENCY", "CONFIG", "CLIENT"] {
             assert!(
                 told.iter().any(|detail| detail.contains(&format!("refused {command}: NOPERM"))),
                 "{told:?}"

@@ -147,7 +147,12 @@ mod tests {
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let slow = |t_s, us, command: &str| {
-            let what = EventKind::SlowCommand { us, command: command.to_owned(), client: None };
+            let what = EventKind::SlowCommand {
+                us,
+                command: command.to_owned(),
+                client: None,
+                arguments: Vec::new(),
+            };
             Record::Event(Event::new(t_s, what))
         };
         let message = "OOM command not allowed".to_owned();

@@ -131,7 +131,12 @@ mod tests {
     #[test]
     fn an_event_has_a_kind_and_a_short_word() {
         let named = |kind, word: &str| (kind, word.to_owned());
-        let slow = EventKind::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
+        let slow = EventKind::SlowCommand {
+            us: 14_200,
+            command: "KEYS *".to_owned(),
+            client: None,
+            arguments: Vec::new(),
+        };
         assert_eq!(shown(slow), named(Kind::Slow, "slow 14.2 ms"));
         assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
         let message = "OOM command not allowed".to_owned();

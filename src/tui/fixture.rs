@@ -267,7 +267,12 @@ impl MadeUp {
 
 /// Returns an entry of the slow log.
 pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> EventKind {
-    EventKind::SlowCommand { us, command: command.to_owned(), client: client.map(str::to_owned) }
+    EventKind::SlowCommand {
+        us,
+        command: command.to_owned(),
+        client: client.map(str::to_owned),
+        arguments: Vec::new(),
+    }
 }
 
 fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {

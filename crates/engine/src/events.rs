@@ -6,11 +6,15 @@
 //! | name | when |
 //! |---|---|
 //! | `slowlog` | SLOWLOG has a new entry; of a poll's entries the eight longest, the others counted |
+//! | `commandlog` | the same for COMMANDLOG's large requests and large replies (Valkey 8.1) |
 //! | `latency` | the server's latency monitor reported an event |
 //! | `fork` | the server forked |
 //! | `save` | a snapshot (RDB) begins, ends, or did both between two polls |
 //! | `aof rewrite` | the same for a rewrite of the append-only file |
 //! | `eviction` | keys are evicted; again when none was for 3 s |
+//! | `expiry` | far more keys expire than usual; again when no more did for 3 s |
+//! | `loading` | the server begins to load its data, and ends |
+//! | `config` | a client other than this session has changed a parameter |
 //! | `blocked` | clients wait in a blocking command; again when none did for 3 s |
 //! | `maxclients` | connections are rejected; again when none was for 3 s |
 //! | `failover` | the role, a replica's master, or the state of FAILOVER changed |
@@ -43,14 +47,14 @@ use serde::{Deserialize, Serialize};
 use crate::units::{self, counted, were};
 
 macro_rules! event_kinds {
-    ($(#[doc = $what:literal] $event:ident $({ $($field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
+    ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
         /// An event. Texts from the server have passed [`untrusted`](crate::untrusted), so they can be shown as they
         /// are.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
         pub enum EventKind {
-            $(#[doc = $what] $event $({ $($field: $of),* })?,)*
+            $(#[doc = $what] $event $({ $($(#[$serde])? $field: $of),* })?,)*
         }
 
         impl EventKind {
@@ -82,12 +86,33 @@ event_kinds! {
     InfoRefused { cause: String } "figures refused" cause;
     /// The server refuses a command; the other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
-    /// A new entry of the slow log: its duration, its command and first argument, and its client.
-    SlowCommand { us: u64, command: String, client: Option<String> } "slowlog"
-        format!("{} {command}{}", micros(*us), after(" from ", client));
+    /// A new entry of the slow log: duration, command and first argument, client, and all arguments that the server kept.
+    SlowCommand {
+        us: u64,
+        command: String,
+        client: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")] arguments: Vec<String>
+    } "slowlog" {
+        let _ = arguments;
+        format!("{} {command}{}", micros(*us), after(" from ", client))
+    };
     /// More entries of the slow log in the same poll, which are counted and not reported one by one.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
+    /// A new entry of COMMANDLOG about the size of a `request` or a `reply` (`part`), with the fields of `SlowCommand`.
+    LargeCommand {
+        bytes: u64,
+        part: String,
+        command: String,
+        client: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")] arguments: Vec<String>
+    } "commandlog" {
+        let _ = arguments;
+        format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
+    };
+    /// Entries of the same poll and the same part that are not reported singly.
+    MoreLargeCommands { entries: u64, part: String } "commandlog"
+        format!("and {} more about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
@@ -108,6 +133,18 @@ event_kinds! {
     /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
+    /// Far more keys expire than usual; this many in the first second.
+    ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", counted(*keys, "key"));
+    /// The number of expired keys is usual again; this many expired in all.
+    ExpiryEnded { keys: u64, length_s: f64 } "expiry"
+        format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
+    /// The server began to load its data.
+    LoadingBegan "loading" "the server loads its data";
+    /// The server has loaded its data.
+    LoadingEnded { length_s: f64 } "loading" format!("over after {length_s:.0} s");
+    /// A client other than this session changed a parameter of the server.
+    ConfigChanged { #[serde(rename = "parameter")] name: String, from: String, to: String } "config"
+        format!("{name} {} → {}", quoted_empty(from), quoted_empty(to));
     /// Connections are rejected; `connections` is the number in the first second.
     RejectionBegan { connections: u64 } "maxclients"
         format!("{} rejected", counted(*connections, "connection"));
@@ -205,6 +242,15 @@ event_kinds! {
 }
 
 impl EventKind {
+    /// Returns the same event without the arguments that the server kept of a command. Its text does not change.
+    #[must_use]
+    pub fn without_arguments(mut self) -> Self {
+        if let Self::SlowCommand { arguments, .. } | Self::LargeCommand { arguments, .. } = &mut self {
+            arguments.clear();
+        }
+        self
+    }
+
     /// Returns whether the event reports a recovery.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
@@ -218,6 +264,11 @@ fn micros(us: u64) -> String {
 /// Returns `word` followed by `known`, or an empty text if that is `None`.
 fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
+}
+
+/// Returns a value of a parameter, with quotes in place of an empty one.
+fn quoted_empty(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
 }
 
 fn ended(length_s: Option<f64>, outcome: &str) -> String {
@@ -238,6 +289,14 @@ mod tests {
         };
         assert_eq!(text("OOM", "OOM command not allowed"), "OOM command not allowed");
         assert_eq!(text("refused", "Connection refused"), "refused: Connection refused");
+    }
+
+    #[test]
+    fn no_field_of_an_event_has_the_name_of_a_field_of_all_events() {
+        let event =
+            EventKind::ConfigChanged { name: "hz".to_owned(), from: "10".to_owned(), to: "20".to_owned() };
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(text, r#"{"event":"config_changed","parameter":"hz","from":"10","to":"20"}"#);
     }
 
     #[test]

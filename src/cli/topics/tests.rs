@@ -11,7 +11,7 @@ use crate::{
 
 /// Collects the names of all fields, except those that are data: kinds of errors, commands, parameters.
 fn fields(value: &Value, names: &mut BTreeSet<String>) {
-    const MAPS: [&str; 13] = [
+    const MAPS: [&str; 15] = [
         "commands",
         "requests",
         "errors",
@@ -20,6 +20,8 @@ fn fields(value: &Value, names: &mut BTreeSet<String>) {
         "first_errors",
         "left_out",
         "command_stats",
+        "own",
+        "client_list",
         "config",
         "workload",
         "latency_events",

@@ -138,7 +138,7 @@ impl Suspect {
             Some(Self { what, client: None, held_ns, is_outage, rank })
         };
         match what {
-            EventKind::SlowCommand { us, command, client } => {
+            EventKind::SlowCommand { us, command, client, .. } => {
                 let took = units::latency(us.saturating_mul(1000));
                 let suspect = of(format!("{command} {took}"), Some(*us as f64 * 1e3), false, 0)?;
                 Some(Self { client: client.clone(), ..suspect })
@@ -179,7 +179,15 @@ mod tests {
 
     fn slow(t_s: f64, ms: u64, command: &str) -> Event {
         let client = Some("127.0.0.1:5000".to_owned());
-        Event::new(t_s, EventKind::SlowCommand { us: ms * 1000, command: command.to_owned(), client })
+        Event::new(
+            t_s,
+            EventKind::SlowCommand {
+                us: ms * 1000,
+                command: command.to_owned(),
+                client,
+                arguments: Vec::new(),
+            },
+        )
     }
 
     fn words(delay: Delay, events: &[Event]) -> String {

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
+/// The largest number of kinds of errors: servers count some hundred.
+const MOST_ERRORS: usize = 200;
+
 /// The largest number of commands that are counted separately; no server has so many. The counts of further commands
 /// are added up.
 const MOST: usize = 1000;
@@ -19,6 +22,13 @@ impl CommandCounters {
         let info = Info::parse(text);
         let stat = |(name, fields): (&str, &str)| Some((untrusted::text(name), read(fields)?));
         Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
+    }
+
+    /// Returns the names of the commands with the most calls, at most `most`.
+    pub(super) fn busiest(&self, most: usize) -> Vec<&str> {
+        let mut by_calls: Vec<_> = self.0.iter().collect();
+        by_calls.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.calls));
+        by_calls.into_iter().take(most).map(|(name, _)| name.as_str()).collect()
     }
 
     /// Returns the number of calls of a command.
@@ -57,6 +67,28 @@ impl CommandCounters {
         }
         Some(added)
     }
+}
+
+/// Parses INFO errorstats: the number of error replies by prefix, from `errorstat_ERR:count=7`.
+pub(super) fn errors(text: &str) -> BTreeMap<String, u64> {
+    let count = |(name, fields): (&str, &str)| {
+        let count = fields.split(',').find_map(|field| field.strip_prefix("count="))?;
+        Some((untrusted::text(name), count.parse().ok()?))
+    };
+    Info::parse(text).beginning_with("errorstat_").take(MOST_ERRORS).filter_map(count).collect()
+}
+
+/// Returns the error replies since `before`; none if a count went back.
+pub(super) fn errors_since(
+    now: &BTreeMap<String, u64>,
+    before: &BTreeMap<String, u64>,
+) -> BTreeMap<String, u64> {
+    let added = |(name, now): (&String, &u64)| {
+        let added = now.checked_sub(before.get(name).copied().unwrap_or(0))?;
+        Some((name.clone(), added))
+    };
+    let added: Option<BTreeMap<_, _>> = now.iter().map(added).collect();
+    added.unwrap_or_default().into_iter().filter(|(_, added)| *added > 0).collect()
 }
 
 /// Parses `calls=1,usec=3,usec_per_call=3.00,rejected_calls=0,failed_calls=0`.
@@ -103,6 +135,16 @@ mod tests {
         assert_eq!(stats(3, 0).since(&CommandCounters::default()).unwrap()["get"].calls, 3);
         assert_eq!(stats(3, 0).since(&stats(4, 0)), None);
         assert_eq!(CommandCounters::default().since(&stats(4, 0)), None);
+    }
+
+    #[test]
+    fn errors_are_counted_by_their_prefix_since_the_previous_poll() {
+        let before = errors("# Errorstats\r\nerrorstat_ERR:count=7\r\nerrorstat_OOM:count=1\r\n");
+        let now = errors("errorstat_ERR:count=7\r\nerrorstat_OOM:count=4\r\nerrorstat_NOAUTH:count=2\r\n");
+        assert_eq!(errors_since(&now, &before), [("NOAUTH".to_owned(), 2), ("OOM".to_owned(), 3)].into());
+        assert!(errors_since(&before, &now).is_empty(), "CONFIG RESETSTAT");
+        let many: String = (0..500).map(|n| format!("errorstat_E{n}:count=1\r\n")).collect();
+        assert_eq!(errors(&many).len(), MOST_ERRORS);
     }
 
     #[test]

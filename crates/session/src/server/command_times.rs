@@ -13,6 +13,10 @@ use crate::{stats::Buckets, untrusted};
 /// each of these commands costs the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
+/// The number of commands with requested times in the first poll: those with the most calls so far. Only differences
+/// since then are shown, and a command without a call so far needs no earlier histogram.
+pub(super) const ASKED_AT_FIRST: usize = 16;
+
 /// The largest number of buckets in an accepted histogram; servers send about 30.
 const MOST_BORDERS: usize = 256;
 /// The largest number of percentiles of a command; servers report three by default.
@@ -21,7 +25,7 @@ const MOST_PERCENTILES: usize = 16;
 /// Upper limits in microseconds, each with the number of calls that took at most this time.
 type Cumulative = Vec<(u64, u64)>;
 
-/// The histograms from one poll, for some commands or for all commands that have a histogram.
+/// The histograms from one poll, for some commands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histograms(BTreeMap<String, Cumulative>);
 
@@ -31,8 +35,7 @@ pub(super) struct Known {
     /// The histogram of each command, and the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether the histograms of all commands have been read once. A command without a histogram had no calls until
-    /// that poll.
+    /// Whether histograms have been read once. Earlier calls are in no difference.
     is_begun: bool,
 }
 
@@ -61,19 +64,18 @@ impl Histograms {
 }
 
 impl Known {
-    /// Returns whether the histograms of all commands must still be requested. All histograms are requested once,
-    /// because a difference needs the histogram from before a command's calls.
-    pub(super) fn asks_for_all(&self) -> bool {
+    /// Returns whether no histogram has been read yet.
+    pub(super) fn is_new(&self) -> bool {
         !self.is_begun
     }
 
-    /// Adds the differences between the histograms of this poll and of the previous poll to `stats`. If `is_all` is
-    /// true, the histograms are those of all commands. `calls` returns the number of calls of a command at the previous
-    /// poll. For a command that the previous poll did not request, a difference is added only if the command was not
-    /// called between its last histogram and the previous poll.
+    /// Adds the differences between these histograms and those of the last poll with histograms to `stats`. `calls`
+    /// returns the number of calls of a command at the previous poll. For a command that the previous poll did not
+    /// request, a difference is added only if the command was not called between its last histogram and the previous
+    /// poll.
     pub(super) fn take(
         &mut self,
-        (now, is_all): (Histograms, bool),
+        now: Histograms,
         calls: impl Fn(&str) -> Option<u64>,
         stats: &mut BTreeMap<String, CommandStat>,
     ) {
@@ -95,7 +97,7 @@ impl Known {
             };
             self.last.insert(name, (self.polls, known));
         }
-        self.is_begun |= is_all;
+        self.is_begun = true;
     }
 }
 
@@ -178,33 +180,29 @@ mod tests {
         let read = |commands: &[(&str, &[i64])]| Histograms::read(&reply(commands)).unwrap();
         let before = read(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1]), ("del", &[1, 4])]);
         let mut known = Known::default();
-        let mut added = |polled: Histograms, is_all: bool, calls: &[(&str, u64)]| {
+        let mut added = |polled: Histograms, calls: &[(&str, u64)]| {
             let mut added = stats(&[("get", 105), ("set", 7), ("del", 2), ("incr", 3)]);
             let calls = |name: &str| calls.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
-            known.take((polled, is_all), calls, &mut added);
+            known.take(polled, calls, &mut added);
             ["get", "set", "del", "incr"].map(|name| added[name].times.clone())
         };
-        assert_eq!(added(before, true, &[]), [const { None }; 4], "nothing is known of before");
+        assert_eq!(added(before, &[]), [const { None }; 4], "nothing is known of before");
         let now = read(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])]);
         let get = Some(vec![(1, 100), (8, 5)].into());
-        assert_eq!(added(now, false, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
+        assert_eq!(added(now, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
         let later = read(&[("del", &[1, 6]), ("incr", &[1, 9])]);
         let of_two = Some(vec![(1, 2)].into());
-        assert_eq!(
-            added(later, false, &[("del", 4), ("incr", 6)]),
-            [None, None, of_two, None],
-            "6 were before"
-        );
+        assert_eq!(added(later, &[("del", 4), ("incr", 6)]), [None, None, of_two, None], "6 were before");
     }
 
     #[test]
     fn a_call_between_the_counts_and_the_times_has_its_time_with_its_count() {
         let read = |count: i64| Histograms::read(&reply(&[("get", &[1, count])])).unwrap();
         let mut known = Known::default();
-        known.take((read(3), true), |_| None, &mut stats(&[]));
-        known.take((read(8), false), |_| Some(3), &mut stats(&[]));
+        known.take(read(3), |_| None, &mut stats(&[]));
+        known.take(read(8), |_| Some(3), &mut stats(&[]));
         let mut counted = stats(&[("get", 5)]);
-        known.take((read(8), false), |_| Some(3), &mut counted);
+        known.take(read(8), |_| Some(3), &mut counted);
         assert_eq!(counted["get"].times, Some(vec![(1, 5)].into()));
     }
 
@@ -249,7 +247,7 @@ mod tests {
         fn whatever_is_answered_is_understood_or_is_not(before in datum(), now in datum(), text in "\\PC{0,200}") {
             let mut known = Known::default();
             for histograms in [before, now].iter().filter_map(Histograms::read) {
-                known.take((histograms, true), |_| Some(1), &mut stats(&[("get", 1)]));
+                known.take(histograms, |_| Some(1), &mut stats(&[("get", 1)]));
             }
             since_start(&text);
             since_start(&format!("latency_percentiles_usec_get:{text}"));

@@ -1,11 +1,76 @@
-//! Reads and sets the [`PARAMETERS`] with CONFIG GET and CONFIG SET, and no other parameters. Redyno never sends CONFIG
-//! REWRITE.
+//! Sets the [`PARAMETERS`] with CONFIG SET, and reads them and the [`WATCHED`] ones with CONFIG GET. Each parameter is
+//! requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
 
-use super::{ServerError, link::Wire, parameter::PARAMETERS};
+use super::{ServerError, link::Wire, pace::Sent, parameter::PARAMETERS, tuned};
+use crate::events::EventKind;
+
+/// Further parameters that matter for latency. None is a password, a user or a path. A server does not report those that
+/// it does not have. Of two names of the same parameter only one is here, so that a change is one event.
+const WATCHED: [&str; 54] = [
+    "active-defrag-cycle-max",
+    "active-defrag-cycle-min",
+    "active-expire-effort",
+    "activerehashing",
+    "aof-rewrite-incremental-fsync",
+    "auto-aof-rewrite-min-size",
+    "auto-aof-rewrite-percentage",
+    "busy-reply-threshold",
+    "client-output-buffer-limit",
+    "client-query-buffer-limit",
+    "cluster-node-timeout",
+    "commandlog-large-reply-max-len",
+    "commandlog-large-request-max-len",
+    "commandlog-reply-larger-than",
+    "commandlog-request-larger-than",
+    "disable-thp",
+    "dynamic-hz",
+    "hash-max-listpack-entries",
+    "hash-max-listpack-value",
+    "io-threads-do-reads",
+    "jemalloc-bg-thread",
+    "latency-tracking",
+    "lazyfree-lazy-eviction",
+    "lazyfree-lazy-expire",
+    "lazyfree-lazy-server-del",
+    "lazyfree-lazy-user-del",
+    "lazyfree-lazy-user-flush",
+    "list-compress-depth",
+    "list-max-listpack-size",
+    "maxclients",
+    "maxmemory-clients",
+    "maxmemory-eviction-tenacity",
+    "maxmemory-samples",
+    "min-replicas-to-write",
+    "no-appendfsync-on-rewrite",
+    "notify-keyspace-events",
+    "rdb-save-incremental-fsync",
+    "rdbcompression",
+    "repl-backlog-size",
+    "repl-diskless-load",
+    "repl-diskless-sync",
+    "repl-timeout",
+    "replica-lazy-flush",
+    "set-max-intset-entries",
+    "set-max-listpack-entries",
+    "set-max-listpack-value",
+    "slowlog-max-len",
+    "stop-writes-on-bgsave-error",
+    "tcp-backlog",
+    "tcp-keepalive",
+    "timeout",
+    "tracking-table-max-keys",
+    "zset-max-listpack-entries",
+    "zset-max-listpack-value",
+];
+
+/// The number of parameters that a poll requests before Redis 7, after the first poll: there each has a CONFIG GET of
+/// its own, for which the server looks through all its parameters, about 4 µs.
+const AT_ONCE: usize = 16;
 
 /// A changed parameter, with the values from CONFIG GET before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +87,8 @@ pub struct ConfigChange {
 #[derive(Debug, Default)]
 pub(super) struct Config {
     values: BTreeMap<String, String>,
-    /// The number of parameters requested one by one. Before Redis 7, CONFIG GET accepts only one name, so each poll
-    /// requests the next parameter.
+    /// The position in the list of parameters that are requested one by one. Before Redis 7, CONFIG GET accepts only
+    /// one name, so each poll requests the next parameters with a command each.
     one_by_one: Option<usize>,
 }
 
@@ -32,18 +97,24 @@ impl Config {
         &self.values
     }
 
-    pub(super) fn take(&mut self, found: BTreeMap<String, String>) {
-        let is_asked = |name: &String| PARAMETERS.iter().any(|parameter| parameter.name == name);
-        self.values.extend(found.into_iter().filter(|(name, _)| is_asked(name)));
+    /// Takes the requested parameters of a reply; returns the changes that the connection has not `sent`.
+    pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &Sent) -> Vec<EventKind> {
+        let mut events = Vec::new();
+        for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
+            let from = self.values.insert(name.clone(), to.clone());
+            if let Some(from) = from.filter(|from| *from != to)
+                && !sent.take_set(&name, |value| tuned::same(value, &to))
+            {
+                events.push(EventKind::ConfigChanged { name, from, to });
+            }
+        }
+        events
     }
 
-    /// Requests all parameters, or from a server before Redis 7 only the next one.
+    /// Requests all parameters, or from a server before Redis 7 only the next ones.
     pub(super) async fn ask(&mut self, wire: &Wire) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
-            let words: Vec<_> = ["CONFIG", "GET"]
-                .into_iter()
-                .chain(PARAMETERS.iter().map(|parameter| parameter.name))
-                .collect();
+            let words: Vec<_> = ["CONFIG", "GET"].into_iter().chain(names()).collect();
             match wire.texts(&words).await {
                 Ok(pairs) => return Ok(by_name(&pairs)),
                 Err(error) if is_too_many(&error) => self.one_by_one = Some(0),
@@ -51,10 +122,24 @@ impl Config {
             }
         }
         let next = self.one_by_one.get_or_insert(0);
-        let name = PARAMETERS[*next % PARAMETERS.len()].name;
-        *next += 1;
-        Ok(by_name(&wire.config_get(name).await?))
+        let mut asked = JoinSet::new();
+        let count = if self.values.is_empty() { names().count() } else { AT_ONCE };
+        for name in names().cycle().skip(*next).take(count) {
+            let wire = wire.clone();
+            asked.spawn(async move { wire.texts(&["CONFIG", "GET", name]).await });
+        }
+        *next = (*next + count) % names().count();
+        let mut found = BTreeMap::new();
+        while let Some(reply) = asked.join_next().await {
+            found.extend(by_name(&reply.expect("a question does not panic and is not aborted")?));
+        }
+        Ok(found)
     }
+}
+
+/// Returns the names of all parameters that are read.
+fn names() -> impl Iterator<Item = &'static str> + Clone {
+    PARAMETERS.iter().map(|parameter| parameter.name).chain(WATCHED)
 }
 
 /// Returns whether the error is a refusal of several names, as by Redis 6 and older.
@@ -69,7 +154,7 @@ fn by_name(pairs: &[String]) -> BTreeMap<String, String> {
 
 /// Returns the value of one parameter.
 pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
-    let found = by_name(&wire.config_get(name).await?).remove(name);
+    let found = by_name(&wire.texts(&["CONFIG", "GET", name]).await?).remove(name);
     let missing = || ServerError::Refused {
         command: "CONFIG GET".to_owned(),
         message: format!("this server has no parameter {name}"),
@@ -80,4 +165,47 @@ pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> 
 /// Sets one parameter.
 pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), ServerError> {
     wire.config_set(name, value).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_parameter_that_is_asked_for_can_hold_a_secret_or_is_a_pattern() {
+        let asked: BTreeSet<_> = names().collect();
+        assert_eq!(asked.len(), PARAMETERS.len() + WATCHED.len(), "each once");
+        for name in asked {
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+            for secret in ["pass", "auth", "user-", "masteruser", "acl", "tls", "key-file", "dir", "file"] {
+                assert!(
+                    !name.contains(secret)
+                        || name == "lazyfree-lazy-user-del"
+                        || name == "lazyfree-lazy-user-flush",
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_by_anybody_else_is_an_event_and_a_change_of_ones_own_is_none() {
+        let (mut config, sent) = (Config::default(), Sent::default());
+        let mut take = |name: &str, value: &str| {
+            let events = config.take([(name.to_owned(), value.to_owned())].into(), &sent);
+            events.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(take("slowlog-max-len", "128").is_empty(), "the first value is no change");
+        assert_eq!(take("slowlog-max-len", "77"), ["slowlog-max-len 128 → 77"]);
+        assert!(take("slowlog-max-len", "77").is_empty());
+        assert!(take("requirepass", "a").is_empty() && take("requirepass", "b").is_empty());
+        take("maxmemory", "0");
+        sent.set("maxmemory", "100mb");
+        assert!(take("maxmemory", "104857600").is_empty());
+        assert_eq!(take("maxmemory", "0").len(), 1, "only once");
+        take("save", "3600 1");
+        assert_eq!(take("save", ""), ["save 3600 1 → \"\""]);
+    }
 }

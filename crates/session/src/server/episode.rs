@@ -98,9 +98,76 @@ fn rejection(border: Border) -> EventKind {
     }
 }
 
+/// The least number of keys that expire in a second during a burst: a server expires fewer within a millisecond.
+const LEAST_EXPIRED: f64 = 1_000.0;
+/// How many times the usual number expires in a burst.
+const TIMES_USUAL: f64 = 5.0;
+/// The weight of a second for the usual number, so that it follows over half a minute.
+const USUAL_WEIGHT: f64 = 1.0 / 30.0;
+
+/// Bursts of expired keys: far more in a second than usual, or as many as the server's time limit for it allows.
+#[derive(Debug, Default)]
+pub(super) struct Expiry {
+    /// The time of the previous counts, the expired keys, and how often the time limit was reached.
+    counted: Option<(u64, u64, u64)>,
+    /// The usual number of keys in a second, outside of bursts.
+    usual: Option<f64>,
+    burst: Episode,
+}
+
+impl Expiry {
+    /// Returns the event from the new values of both counters, if there is one. Values of another process, and counters
+    /// that went back, give none.
+    pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Option<EventKind> {
+        let (keys, capped) = (counted[0]?, counted[1].unwrap_or(0));
+        let before = self.counted.replace((at_ns, keys, capped)).filter(|_| is_same);
+        let added = before.and_then(|(then_ns, keys_then, capped_then)| {
+            let length_s = seconds(at_ns.saturating_sub(then_ns)).max(0.001);
+            Some((keys.checked_sub(keys_then)?, capped.checked_sub(capped_then)?, length_s))
+        });
+        let mut burst = 0;
+        if let Some((keys, capped, length_s)) = added {
+            let per_s = keys as f64 / length_s;
+            let usual = *self.usual.get_or_insert(if capped > 0 { 0.0 } else { per_s });
+            if per_s >= LEAST_EXPIRED && (per_s >= usual * TIMES_USUAL || capped > 0) {
+                burst = keys;
+            } else {
+                self.usual = Some(usual + (per_s - usual) * USUAL_WEIGHT);
+            }
+        }
+        Some(match self.burst.take(at_ns, burst)? {
+            Border::Begins(keys) => EventKind::ExpiryBegan { keys },
+            Border::Ends { sum: keys, length_s, .. } => EventKind::ExpiryEnded { keys, length_s },
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_more_expired_keys_than_usual_are_a_burst_and_the_usual_ones_are_none() {
+        let events = |counts: &[(u64, u64)]| {
+            let (mut expiry, mut sums) = (Expiry::default(), [0, 0]);
+            let mut events = Vec::new();
+            for (s, (keys, capped)) in counts.iter().enumerate() {
+                sums = [sums[0] + keys, sums[1] + capped];
+                events.extend(expiry.take(s as u64 * SECOND_NS, sums.map(Some), true));
+            }
+            events.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(events(&[(3000, 0); 60]).is_empty(), "this many always expire");
+        assert!(events(&[(0, 0), (0, 0), (900, 0), (0, 0)]).is_empty(), "few");
+        let burst = [(5, 0), (5, 0), (90_000, 3), (80_000, 4), (5, 0), (5, 0), (5, 0), (5, 0)];
+        assert_eq!(events(&burst), ["90 000 keys expired in a second", "over: 170 000 keys in 2 s"]);
+        let at_once = [(0, 0), (90_000, 3), (90_000, 0), (0, 0), (0, 0), (0, 0)];
+        assert_eq!(events(&at_once).len(), 2, "the limit shows it in the first second");
+        let mut expiry = Expiry::default();
+        expiry.take(0, [Some(5), None], true);
+        assert_eq!(expiry.take(SECOND_NS, [Some(900_000), None], false), None, "another process");
+        assert_eq!(expiry.take(2 * SECOND_NS, [None, None], true), None);
+    }
 
     #[test]
     fn a_burst_is_reported_twice_however_long_and_ragged_it_is() {

@@ -12,9 +12,7 @@ use std::{
 use fred::{
     clients::Client,
     error::{Error, ErrorKind},
-    interfaces::{
-        ClientInterface, ClientLike, ClusterInterface, ConfigInterface, ServerInterface, SlowlogInterface,
-    },
+    interfaces::{ClientInterface, ClientLike},
     types::{
         Builder, ClusterHash, ConnectHandle, CustomCommand, Value,
         config::{Config, ServerConfig},
@@ -26,6 +24,7 @@ use super::{
     ServerError,
     datum::Datum,
     guard::{Door, Guard, REPLY_LIMIT},
+    pace::Sent,
 };
 use crate::{endpoint::Talk, untrusted};
 
@@ -80,7 +79,8 @@ impl RedisLink {
             .map_err(refused)?;
         let task = client.connect();
         let guard = Guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
-        let link = Self { task, wire: Wire { client, breach: Arc::clone(&breach), apart: None }, guard };
+        let wire = Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), apart: None };
+        let link = Self { task, wire, guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // A server that has no CLIENT SETNAME, or forbids it, works without the name as well.
         let wire = &link.wire;
@@ -114,6 +114,7 @@ pub(super) struct Wire {
     client: Client,
     /// The reason why the guard disconnected; empty until then.
     breach: Arc<OnceLock<String>>,
+    sent: Sent,
     /// The database of the commands and the database of the connection, if they differ.
     apart: Option<[u32; 2]>,
 }
@@ -127,45 +128,39 @@ impl Wire {
 
     /// Sends INFO, with the default sections of the server.
     pub(super) async fn info(&self) -> Result<String, ServerError> {
-        lines("INFO", &self.within("INFO", self.client.info(None)).await?)
+        self.text(&["INFO"]).await
     }
 
     /// Sends CLIENT LIST, for all kinds of clients.
     pub(super) async fn client_list(&self) -> Result<String, ServerError> {
-        lines("CLIENT", &self.within("CLIENT", self.client.client_list::<_, String>(None, None)).await?)
+        self.text(&["CLIENT", "LIST"]).await
     }
 
     /// Sends CLUSTER INFO.
     pub(super) async fn cluster_info(&self) -> Result<String, ServerError> {
-        lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_info()).await?)
+        self.text(&["CLUSTER", "INFO"]).await
     }
 
     /// Sends CLUSTER NODES.
     pub(super) async fn cluster_nodes(&self) -> Result<String, ServerError> {
-        lines("CLUSTER", &self.within("CLUSTER", self.client.cluster_nodes()).await?)
-    }
-
-    /// Returns the newest `count` entries of the slow log.
-    pub(super) async fn slow_log(&self, count: i64) -> Result<Datum, ServerError> {
-        self.within("SLOWLOG", self.client.slowlog_get(Some(count))).await.map(datum)
+        self.text(&["CLUSTER", "NODES"]).await
     }
 
     /// Returns the number of keys in the database.
     pub(super) async fn dbsize(&self) -> Result<u64, ServerError> {
-        self.within("DBSIZE", self.client.dbsize::<Value>())
-            .await?
-            .as_u64()
-            .ok_or_else(|| unexpected("DBSIZE"))
-    }
-
-    /// Sends CONFIG GET with one name or pattern; returns names and values alternately.
-    pub(super) async fn config_get(&self, name: &str) -> Result<Vec<String>, ServerError> {
-        texts("CONFIG", &self.within("CONFIG", self.client.config_get(name)).await?)
+        self.count(&["DBSIZE"]).await
     }
 
     /// Sets one parameter with CONFIG SET.
     pub(super) async fn config_set(&self, name: &str, value: &str) -> Result<(), ServerError> {
-        self.within("CONFIG", self.client.config_set(name, value)).await
+        // The next poll may show the new value before this reply is read.
+        self.sent.set(name, value);
+        self.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
+    }
+
+    /// Returns the commands that this connection has sent.
+    pub(super) fn sent(&self) -> &Sent {
+        &self.sent
     }
 
     /// Sends a command; returns its reply as a text of many lines.
@@ -236,6 +231,7 @@ impl Wire {
     }
 
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
+        self.sent.count(command, arguments.first().and_then(Value::as_str).as_deref());
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
         match self.apart {
             None => self.within(command, self.client.custom(custom, arguments)).await,

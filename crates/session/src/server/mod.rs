@@ -12,6 +12,7 @@
 
 mod answer;
 mod clean;
+mod client_list;
 mod clients;
 mod command_stats;
 mod command_times;
@@ -32,6 +33,7 @@ mod marker;
 mod memcached;
 mod news;
 mod order;
+mod pace;
 mod parameter;
 mod place;
 mod plane;
@@ -48,6 +50,7 @@ mod watch;
 
 pub use answer::Answer;
 pub use clean::{Cleaned, Cleaning, Progress};
+pub use client_list::{ClientGroup, ClientRow, Clients};
 pub use config::ConfigChange;
 pub use control::Control;
 pub use count::Counted;

@@ -2,7 +2,7 @@
 
 use super::{
     Info,
-    episode::{Border, Bursts, Episode},
+    episode::{Border, Bursts, Episode, Expiry},
 };
 use crate::{clock::seconds, events::EventKind};
 
@@ -15,6 +15,7 @@ const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 pub(super) struct News {
     seen: Option<Identity>,
     bursts: Bursts,
+    expiry: Expiry,
     blocked: Episode,
 }
 
@@ -31,6 +32,8 @@ struct Identity {
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
+    /// The time since which the server has been loading its data.
+    loading_ns: Option<u64>,
 }
 
 /// A child process of the server that writes a file.
@@ -61,6 +64,8 @@ impl News {
         let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
         let counted = ["evicted_keys", "rejected_connections"].map(|name| info.number(name));
         let bursts = self.bursts.take(at_ns, counted, is_same);
+        let counted = ["expired_keys", "expired_time_cap_reached_count"].map(|name| info.number(name));
+        let expiry = self.expiry.take(at_ns, counted, is_same);
         if let Some(before) = self.seen.take() {
             if is_same {
                 seen.save.go_on(&before.save);
@@ -75,6 +80,8 @@ impl News {
                 events.push(EventKind::Restarted);
             }
             events.extend(bursts);
+            events.extend(expiry);
+            events.extend(before.loading(&mut seen, at_ns));
             events.extend(before.places(&seen));
         }
         let waiting = info.number("blocked_clients").unwrap_or(0);
@@ -103,6 +110,19 @@ impl Identity {
             forks: info.number("total_forks").or_else(|| info.number("latest_fork_usec")),
             save: child("rdb_bgsave_in_progress", "rdb_saves", "rdb_last_save_time", SAVE_OUTCOME),
             rewrite: child("aof_rewrite_in_progress", "aof_rewrites", "", REWRITE_OUTCOME),
+            loading_ns: info.flag("loading").unwrap_or(false).then_some(at_ns),
+        }
+    }
+
+    fn loading(&self, now: &mut Self, at_ns: u64) -> Option<EventKind> {
+        let since_ns = self.loading_ns;
+        now.loading_ns = now.loading_ns.map(|now_ns| since_ns.unwrap_or(now_ns));
+        match (since_ns, now.loading_ns) {
+            (None, Some(_)) => Some(EventKind::LoadingBegan),
+            (Some(since_ns), None) => {
+                Some(EventKind::LoadingEnded { length_s: seconds(at_ns.saturating_sub(since_ns)) })
+            }
+            _ => None,
         }
     }
 
@@ -255,6 +275,12 @@ mod tests {
             "maxclients: over: 1 connection rejected in 1 s",
         ];
         assert_eq!(news(&infos), expected);
+    }
+
+    #[test]
+    fn loading_has_a_length() {
+        let expected = ["loading: the server loads its data", "loading: over after 2 s"];
+        assert_eq!(news(&["loading:0", "loading:1", "loading:1", "loading:0", "loading:0"]), expected);
     }
 
     #[test]

@@ -2,15 +2,16 @@
 //!
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
-//!              ├─ INFO commandstats ─► Status
-//!              ├─ LATENCY HISTOGRAM ─► Status       (at first of all commands, then of the busiest, at once of a new
-//!              │                                    command; if refused: INFO latencystats, from time to time)
-//! every second ┼─ SLOWLOG GET ───────► events
+//!              ├─ INFO commandstats errorstats ─► Status
+//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands, at once of a new command; if refused:
+//!              │                                    INFO latencystats, from time to time)
+//! every second ┼─ SLOWLOG GET ───────► events       (on Valkey also COMMANDLOG GET)
 //!              ├─ LATENCY LATEST ────► Status, events
-//!              └─ CONFIG GET ────────► Status
+//!              ├─ CONFIG GET ────────► Status, events
+//! every 5 s    └─ CLIENT LIST ───────► Status
 //! ```
-//! All requests are sent together. A refused request is reported once and repeated a minute later; the other requests
-//! continue.
+//! All requests are sent together. A refused one is reported once and repeated a minute later; the others continue. What
+//! costs the server much is asked [less often](super::pace).
 //!
 //! Only this module sends the requests of a poll and parses their replies: [`watch`](super::watch) and later modules
 //! use only [`Polled`], gauges and events. The poll of memcached (`stats`) is a separate module with the same result
@@ -20,15 +21,17 @@ use std::collections::BTreeMap;
 
 use super::{
     Info, ServerError, Status,
-    command_stats::CommandCounters,
-    command_times::{self, AskedFor, Histograms, Known},
+    client_list::ClientList,
+    command_stats::{CommandCounters, errors, errors_since},
+    command_times::{self, ASKED_AT_FIRST, AskedFor, Histograms, Known},
     config::Config,
     datum::Datum,
     info::Counters,
     latency_log::LatencyLog,
     link::Wire,
     news::News,
-    slow_log::{self, SlowLog},
+    pace::{Paces, named},
+    slow_log::{self, CommandLog, PARTS, SlowLog},
 };
 use crate::events::EventKind;
 
@@ -45,14 +48,18 @@ enum Question {
     Times,
     SinceStart,
     SlowLog,
+    CommandLog,
     Latency,
     Config,
+    Clients,
 }
 
 /// The results of one poll.
 pub(super) struct Polled {
     pub(super) status: Status,
     pub(super) events: Vec<EventKind>,
+    /// The length of the pause until the next poll, as a multiple of the usual one.
+    pub(super) pause: u32,
 }
 
 /// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
@@ -63,9 +70,19 @@ pub(super) struct Poller {
     commands: Option<CommandCounters>,
     times: CommandTimes,
     news: News,
+    errors: Option<BTreeMap<String, u64>>,
     slow_log: SlowLog,
+    /// Whether the server has COMMANDLOG, and its logs of large requests and of large replies.
+    has_command_log: bool,
+    command_log: CommandLog,
     latency: LatencyLog,
     config: Config,
+    clients: ClientList,
+    /// The number of bytes of the last CLIENT LIST.
+    listed: usize,
+    paces: Paces,
+    /// Whether INFO has one section at a time, as before Redis 7.
+    sections_apart: bool,
     refused: BTreeMap<Question, Refusal>,
 }
 
@@ -86,16 +103,29 @@ struct Refusal {
     cause: String,
 }
 
+/// A reply of any shape.
+type Reply = Result<Datum, ServerError>;
+
+/// A request for histograms.
+struct TimesAsked {
+    /// The commands whose histograms were requested.
+    named: Vec<String>,
+    /// The reply, if there were any such commands.
+    reply: Option<Reply>,
+}
+
 /// The replies of one poll; `None` for a request that was not sent.
 struct Answers {
     info: Result<String, ServerError>,
-    commands: Option<Result<String, ServerError>>,
-    /// The requested commands (an empty list means all commands), and the reply with their histograms.
-    times: Option<(Vec<String>, Result<Datum, ServerError>)>,
+    /// The commands that redyno sent before this reply, and the reply.
+    commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
+    times: Option<TimesAsked>,
     since_start: Option<Result<String, ServerError>>,
-    slow_log: Option<Result<Datum, ServerError>>,
-    latency: Option<Result<Datum, ServerError>>,
+    slow_log: Option<Reply>,
+    command_log: Option<[Reply; 2]>,
+    latency: Option<Reply>,
     config: Option<Result<BTreeMap<String, String>, ServerError>>,
+    clients: Option<Result<String, ServerError>>,
 }
 
 impl Poller {
@@ -115,20 +145,27 @@ impl Poller {
         let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
         self.counters = Some(counters);
         self.notice_restart(&info);
+        self.has_command_log = has_command_log(&status);
         let mut events = self.news.read(at_ns, &info);
         let mut before = None;
-        if let Some(text) = self.accepted(Question::CommandStats, answers.commands, &mut events)? {
+        let (own, commands) =
+            answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
+        if let Some(text) = self.accepted(Question::CommandStats, commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
+            status.own = named(own, &status.command_stats);
+            let errors = errors(&text);
+            status.errors =
+                self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
+            self.errors = Some(errors);
             before = self.commands.replace(now);
         }
+        self.paces.learn(&status, self.listed);
         self.times.asked.learn(&status.command_stats);
         let histograms = self.histograms(wire, answers.times).await?;
         self.add_times((histograms, before), answers.since_start, &mut status)?;
-        let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
-        let news = self.accepted(Question::SlowLog, read, &mut events)?;
-        events.extend(news.unwrap_or_default());
+        self.read_logs(answers.slow_log, answers.command_log, &mut events)?;
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
         let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
         if let Some((latency, news)) = self.accepted(Question::Latency, read, &mut events)? {
@@ -136,45 +173,71 @@ impl Poller {
             events.extend(news);
         }
         if let Some(found) = self.accepted(Question::Config, answers.config, &mut events)? {
-            self.config.take(found);
+            events.extend(self.config.take(found, wire.sent()));
         }
         status.config = self.config.values().clone();
-        Ok((at_ns, Polled { status, events }))
+        if let Some(list) = self.accepted(Question::Clients, answers.clients, &mut events)? {
+            self.listed = list.len();
+            status.clients = Some(self.clients.read(at_ns, &list));
+        }
+        Ok((at_ns, Polled { status, events, pause: self.paces.pause() }))
     }
 
-    /// Returns the histograms in the reply, and whether they are those of all commands. A command that was called for
-    /// the first time in this poll is requested now, so that the times of these calls are known too.
+    /// Adds the new entries of SLOWLOG and COMMANDLOG to `events`.
+    fn read_logs(
+        &mut self,
+        slow: Option<Reply>,
+        large: Option<[Reply; 2]>,
+        events: &mut Vec<EventKind>,
+    ) -> Result<(), ServerError> {
+        let read = slow.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
+        let news = self.accepted(Question::SlowLog, read, events)?;
+        events.extend(news.unwrap_or_default());
+        for (n, reply) in large.into_iter().flatten().enumerate() {
+            let read = understood(reply, |reply| self.command_log.0[n].read(reply));
+            let news = self.accepted(Question::CommandLog, Some(read), events)?;
+            events.extend(news.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Returns the histograms in the reply. A command with its first calls after the request was sent is requested now,
+    /// so that these calls have their times too; in the first poll all are. `None` in polls without histograms.
     async fn histograms(
         &mut self,
         wire: &Wire,
-        reply: Option<(Vec<String>, Result<Datum, ServerError>)>,
-    ) -> Result<(Histograms, bool), ServerError> {
-        let (named, reply) = reply.map_or((Vec::new(), None), |(named, reply)| (named, Some(reply)));
-        let read = |reply: Result<Datum, ServerError>| understood(reply, Histograms::read);
+        asked: Option<TimesAsked>,
+    ) -> Result<Option<Histograms>, ServerError> {
+        let Some(TimesAsked { named, reply }) = asked else { return Ok(None) };
+        let read = |reply: Reply| understood(reply, Histograms::read);
         let unreported = &mut Vec::new();
         let mut histograms = self.accepted(Question::Times, reply.map(read), unreported)?;
-        let is_all = histograms.is_some() && named.is_empty();
-        let names = self.times.asked.names().filter(|name| !named.iter().any(|named| named == name));
-        let new: Vec<_> = ["LATENCY", "HISTOGRAM"].into_iter().chain(names).collect();
-        if new.len() > 2 && !is_all && !self.refused.contains_key(&Question::Times) {
-            let more = read(wire.data(&new).await);
+        let mut words = vec!["LATENCY", "HISTOGRAM"];
+        if let Some(commands) = self.commands.as_ref().filter(|_| self.times.known.is_new()) {
+            words.extend(commands.busiest(ASKED_AT_FIRST));
+        }
+        words.extend(self.times.asked.names().filter(|name| !named.iter().any(|named| named == name)));
+        if words.len() > 2 && !self.refused.contains_key(&Question::Times) {
+            let more = read(wire.data(&words).await);
             if let Some(more) = self.accepted(Question::Times, Some(more), unreported)? {
                 histograms.get_or_insert_default().extend(more);
             }
         }
-        Ok((histograms.unwrap_or_default(), is_all))
+        Ok(histograms)
     }
 
     /// Adds the execution times of the commands; `before` is the number of calls of each command at the previous poll.
     /// A refusal is not reported, because the screen then shows other figures.
     fn add_times(
         &mut self,
-        (histograms, before): ((Histograms, bool), Option<CommandCounters>),
+        (histograms, before): (Option<Histograms>, Option<CommandCounters>),
         since_start: Option<Result<String, ServerError>>,
         status: &mut Status,
     ) -> Result<(), ServerError> {
         let calls = |name: &str| before.as_ref().and_then(|before| before.calls(name));
-        self.times.known.take(histograms, calls, &mut status.command_stats);
+        if let Some(histograms) = histograms {
+            self.times.known.take(histograms, calls, &mut status.command_stats);
+        }
         let unreported = &mut Vec::new();
         if let Some(text) = self.accepted(Question::SinceStart, since_start, unreported)? {
             self.times.since_start = command_times::since_start(&text);
@@ -194,24 +257,37 @@ impl Poller {
         let refused = &mut self.refused;
         refused.values_mut().for_each(|refusal| refusal.polls = refusal.polls.saturating_sub(1));
         let is_due = |question| refused.get(&question).is_none_or(|refusal| refusal.polls == 0);
-        let asks_for_all = self.times.known.asks_for_all();
-        let named = self.times.asked.names().filter(|_| !asks_for_all).map(str::to_owned);
-        let named: Vec<_> = named.collect();
+        let (clients_are_due, times_are_due) = self.paces.due();
+        let named: Vec<_> = self.times.asked.names().map(str::to_owned).collect();
         let histograms: Vec<_> =
             ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str)).collect();
-        let asks_for_times = is_due(Question::Times) && (asks_for_all || !named.is_empty());
-        let commands = only_if(is_due(Question::CommandStats), wire.text(&["INFO", "commandstats"]));
-        let times = only_if(asks_for_times, wire.data(&histograms));
+        let asks_for_times = times_are_due && is_due(Question::Times);
+        let asks_large = self.has_command_log && is_due(Question::CommandLog);
+        let commands = command_stats(wire, &mut self.sections_apart);
+        let commands = only_if(is_due(Question::CommandStats), commands);
+        let times = only_if(asks_for_times && !named.is_empty(), wire.data(&histograms));
         let since_start =
             only_if(is_due(Question::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
-        let slow_log = only_if(is_due(Question::SlowLog), wire.slow_log(slow_log::ASKED));
+        let slow_log = wire.data(&["SLOWLOG", "GET", slow_log::ASKED]);
+        let slow_log = only_if(is_due(Question::SlowLog), slow_log);
+        let command_log = only_if(asks_large, command_log(wire));
         let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
         let config = only_if(is_due(Question::Config), self.config.ask(wire));
+        let clients = only_if(is_due(Question::Clients) && clients_are_due, wire.client_list());
         // Histograms follow the counts directly, since both are shown together.
-        let (info, commands, times, since_start, slow_log, latency, config) =
-            tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
-        let times = times.map(|reply| (named, reply));
-        Answers { info, commands, times, since_start, slow_log, latency, config }
+        let (info, commands, times, since_start, slow_log, command_log, latency, config, clients) = tokio::join!(
+            wire.info(),
+            commands,
+            times,
+            since_start,
+            slow_log,
+            command_log,
+            latency,
+            config,
+            clients
+        );
+        let times = asks_for_times.then_some(TimesAsked { named, reply: times });
+        Answers { info, commands, times, since_start, slow_log, command_log, latency, config, clients }
     }
 
     /// Returns the reply, or `None` if there is no reply or the request was refused. A refusal is reported, unless the
@@ -245,22 +321,51 @@ impl Poller {
     fn notice_restart(&mut self, info: &Info) {
         let run_id = info.text("run_id").unwrap_or_default();
         if !self.run_id.is_empty() && self.run_id != run_id {
-            self.commands = None;
+            (self.commands, self.errors) = (None, None);
             self.times = CommandTimes::default();
+            self.clients = ClientList::default();
             self.slow_log.begin_again();
+            self.command_log.0.iter_mut().for_each(SlowLog::begin_again);
         }
         run_id.clone_into(&mut self.run_id);
     }
+}
+
+/// Requests the statistics of commands and errors; returns the commands that were sent before, and the reply.
+async fn command_stats(
+    wire: &Wire,
+    are_apart: &mut bool,
+) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
+    let own = wire.sent().take();
+    if !*are_apart {
+        match wire.text(&["INFO", "commandstats", "errorstats"]).await {
+            Err(error) if error.is_refusal("ERR syntax") => *are_apart = true,
+            reply => return (own, reply),
+        }
+    }
+    let (commands, errors) = (["INFO", "commandstats"], ["INFO", "errorstats"]);
+    let (commands, errors) = tokio::join!(wire.text(&commands), wire.text(&errors));
+    (own, commands.and_then(|commands| Ok(commands + &errors?)))
+}
+
+/// Requests the newest entries of COMMANDLOG about large requests and about large replies.
+async fn command_log(wire: &Wire) -> [Reply; 2] {
+    let words = PARTS.map(|part| format!("large-{part}"));
+    let [requests, replies] = words.each_ref().map(|part| ["COMMANDLOG", "GET", slow_log::ASKED, part]);
+    tokio::join!(wire.data(&requests), wire.data(&replies)).into()
+}
+
+/// Returns whether the server has COMMANDLOG: Valkey since 8.1.
+fn has_command_log(status: &Status) -> bool {
+    let mut parts = status.version.split('.').map_while(|part| part.parse::<u32>().ok());
+    status.name == "valkey" && (parts.next(), parts.next()) >= (Some(8), Some(1))
 }
 
 async fn only_if<T>(is_due: bool, question: impl Future<Output = T>) -> Option<T> {
     if is_due { Some(question.await) } else { None }
 }
 
-fn understood<T>(
-    reply: Result<Datum, ServerError>,
-    read: impl FnOnce(&Datum) -> Option<T>,
-) -> Result<T, ServerError> {
-    let command = "SLOWLOG or LATENCY".to_owned();
+fn understood<T>(reply: Reply, read: impl FnOnce(&Datum) -> Option<T>) -> Result<T, ServerError> {
+    let command = "SLOWLOG, COMMANDLOG or LATENCY".to_owned();
     reply.and_then(|reply| read(&reply).ok_or(ServerError::Unexpected { command }))
 }

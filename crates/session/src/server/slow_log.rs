@@ -1,15 +1,20 @@
-//! Finds new entries in the reply to SLOWLOG GET, and shortens their commands. Pure.
+//! SLOWLOG, and Valkey's COMMANDLOG: finds new entries, and shortens their commands. Pure.
 //!
-//! The ids of entries count up from 0 at the server's start, and SLOWLOG RESET does not reset them. Only the name and
-//! the shortened first argument of a command are shown, but never a value, a script or a password.
+//! Ids count up from 0 at the server's start, and SLOWLOG RESET does not reset them. A command is shown by its name and
+//! its shortened first argument: enough to find it, but never a value, a script or a password. All arguments that the
+//! server kept (at most 32, of 128 bytes each) are a field of their own, except those of commands with passwords.
 
-use super::datum::Datum;
+use super::{datum::Datum, link::CLIENT_NAME};
 use crate::events::EventKind;
 
 /// The number of entries that a poll requests.
-pub(super) const ASKED: i64 = 32;
+pub(super) const ASKED: &str = "32";
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
+/// The parts of a command of which COMMANDLOG records large ones.
+pub(super) const PARTS: [&str; 2] = ["request", "reply"];
+/// The commands whose arguments may be passwords. Servers hide some of them, but not all, and not every version does.
+const SECRET: [&str; 6] = ["ACL", "AUTH", "CONFIG", "HELLO", "MIGRATE", "SENTINEL"];
 /// The length of the longest argument that is shown in full.
 const LONGEST: usize = 24;
 
@@ -17,9 +22,13 @@ const LONGEST: usize = 24;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     id: i64,
-    us: u64,
+    /// The duration in microseconds, or the size in bytes.
+    amount: u64,
     command: String,
     client: Option<String>,
+    /// Whether redyno's control plane sent the command.
+    is_own: bool,
+    arguments: Vec<String>,
 }
 
 /// The last reported entry.
@@ -27,6 +36,17 @@ struct Entry {
 pub(super) struct SlowLog {
     /// The id of the last entry; `None` before the first poll. Entries in the first poll are older than the session.
     last: Option<i64>,
+    /// The part of the command whose size is recorded; `None` if its duration is.
+    part: Option<&'static str>,
+}
+
+/// COMMANDLOG's logs of large requests and of large replies, in the order of [`PARTS`].
+pub(super) struct CommandLog(pub(super) [SlowLog; 2]);
+
+impl Default for CommandLog {
+    fn default() -> Self {
+        Self(PARTS.map(|part| SlowLog { part: Some(part), ..SlowLog::default() }))
+    }
 }
 
 /// A number before the first id.
@@ -50,35 +70,65 @@ impl SlowLog {
         }
         entries.retain(|entry| entry.id > last);
         let Some(newest) = newest else { return Some(Vec::new()) };
-        let new = newest.saturating_sub(last).max(0) as u64;
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.us));
+        let mut new = newest.saturating_sub(last).max(0) as u64;
+        if self.part.is_some() {
+            // CLIENT LIST and INFO have large replies, which would hide those of other clients.
+            new = new.saturating_sub(entries.extract_if(.., |entry| entry.is_own).count() as u64);
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.amount));
         entries.truncate(MOST_SHOWN);
         let more = new.saturating_sub(entries.len() as u64);
         entries.sort_by_key(|entry| entry.id);
-        let mut events: Vec<_> = entries.into_iter().map(Entry::into_event).collect();
+        let mut events: Vec<_> = entries.into_iter().map(|entry| entry.into_event(self.part)).collect();
         if more > 0 {
-            events.push(EventKind::MoreSlowCommands { entries: more });
+            events.push(match self.part {
+                None => EventKind::MoreSlowCommands { entries: more },
+                Some(part) => EventKind::MoreLargeCommands { entries: more, part: part.to_owned() },
+            });
         }
         Some(events)
     }
 }
 
 impl Entry {
-    fn into_event(self) -> EventKind {
-        let Self { us, command, client, .. } = self;
-        EventKind::SlowCommand { us, command, client }
+    fn into_event(self, part: Option<&str>) -> EventKind {
+        let Self { amount, command, client, arguments, .. } = self;
+        match part {
+            None => EventKind::SlowCommand { us: amount, command, client, arguments },
+            Some(part) => {
+                EventKind::LargeCommand { bytes: amount, part: part.to_owned(), command, client, arguments }
+            }
+        }
     }
 }
 
 fn entry(datum: &Datum) -> Option<Entry> {
-    let [id, _, us, words, more @ ..] = datum.list()? else { return None };
+    // Redis 8.10 appends the number of all arguments, and later servers may append more.
+    let [id, _, amount, words, more @ ..] = datum.list()? else { return None };
     let words: Vec<_> = words.list()?.iter().map(|word| word.text().unwrap_or_default()).collect();
     // Since Redis 4 an entry also has the client's address and name.
     let part = |n: usize| more.get(n).and_then(Datum::text).filter(|text| !text.is_empty());
     let client = part(0).map(|address| {
         part(1).map_or_else(|| address.to_owned(), |name| format!("{address} ({})", shortened(name)))
     });
-    Some(Entry { id: id.number()?, us: us.number()?.try_into().ok()?, command: command(&words), client })
+    Some(Entry {
+        id: id.number()?,
+        amount: amount.number()?.try_into().ok()?,
+        command: command(&words),
+        client,
+        is_own: part(1) == Some(CLIENT_NAME),
+        arguments: arguments(&words),
+    })
+}
+
+/// Returns the arguments that the server kept, unless one may be a password.
+fn arguments(words: &[&str]) -> Vec<String> {
+    match words.split_first() {
+        Some((name, rest)) if !SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name)) => {
+            rest.iter().map(|word| (*word).to_owned()).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the name of a command, and its first argument unless that is a password or a script.
@@ -133,6 +183,43 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_keeps_all_arguments_and_may_have_more_elements_than_are_known() {
+        let text = |text: &str| Datum::Text(text.to_owned());
+        let words = ["MGET", "k:1", "k:2", "... (2998 more arguments)"].map(text).to_vec();
+        let head = [0, 1_795_262_814, 4_100].map(Datum::Number);
+        let tail = [Datum::List(words), text("10.0.0.7:5"), text("app"), Datum::Number(3001), Datum::Other];
+        let reply = Datum::List(vec![Datum::List(head.into_iter().chain(tail).collect())]);
+        let arguments = ["k:1", "k:2", "... (2998 more arguments)"].map(str::to_owned).to_vec();
+        let (command, client) = ("MGET k:1".to_owned(), Some("10.0.0.7:5 (app)".to_owned()));
+        let mut slow_log = SlowLog::default();
+        slow_log.read(&log(&[])).unwrap();
+        let slow = EventKind::SlowCommand {
+            us: 4100,
+            command: command.clone(),
+            client: client.clone(),
+            arguments: arguments.clone(),
+        };
+        assert_eq!(slow_log.read(&reply), Some(vec![slow]));
+        let CommandLog([_, mut large]) = CommandLog::default();
+        large.read(&log(&[])).unwrap();
+        let events = large.read(&reply).unwrap();
+        let expected =
+            EventKind::LargeCommand { bytes: 4100, part: "reply".to_owned(), command, client, arguments };
+        assert_eq!(events, [expected]);
+        assert_eq!(events[0].to_string(), "a reply of 4.00 KiB: MGET k:1 from 10.0.0.7:5 (app)");
+        let own = Datum::List(vec![Datum::List(vec![
+            Datum::Number(1),
+            Datum::Number(1_795_262_814),
+            Datum::Number(9_000_000),
+            Datum::List(["CLIENT", "LIST"].map(text).to_vec()),
+            text("10.0.0.8:6"),
+            text(CLIENT_NAME),
+        ])]);
+        assert_eq!(large.read(&own), Some(Vec::new()), "redyno's own");
+        assert_eq!(slow_log.read(&own).unwrap().len(), 1, "it held the server");
+    }
+
+    #[test]
     fn an_empty_log_at_first_makes_the_first_entry_new() {
         let mut slow_log = SlowLog::default();
         assert!(read(&mut slow_log, &[]).is_empty());
@@ -184,6 +271,7 @@ mod tests {
         ];
         for words in secrets {
             assert!(!command(words).contains("secret"), "{}", command(words));
+            assert!(words[0] == "EVAL" || arguments(words).is_empty(), "{words:?}");
         }
         assert_eq!(command(secrets[3]), "CONFIG SET");
         assert_eq!(command(&["GET", &"x".repeat(30)]), format!("GET {}…", "x".repeat(24)));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Clients;
 use crate::{
     events::EventKind,
     gauge::{Gauge, Gauges, Kind},
@@ -39,11 +40,21 @@ pub struct Status {
     /// The statistics of each command since the previous poll, including commands of redyno's control plane. Commands
     /// that were neither called nor refused are absent.
     pub command_stats: BTreeMap<String, CommandStat>,
+    /// The number of calls of these commands that redyno's control plane made, by the names of `command_stats`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, u64>,
+    /// The error replies to all clients since the previous poll, by prefix (`WRONGTYPE`); since Redis 6.2. Servers stop
+    /// to count after some hundred prefixes, so a missing prefix is no proof of no error.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
     /// The last event of each kind from the latency monitor.
     pub latency_events: Vec<LatencyEvent>,
-    /// The values of the [`PARAMETERS`](super::PARAMETERS) from CONFIG GET; for memcached, values from `stats
-    /// settings`.
+    /// The values of the parameters that matter for latency, from CONFIG GET: the [`PARAMETERS`](super::PARAMETERS) and
+    /// others that redyno only reads; for memcached, values from `stats settings`.
     pub config: BTreeMap<String, String>,
+    /// The connected clients, in the polls that asked for them.
+    #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Clients>,
 }
 
 impl Status {
@@ -68,6 +79,32 @@ impl Status {
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
+    /// Returns a command's statistics without the calls of redyno's control plane; `None` if no others were made. The
+    /// time of redyno's calls is estimated as the mean time of all calls of the command. Times of single calls
+    /// (`times`) include redyno's.
+    pub fn of_others(&self, name: &str) -> Option<CommandStat> {
+        let stat = self.command_stats.get(name)?;
+        let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
+        let usec = stat.usec.saturating_sub(self.own_us(name).round() as u64);
+        let others = CommandStat { calls: stat.calls - own, usec, ..stat.clone() };
+        (others.calls > 0 || others.rejected.is_some_and(|n| n > 0)).then_some(others)
+    }
+
+    /// Returns the microseconds of the main thread that redyno's control plane used for a command, estimated as
+    /// [`of_others`](Self::of_others) does.
+    pub fn own_us(&self, name: &str) -> f64 {
+        let Some(stat) = self.command_stats.get(name).filter(|stat| stat.calls > 0) else { return 0.0 };
+        let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
+        stat.usec as f64 * (own as f64 / stat.calls as f64)
+    }
+
+    /// Returns the share of the main thread's time that the questions of redyno's control plane used since the previous
+    /// poll; `None` without command statistics.
+    pub fn own_share(&self) -> Option<f64> {
+        let us: f64 = self.own.keys().map(|name| self.own_us(name)).sum();
+        self.per_s(us / 1e6).filter(|_| !self.command_stats.is_empty())
+    }
+
     /// Converts `n`, a difference since the previous poll, to a rate per second.
     pub fn per_s(&self, n: f64) -> Option<f64> {
         self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
@@ -85,8 +122,9 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The histogram of the execution times since the previous poll: upper limits in microseconds, each with a number
-    /// of calls. The histogram is present for the commands with the most calls, on servers that have LATENCY HISTOGRAM.
+    /// The histogram of the execution times since the last poll that requested it, which is usually the previous poll:
+    /// upper limits in microseconds, each with a number of calls. The histogram is present for the commands with the
+    /// most calls, on servers that have LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
     /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name

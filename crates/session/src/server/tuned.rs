@@ -97,7 +97,7 @@ impl Tuned {
 
 /// Returns whether both values mean the same to the server: CONFIG GET returns `104857600` after CONFIG SET of `100mb`,
 /// and `yes` after `YES`.
-fn same(a: &str, b: &str) -> bool {
+pub(super) fn same(a: &str, b: &str) -> bool {
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
 

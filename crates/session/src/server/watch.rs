@@ -161,7 +161,8 @@ impl ControlState {
                 _ = polls.tick() => None,
             };
             match self.poll(&link.wire()).await {
-                Ok(()) => {}
+                Ok(1) => {}
+                Ok(pause) => polls.reset_after(every * pause),
                 Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
                 Err(error) => return Ended::Broken(error.to_string()),
             }
@@ -177,18 +178,23 @@ impl ControlState {
         Means { wire, target: self.target.clone(), asked: Box::new(asked) }
     }
 
-    /// Polls the server, and checks the marker.
+    /// Polls the server, and checks the marker. Returns the length of the pause until the next poll, as a multiple of
+    /// the usual one.
     ///
     /// # Errors
     /// When the connection cannot be used any more.
-    async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
+    async fn poll(&mut self, wire: &Wire) -> Result<u32, ServerError> {
         let clock = self.clock;
+        let mut pause = 1;
         match self.poller.poll(wire, || clock.now_ns()).await {
-            Ok((at_ns, polled)) => self.report_poll(at_ns, polled),
+            Ok((at_ns, polled)) => {
+                pause = polled.pause;
+                self.report_poll(at_ns, polled);
+            }
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.report_mute(&error.to_string()),
         }
-        let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(()) };
+        let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
         let trouble = match registry::keep(wire, ledger).await? {
             Kept::Stands => None,
             Kept::Renewed(renewed) => {
@@ -201,7 +207,7 @@ impl ControlState {
             trouble.iter().for_each(|refused| self.report_now(refused.clone()));
             self.marker_trouble = trouble;
         }
-        Ok(())
+        Ok(pause)
     }
 
     fn report_now(&self, what: EventKind) {

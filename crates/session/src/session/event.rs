@@ -62,7 +62,12 @@ mod tests {
 
     #[test]
     fn an_event_is_written_with_its_fields_and_in_words_and_read_back_by_its_fields() {
-        let what = EventKind::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
+        let what = EventKind::SlowCommand {
+            us: 14_200,
+            command: "KEYS *".to_owned(),
+            client: None,
+            arguments: Vec::new(),
+        };
         let text = line(&Record::Event(Event::new(3.5, what.clone()))).unwrap();
         for part in [r#""name":"slowlog""#, r#""detail":"14.2 ms KEYS *""#, r#""us":14200"#] {
             assert!(text.contains(part), "{text}");

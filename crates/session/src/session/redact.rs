@@ -4,17 +4,20 @@
 //! | removed | kept |
 //! |---|---|
 //! | arguments of commands in the slow log; address and name of their sender | name of the command, and its duration |
+//! | address and name of each client in CLIENT LIST | its library, its last command, its figures |
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | numbers and names of processes | how much CPU they use |
 //! | the address of a replica's master | that the replica has another master |
 //!
 //! Texts that the user has typed are kept: the target's address, the workload, notes.
 
+use std::collections::BTreeMap;
+
 use super::{Event, Record};
 use crate::{
-    events::{EventKind, Prefilled as Made},
+    events::EventKind,
     host::Sample,
-    server::Status,
+    server::{Clients, Status},
     untrusted::{LEFT_OUT, code},
 };
 
@@ -72,10 +75,17 @@ fn status(status: Status) -> Status {
         poll_s,
         gauges,
         command_stats,
+        own,
+        errors,
         latency_events,
         config,
+        clients,
     } = status;
     let master = None;
+    let mut coded = BTreeMap::new();
+    for (error, count) in errors {
+        *coded.entry(code(&error)).or_default() += count;
+    }
     Status {
         name,
         version,
@@ -87,40 +97,48 @@ fn status(status: Status) -> Status {
         poll_s,
         gauges,
         command_stats,
+        own,
+        errors: coded,
         latency_events,
         config,
+        clients: clients.map(Clients::redacted),
     }
 }
 
-fn event_kind(what: EventKind) -> EventKind {
+#[expect(
+    clippy::too_many_lines,
+    reason = "all kinds are listed, so that a new one does not compile undecided"
+)]
+fn event_kind(mut what: EventKind) -> EventKind {
     use EventKind::*;
-    match what {
-        Unreachable { cause } => Unreachable { cause: code(&cause) },
-        InfoRefused { cause } => InfoRefused { cause: code(&cause) },
-        NotPermitted { cause } => NotPermitted { cause: code(&cause) },
-        SlowCommand { us, command, client: _ } => {
-            let command = command.split(' ').next().unwrap_or_default().to_owned();
-            SlowCommand { us, command, client: None }
+    match &mut what {
+        Unreachable { cause }
+        | InfoRefused { cause }
+        | NotPermitted { cause }
+        | MarkerRefused { cause }
+        | ConnectionsLost { cause, .. }
+        | LoadStopped { cause }
+        | PingLost { cause }
+        | PingError { message: cause }
+        | ExperimentStopped { cause } => *cause = code(cause),
+        SlowCommand { command, client, arguments, .. } | LargeCommand { command, client, arguments, .. } => {
+            let name = command.split(' ').next().unwrap_or_default().to_owned();
+            (*command, *client, *arguments) = (name, None, Vec::new());
         }
-        RoleChanged { from, to, master: _ } => RoleChanged { from, to, master: None },
-        MarkerRefused { cause } => MarkerRefused { cause: code(&cause) },
-        ConnectionsLost { lost, clients, cause, untold } => {
-            ConnectionsLost { lost, clients, cause: code(&cause), untold }
-        }
-        LoadStopped { cause } => LoadStopped { cause: code(&cause) },
-        Prefilled { prefilled } => {
-            let unseen = prefilled.unseen.as_deref().map(code);
-            Prefilled { prefilled: Made { unseen, ..prefilled } }
-        }
-        FirstError { error, message: _ } => FirstError { message: error.clone(), error },
-        PingError { message } => PingError { message: code(&message) },
-        PingLost { cause } => PingLost { cause: code(&cause) },
-        ExperimentStopped { cause } => ExperimentStopped { cause: code(&cause) },
+        RoleChanged { master, .. } => *master = None,
+        Prefilled { prefilled } => prefilled.unseen = prefilled.unseen.as_deref().map(code),
+        FirstError { error, message } => message.clone_from(error),
         // The reason quotes the line.
-        LineSkipped { line, why: _ } => LineSkipped { line, why: LEFT_OUT.to_owned() },
+        LineSkipped { why, .. } => LEFT_OUT.clone_into(why),
         // Numbers, redyno's own words, and words from a fixed set of the servers.
-        own @ (Reachable
+        Reachable
         | MoreSlowCommands { .. }
+        | MoreLargeCommands { .. }
+        | ExpiryBegan { .. }
+        | ExpiryEnded { .. }
+        | LoadingBegan
+        | LoadingEnded { .. }
+        | ConfigChanged { .. }
         | SlowEvent { .. }
         | Forked { .. }
         | SnapshotBegan
@@ -152,8 +170,9 @@ fn event_kind(what: EventKind) -> EventKind {
         | OutputLost { .. }
         | RecordsLost { .. }
         | MoreLinesSkipped { .. }
-        | RecordingCut { .. }) => own,
+        | RecordingCut { .. } => {}
     }
+    what
 }
 
 #[cfg(test)]
@@ -165,8 +184,10 @@ mod tests {
     use super::*;
     use crate::{
         host::Process,
+        events::Prefilled as Made,
         knobs::Knobs,
         probe::{Ping, Wake},
+        server::{ClientGroup, ClientRow},
         session::{
             Client, End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart,
             Span, Summary, line,
@@ -191,7 +212,20 @@ mod tests {
         let mut all: Vec<EventKind> =
             causes.iter().map(|event| serde_json::from_value(of_cause(event)).unwrap()).collect();
         all.extend([
-            EventKind::SlowCommand { us: 1, command: format!("GET {PRIVATE}"), client: Some(text()) },
+            EventKind::SlowCommand {
+                us: 1,
+                command: format!("GET {PRIVATE}"),
+                client: Some(text()),
+                arguments: vec![text()],
+            },
+            EventKind::LargeCommand {
+                bytes: 1,
+                part: "reply".to_owned(),
+                command: format!("GET {PRIVATE}"),
+                client: Some(text()),
+                arguments: vec![text()],
+            },
+            EventKind::ConfigChanged { name: "save".to_owned(), from: String::new(), to: "60 1".to_owned() },
             EventKind::RoleChanged {
                 from: "master".to_owned(),
                 to: "slave".to_owned(),
@@ -208,7 +242,6 @@ mod tests {
 
     fn records() -> Vec<Record> {
         let text = || Some(PRIVATE.to_owned());
-        let status = Status { master: text(), ..Status::default() };
         let process = || Process { pid: 7, name: PRIVATE.to_owned(), state: Some('R'), ..Process::default() };
         let sample = Sample {
             busy: vec![process()],
@@ -218,6 +251,11 @@ mod tests {
                 .into(),
             ..Sample::default()
         };
+        let row = ClientRow { id: 7, address: text(), name: text(), ..ClientRow::default() };
+        let group = ClientGroup { host: text(), name: text(), ..ClientGroup::default() };
+        let clients = Clients { rows: vec![row], groups: vec![group], ..Clients::default() };
+        let errors = [(PRIVATE.to_owned(), 1)].into();
+        let status = Status { master: text(), errors, clients: Some(clients), ..Status::default() };
         let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
         let summary = Summary { first_errors, ..Summary::default() };
         let end = End { t_s: 1.0, summary, ..End::default() };
@@ -253,10 +291,12 @@ mod tests {
     fn what_it_is_stays() {
         assert_eq!(code("WRONGTYPE Operation against key:7"), "WRONGTYPE");
         assert_eq!(code("no such key"), LEFT_OUT);
-        let slow = EventKind::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None };
+        let arguments = vec!["key:*".to_owned()];
+        let slow =
+            EventKind::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None, arguments };
         assert_eq!(
             event_kind(slow),
-            EventKind::SlowCommand { us: 7, command: "KEYS".to_owned(), client: None }
+            EventKind::SlowCommand { us: 7, command: "KEYS".to_owned(), client: None, arguments: Vec::new() }
         );
     }
 
@@ -290,6 +330,11 @@ mod tests {
             "name",
             "detail",
             "hdr",
+            "flags",
+            "last",
+            "library",
+            "part",
+            "parameter",
             // From a fixed set.
             "server",
             "version",
@@ -302,8 +347,19 @@ mod tests {
             "to",
             "error",
         ];
-        let left_out =
-            ["cause", "command", "client", "master", "replication_master", "message", "unseen", "why", "ERR"];
+        let left_out = [
+            "cause",
+            "command",
+            "client",
+            "master",
+            "replication_master",
+            "message",
+            "unseen",
+            "why",
+            "ERR",
+            "host",
+            "arguments",
+        ];
         let mut found = BTreeSet::new();
         for record in records() {
             texts(&serde_json::to_value(record).unwrap(), "", &mut found);

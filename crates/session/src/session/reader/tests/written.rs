@@ -65,7 +65,7 @@ fn events() -> Vec<EventKind> {
     let prefilled =
         Prefilled { requests: n, answered: n, length_s: s, errors, looked_for: n, there: n, unseen: None };
     vec![
-        EventKind::SlowCommand { us: n, command: text(), client: None },
+        EventKind::SlowCommand { us: n, command: text(), client: None, arguments: Vec::new() },
         EventKind::MoreSlowCommands { entries: n },
         EventKind::SlowEvent { of: text(), last_ms: n, max_ms: n },
         EventKind::Forked { held_us: Some(n) },

@@ -1,0 +1,332 @@
+//! CLIENT LIST in short: the number of clients, groups of them, and the ones that stand out. Pure.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{clock::seconds, untrusted};
+
+/// The largest number of rows.
+const MOST_ROWS: usize = 20;
+/// The number of rows for each reason to stand out, of which there are six.
+const ROWS_EACH: usize = 4;
+/// The largest number of groups: the panel of a screen has fewer lines.
+const MOST_GROUPS: usize = 10;
+/// The beginning of the names of redyno's own connections.
+const OWN: &str = "redyno-";
+
+/// The connected clients of a server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Clients {
+    /// The number of connections, including redyno's own.
+    pub total: u64,
+    /// Seconds since the previous list; `None` for the first one, which has no differences.
+    pub since_s: Option<f64>,
+    /// Clients with the same host, name and library; the ten groups with the most connections.
+    pub groups: Vec<ClientGroup>,
+    /// At most 20 clients: those with the most output memory, bytes of requests, commands, traffic and memory, and
+    /// those that connected last or were active last. Redyno's own only fill free rows.
+    pub rows: Vec<ClientRow>,
+}
+
+/// The clients with the same host, name and library.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientGroup {
+    /// The address without its port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The name of CLIENT SETNAME.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The name and the version of the client library; since Redis 7.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// Whether these connections are of a session of redyno.
+    pub is_own: bool,
+    /// The number of connections.
+    pub clients: u64,
+    /// The number of them that are new since the previous list. Connections that opened and closed in between are not
+    /// counted.
+    pub new: u64,
+    /// The bytes of memory that they use; 0 before Redis 6.2.
+    pub memory: u64,
+    /// The commands since the previous list; since Valkey 8.0 and Redis 8.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<u64>,
+}
+
+/// One connected client. Differences are those since the previous list; they need Valkey 8.0 or Redis 8.2.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientRow {
+    /// The id of CLIENT KILL ID.
+    pub id: u64,
+    /// The address and the port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The name of CLIENT SETNAME.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The name and the version of the client library; since Redis 7.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// Whether the connection is of a session of redyno.
+    pub is_own: bool,
+    /// The server's letters: `N` none, `S` a replica, `O` MONITOR, `P` subscribed, `x` in MULTI, `b` blocked, …
+    pub flags: String,
+    /// Seconds since it connected.
+    pub age_s: u64,
+    /// Seconds since its last command.
+    pub idle_s: u64,
+    /// Its last command: `get`, `client|list`.
+    pub last: String,
+    /// Its database.
+    pub db: u64,
+    /// Bytes of requests that it has sent and that are not run yet.
+    pub query_buffer: u64,
+    /// The commands in its MULTI; `None` outside of MULTI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multi: Option<u64>,
+    /// The replies that wait in its output list.
+    pub output_list: u64,
+    /// The bytes of these replies.
+    pub output_memory: u64,
+    /// The bytes of memory that it uses in all; `None` before Redis 6.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Bytes that the server read from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_in: Option<u64>,
+    /// Bytes that the server wrote to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_out: Option<u64>,
+    /// Commands that it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<u64>,
+}
+
+impl Clients {
+    /// Returns the same clients without addresses and names.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        self.groups.iter_mut().for_each(|group| (group.host, group.name) = (None, None));
+        self.rows.iter_mut().for_each(|row| (row.address, row.name) = (None, None));
+        self
+    }
+}
+
+/// The counters of one client since it connected: bytes in, bytes out, commands.
+type Counters = [Option<u64>; 3];
+
+/// The previous list, for differences.
+#[derive(Debug, Default)]
+pub(super) struct ClientList {
+    before: Option<(u64, BTreeMap<u64, Counters>)>,
+}
+
+impl ClientList {
+    /// Parses the reply to CLIENT LIST of `at_ns`: a line for each client, with fields in any order. Clients that are
+    /// about to be closed (flag `A` or `c`) are left out.
+    pub(super) fn read(&mut self, at_ns: u64, list: &str) -> Clients {
+        let mut rows: Vec<_> = list.lines().filter_map(row).collect();
+        let counters = |row: &ClientRow| (row.id, [row.bytes_in, row.bytes_out, row.commands]);
+        let now = rows.iter().map(counters).collect();
+        let before = self.before.replace((at_ns, now));
+        // Ids count up, so a client with a higher id than all of the previous list is new.
+        let last_id = before.as_ref().map(|(_, known)| known.keys().next_back().copied().unwrap_or(0));
+        for row in &mut rows {
+            let then = before.as_ref().and_then(|(_, known)| known.get(&row.id));
+            let is_new = last_id.is_some_and(|last| row.id > last);
+            row.subtract(then.or(is_new.then_some(&[Some(0); 3])));
+        }
+        Clients {
+            total: rows.len() as u64,
+            since_s: before.map(|(then_ns, _)| seconds(at_ns.saturating_sub(then_ns))),
+            groups: groups(&rows, last_id),
+            rows: outstanding(rows),
+        }
+    }
+}
+
+impl ClientRow {
+    /// Converts the counters to differences; without earlier counters there are none.
+    fn subtract(&mut self, then: Option<&Counters>) {
+        let now = [&mut self.bytes_in, &mut self.bytes_out, &mut self.commands];
+        for (n, now) in now.into_iter().enumerate() {
+            *now = then.and_then(|then| then[n]).zip(*now).and_then(|(then, now)| now.checked_sub(then));
+        }
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.address.as_deref().map(|address| address.rsplit_once(':').map_or(address, |(host, _)| host))
+    }
+
+    fn traffic(&self) -> u64 {
+        self.bytes_in.unwrap_or(0).saturating_add(self.bytes_out.unwrap_or(0))
+    }
+}
+
+/// Parses `id=5 addr=10.0.0.7:5123 name=app … cmd=get`; `None` for a line without an id.
+fn row(line: &str) -> Option<ClientRow> {
+    let fields: BTreeMap<_, _> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
+    let number = |name: &str| fields.get(name).and_then(|value| value.parse().ok());
+    let text = |name: &str| fields.get(name).filter(|value| !value.is_empty()).map(|v| untrusted::text(v));
+    let count = |name: &str| number(name).unwrap_or(0);
+    let flags = text("flags").unwrap_or_default();
+    let library = match (text("lib-name"), text("lib-ver")) {
+        (Some(name), Some(version)) => Some(format!("{name} {version}")),
+        (name, _) => name,
+    };
+    let name = text("name");
+    let row = ClientRow {
+        id: number("id")?,
+        address: text("addr"),
+        is_own: name.as_ref().is_some_and(|name| name.starts_with(OWN)),
+        name,
+        library,
+        age_s: count("age"),
+        idle_s: count("idle"),
+        last: text("cmd").unwrap_or_default(),
+        db: count("db"),
+        query_buffer: count("qbuf").saturating_add(count("argv-mem")),
+        multi: number("multi"),
+        output_list: count("oll"),
+        output_memory: count("omem"),
+        memory: number("tot-mem"),
+        bytes_in: number("tot-net-in"),
+        bytes_out: number("tot-net-out"),
+        commands: number("tot-cmds"),
+        flags,
+    };
+    (!row.flags.contains(['A', 'c'])).then_some(row)
+}
+
+/// Returns the largest groups. Clients with an id above `last_id` are new.
+fn groups(rows: &[ClientRow], last_id: Option<u64>) -> Vec<ClientGroup> {
+    let mut groups: BTreeMap<_, ClientGroup> = BTreeMap::new();
+    for row in rows {
+        let key = (row.host(), row.name.as_deref(), row.library.as_deref());
+        let group = groups.entry(key).or_insert_with(|| ClientGroup {
+            host: row.host().map(str::to_owned),
+            name: row.name.clone(),
+            library: row.library.clone(),
+            is_own: row.is_own,
+            ..ClientGroup::default()
+        });
+        group.clients += 1;
+        group.new += u64::from(last_id.is_some_and(|last| row.id > last));
+        group.memory = group.memory.saturating_add(row.memory.unwrap_or(0));
+        if let Some(commands) = row.commands {
+            group.commands = Some(group.commands.unwrap_or(0).saturating_add(commands));
+        }
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| Reverse(group.clients));
+    groups.truncate(MOST_GROUPS);
+    groups
+}
+
+/// Returns the rows that stand out, each once, in the order of the reasons.
+fn outstanding(rows: Vec<ClientRow>) -> Vec<ClientRow> {
+    let reasons: [fn(&ClientRow) -> u64; 6] = [
+        |row| row.output_memory,
+        |row| row.query_buffer.saturating_add(row.multi.unwrap_or(0)),
+        |row| row.commands.unwrap_or(0),
+        ClientRow::traffic,
+        |row| row.memory.unwrap_or(0),
+        // The clients that connected last have the highest ids.
+        |row| row.id,
+    ];
+    let mut chosen = Vec::new();
+    for reason in reasons {
+        let mut best: Vec<_> = rows.iter().filter(|row| !row.is_own && reason(row) > 0).collect();
+        best.sort_by_key(|row| Reverse(reason(row)));
+        chosen.extend(best.into_iter().take(ROWS_EACH).map(|row| row.id));
+    }
+    let mut rest: Vec<_> = rows.iter().map(|row| (row.is_own, row.idle_s, row.id)).collect();
+    rest.sort_unstable();
+    chosen.extend(rest.into_iter().map(|(_, _, id)| id));
+    let mut seen = BTreeSet::new();
+    chosen.retain(|id| seen.insert(*id));
+    let mut by_id: BTreeMap<_, _> = rows.into_iter().map(|row| (row.id, row)).collect();
+    chosen.into_iter().take(MOST_ROWS).filter_map(|id| by_id.remove(&id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND_NS;
+
+    fn line(id: u64, more: &str) -> String {
+        format!("id={id} addr=10.0.0.7:{id} name=app age=3 idle=1 flags=N db=2 multi=-1 {more} cmd=get\n")
+    }
+
+    #[test]
+    fn a_client_is_read_from_fields_in_any_order_and_old_servers_have_fewer() {
+        let list = "id=7 addr=[::1]:5000 laddr=127.0.0.1:1 name=app age=9 idle=2 flags=xP db=3 multi=4 qbuf=26 \
+                    qbuf-free=20 argv-mem=10 oll=3 omem=61464 tot-mem=99 events=r cmd=exec user=ann lib-name=jedis \
+                    lib-ver=5.1 tot-net-in=1 tot-net-out=2 tot-cmds=3\n\
+                    name= id=8 flags=N\n\
+                    nonsense\n\
+                    id=9 flags=A\n";
+        let clients = ClientList::default().read(0, list);
+        let expected = ClientRow {
+            id: 7,
+            address: Some("[::1]:5000".to_owned()),
+            name: Some("app".to_owned()),
+            library: Some("jedis 5.1".to_owned()),
+            flags: "xP".to_owned(),
+            age_s: 9,
+            idle_s: 2,
+            last: "exec".to_owned(),
+            db: 3,
+            query_buffer: 36,
+            multi: Some(4),
+            output_list: 3,
+            output_memory: 61_464,
+            memory: Some(99),
+            ..ClientRow::default()
+        };
+        assert_eq!((clients.total, &clients.rows[0], clients.since_s), (2, &expected, None));
+        let old = ClientRow { id: 8, flags: "N".to_owned(), ..ClientRow::default() };
+        assert_eq!(clients.rows[1], old);
+        assert_eq!(clients.groups[1].host.as_deref(), Some("[::1]"));
+    }
+
+    #[test]
+    fn traffic_is_that_since_the_previous_list_and_a_new_client_has_all_of_its_own() {
+        let mut list = ClientList::default();
+        list.read(0, &line(4, "tot-net-in=100 tot-net-out=1000 tot-cmds=10"));
+        let now = line(4, "tot-net-in=150 tot-net-out=9000 tot-cmds=15") + &line(6, "tot-cmds=2");
+        let clients = list.read(5 * SECOND_NS, &now);
+        let of = |id| clients.rows.iter().find(|row| row.id == id).unwrap();
+        assert_eq!((of(4).bytes_in, of(4).bytes_out, of(4).commands), (Some(50), Some(8000), Some(5)));
+        assert_eq!((of(6).bytes_in, of(6).commands, clients.since_s), (None, Some(2), Some(5.0)));
+        let group = &clients.groups[0];
+        assert_eq!((group.clients, group.new, group.commands), (2, 1, Some(7)));
+    }
+
+    #[test]
+    fn of_many_clients_the_ones_that_stand_out_are_kept() {
+        let plain: String = (1..=500).map(|id| line(id, "omem=0 tot-mem=20000")).collect();
+        let own = "id=900 addr=a:1 name=redyno-load flags=N omem=99999999\n";
+        let list = [plain.as_str(), &line(600, "omem=5000000"), &line(601, "qbuf=30000"), own].concat();
+        let clients = ClientList::default().read(0, &list);
+        let ids: Vec<_> = clients.rows.iter().map(|row| row.id).collect();
+        assert_eq!((ids.len(), ids[0], ids[1], clients.total), (MOST_ROWS, 600, 601, 503));
+        assert!(!ids.contains(&900) && clients.groups[1].is_own, "{clients:?}");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), MOST_ROWS);
+    }
+
+    #[test]
+    fn redacted_clients_have_no_address_and_no_name() {
+        let clients = ClientList::default().read(0, &line(4, "lib-name=jedis")).redacted();
+        let text = serde_json::to_string(&clients).unwrap();
+        assert!(!text.contains("10.0.0.7") && !text.contains("app") && text.contains("jedis"), "{text}");
+    }
+}

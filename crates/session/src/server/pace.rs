@@ -1,0 +1,290 @@
+//! What the control plane's own questions cost the server, and how often they are asked for that reason. Pure.
+//!
+//! ```text
+//! commands sent ─► own calls ─┐
+//!                             ├─► µs of the main thread for each question ─► polls until it is asked again
+//! INFO commandstats ──────────┘
+//! ```
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{CommandStat, Status};
+
+/// The number of costs whose median a pace follows. A single high cost is usually that of a main thread that was
+/// stopped meanwhile, which is the time to watch closely.
+const REMEMBERED: usize = 5;
+/// The main thread's microseconds that a poll may use for CLIENT LIST: 0.2 % of the second between two polls.
+const CLIENTS_US: f64 = 2_000.0;
+/// The same for LATENCY HISTOGRAM: 0.1 %.
+const TIMES_US: f64 = 1_000.0;
+/// The same for all other questions together: 0.2 %.
+const OTHERS_US: f64 = 2_000.0;
+/// The polls from one CLIENT LIST to the next, if it costs little.
+const CLIENTS_EVERY: u32 = 5;
+/// The most seconds between two polls: with fewer polls a session would miss what it is for.
+const MOST_POLLS: u32 = 10;
+/// The microseconds for which the main thread writes a byte of a reply: a gigabyte takes a second.
+const WRITING_US: f64 = 1e-3;
+
+/// The commands with subcommands, which the server's statistics count separately (since Redis 7).
+const CONTAINERS: [&str; 12] = [
+    "acl",
+    "client",
+    "cluster",
+    "command",
+    "commandlog",
+    "config",
+    "function",
+    "latency",
+    "memory",
+    "object",
+    "script",
+    "slowlog",
+];
+
+/// The commands that a connection has sent, and the parameters that it has set. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sent(Arc<Mutex<SentSoFar>>);
+
+#[derive(Debug, Default)]
+struct SentSoFar {
+    calls: BTreeMap<String, u64>,
+    parameters: BTreeMap<String, String>,
+}
+
+impl Sent {
+    fn lock(&self) -> MutexGuard<'_, SentSoFar> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a command with its first argument.
+    pub(super) fn count(&self, command: &str, first: Option<&str>) {
+        let mut name = command.to_lowercase();
+        if let Some(first) = first.filter(|_| CONTAINERS.contains(&name.as_str())) {
+            name = format!("{name}|{}", first.to_lowercase());
+        }
+        *self.lock().calls.entry(name).or_default() += 1;
+    }
+
+    /// Returns the calls since the previous time, by the names of Redis 7.
+    pub(super) fn take(&self) -> BTreeMap<String, u64> {
+        std::mem::take(&mut self.lock().calls)
+    }
+
+    /// Notes that this connection is about to set a parameter.
+    pub(super) fn set(&self, name: &str, value: &str) {
+        self.lock().parameters.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Returns, once, the value that this connection has set a parameter to.
+    pub(super) fn take_set(&self, name: &str, is_it: impl FnOnce(&str) -> bool) -> bool {
+        let mut sent = self.lock();
+        let is_own = sent.parameters.get(name).is_some_and(|value| is_it(value));
+        if is_own {
+            sent.parameters.remove(name);
+        }
+        is_own
+    }
+}
+
+/// Returns own calls by the names of `stats`: before Redis 7 subcommands are counted as their command. Commands without
+/// statistics are left out.
+pub(super) fn named(
+    calls: BTreeMap<String, u64>,
+    stats: &BTreeMap<String, CommandStat>,
+) -> BTreeMap<String, u64> {
+    let mut own = BTreeMap::new();
+    for (name, calls) in calls {
+        let command = name.split('|').next().unwrap_or_default();
+        if let Some((name, _)) = stats.get_key_value(&name).or_else(|| stats.get_key_value(command)) {
+            *own.entry(name.clone()).or_default() += calls;
+        }
+    }
+    own
+}
+
+/// How often one question is asked.
+#[derive(Debug)]
+struct Pace {
+    /// The polls from one question to the next, at least.
+    least: u32,
+    /// The microseconds that it may cost, per poll.
+    allowed_us: f64,
+    costs_us: VecDeque<f64>,
+    /// The polls until the question is asked again.
+    waits: u32,
+}
+
+impl Pace {
+    fn new(least: u32, allowed_us: f64) -> Self {
+        Self { least, allowed_us, costs_us: VecDeque::new(), waits: 0 }
+    }
+
+    /// Returns the polls from one question to the next.
+    fn gap(&self) -> u32 {
+        let mut costs: Vec<_> = self.costs_us.iter().copied().collect();
+        costs.sort_by(f64::total_cmp);
+        let usual_us = costs.get(costs.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+        self.least.max((usual_us / self.allowed_us).ceil() as u32)
+    }
+
+    /// Returns whether the question is asked in this poll.
+    fn is_due(&mut self) -> bool {
+        self.waits = self.waits.saturating_sub(1);
+        if self.waits == 0 {
+            self.waits = self.gap();
+            return true;
+        }
+        false
+    }
+
+    /// Learns the cost of a question that was asked.
+    fn learn(&mut self, us: f64) {
+        if us > 0.0 {
+            self.costs_us.push_back(us);
+            if self.costs_us.len() > REMEMBERED {
+                self.costs_us.pop_front();
+            }
+            self.waits = self.waits.max(self.gap());
+        }
+    }
+}
+
+/// The pace of all questions.
+#[derive(Debug)]
+pub(super) struct Paces {
+    clients: Pace,
+    times: Pace,
+    others: Pace,
+}
+
+impl Default for Paces {
+    fn default() -> Self {
+        let (clients, times) = (Pace::new(CLIENTS_EVERY, CLIENTS_US), Pace::new(1, TIMES_US));
+        Self { clients, times, others: Pace::new(1, OTHERS_US) }
+    }
+}
+
+impl Paces {
+    /// Returns whether this poll asks for CLIENT LIST, and for LATENCY HISTOGRAM.
+    pub(super) fn due(&mut self) -> (bool, bool) {
+        (self.clients.is_due(), self.times.is_due())
+    }
+
+    /// Learns the costs from a poll. `listed` is the number of bytes of the previous CLIENT LIST.
+    pub(super) fn learn(&mut self, status: &Status, listed: usize) {
+        let (mut clients_us, mut times_us, mut others_us) = (0.0, 0.0, 0.0);
+        for name in status.own.keys() {
+            let us = status.own_us(name);
+            match name.as_str() {
+                "client|list" | "client" => clients_us += us + listed as f64 * WRITING_US,
+                "latency|histogram" => times_us += us,
+                name if ["info", "slowlog", "commandlog", "latency", "config"]
+                    .contains(&name.split('|').next().unwrap_or_default()) =>
+                {
+                    others_us += us;
+                }
+                // Orders are requested by a person.
+                _ => {}
+            }
+        }
+        self.clients.learn(clients_us);
+        self.times.learn(times_us);
+        self.others.learn(others_us);
+    }
+
+    /// Returns the length of the pause after this poll, as a multiple of the usual one.
+    pub(super) fn pause(&self) -> u32 {
+        self.others.gap().min(MOST_POLLS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::command_stats::CommandCounters;
+
+    /// Returns the statistics between two recorded replies; redyno made `own` calls.
+    fn status(before: &str, now: &str, own: &[(&str, u64)]) -> Status {
+        let [before, now] = [before, now].map(CommandCounters::parse);
+        let command_stats = now.since(&before).unwrap();
+        let own = own.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect();
+        let own = named(own, &command_stats);
+        Status { poll_s: Some(1.0), command_stats, own, ..Status::default() }
+    }
+
+    /// Replies of redis 7.0 with 5000 clients to which CLIENT LIST was sent once by redyno and once by somebody else.
+    const BEFORE: &str = "cmdstat_info:calls=10,usec=1500\r\ncmdstat_client|list:calls=2,usec=50000\r\n\
+                          cmdstat_latency|histogram:calls=9,usec=900\r\n";
+    const NOW: &str = "cmdstat_info:calls=12,usec=1800\r\ncmdstat_client|list:calls=4,usec=100000\r\n\
+                       cmdstat_latency|histogram:calls=10,usec=58900\r\n";
+
+    #[test]
+    fn questions_that_cost_much_are_asked_less_often_until_they_cost_little_again() {
+        let mut paces = Paces::default();
+        let asked = |paces: &mut Paces, polls| {
+            let due: Vec<_> = (0..polls).map(|_| paces.due()).collect();
+            (due.iter().filter(|due| due.0).count(), due.iter().filter(|due| due.1).count())
+        };
+        assert_eq!(asked(&mut paces, 10), (2, 10), "nothing is known of their costs");
+        let status = status(BEFORE, NOW, &[("info", 2), ("client|list", 1), ("latency|histogram", 1)]);
+        assert_eq!((status.own_us("client|list"), status.own_us("latency|histogram")), (25_000.0, 58_000.0));
+        paces.learn(&status, 1_750_000);
+        // 25 ms and 1.75 ms for writing are 14 times 2 ms, and 58 ms are 58 times 1 ms.
+        assert_eq!(asked(&mut paces, 14 * 58), (58, 14));
+        assert_eq!(paces.pause(), 1, "INFO costs 0.3 ms");
+        let cheap = "cmdstat_latency|histogram:calls=11,usec=59000\r\n";
+        let cheap = self::status(
+            "cmdstat_latency|histogram:calls=10,usec=58900\r\n",
+            cheap,
+            &[("latency|histogram", 1)],
+        );
+        (0..3).for_each(|_| paces.learn(&cheap, 0));
+        asked(&mut paces, 58);
+        assert_eq!(asked(&mut paces, 10).1, 10);
+    }
+
+    #[test]
+    fn polls_slow_down_as_a_whole_and_one_slow_answer_is_no_reason() {
+        let mut paces = Paces::default();
+        let info = |usec| {
+            let now = format!("cmdstat_info:calls=2,usec={usec}");
+            status("cmdstat_info:calls=0,usec=0", &now, &[("info", 2)])
+        };
+        for usec in [300, 40_000, 300] {
+            paces.learn(&info(usec), 0);
+            assert_eq!(paces.pause(), 1, "{usec}");
+        }
+        (0..5).for_each(|_| paces.learn(&info(7000), 0));
+        assert_eq!(paces.pause(), 4);
+    }
+
+    #[test]
+    fn own_calls_go_by_the_servers_names_and_are_subtracted_in_proportion() {
+        let sent = Sent::default();
+        sent.count("CONFIG", Some("GET"));
+        sent.count("INFO", Some("commandstats"));
+        sent.count("PING", None);
+        let calls = sent.take();
+        assert!(sent.take().is_empty());
+        let now = "cmdstat_config:calls=4,usec=100\r\ncmdstat_info:calls=1,usec=70\r\n";
+        let mut status = status("", now, &[]);
+        status.own = named(calls, &status.command_stats);
+        assert_eq!(status.own, [("config".to_owned(), 1), ("info".to_owned(), 1)].into());
+        let config = status.of_others("config").unwrap();
+        assert_eq!((config.calls, config.usec, status.of_others("info")), (3, 75, None));
+        assert_eq!(status.own_share().map(|share| (share * 1e6).round()), Some(95.0));
+    }
+
+    #[test]
+    fn a_parameter_that_was_set_here_is_known_once() {
+        let sent = Sent::default();
+        sent.set("hz", "20");
+        assert!(!sent.take_set("hz", |value| value == "50"));
+        assert!(sent.take_set("hz", |value| value == "20"));
+        assert!(!sent.take_set("hz", |value| value == "20"));
+    }
+}
