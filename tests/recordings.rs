@@ -127,6 +127,27 @@ fn nothing_that_the_server_says_in_its_own_words_leaves_what_redacts() {
 }
 
 #[test]
+fn all_arguments_of_a_slow_command_are_written_only_with_the_option_for_it() {
+    let server = Server::redis().with_args(&["--slowlog-log-slower-than", "0"]).start();
+    let folder = tempfile::tempdir().unwrap();
+    let port = server.port_text();
+    let file = folder.path().join("a.jsonl");
+    let load = ["-p", &port, "--headless", "--json", "--yes", "--duration", "2", "-c", "1", "--rate", "50"];
+    for (more, is_written) in [(&[][..], false), (&["--with-arguments"], true)] {
+        let command = ["--record", file.to_str().unwrap(), "--", "MGET", "first:key", "second:key"];
+        let told = run_in(folder.path(), &[&load[..], more, &command].concat()).expect_code(0);
+        for text in [&told.out, &fs::read_to_string(&file).unwrap()] {
+            let slow: Vec<_> = text.lines().filter(|line| line.contains("MGET first:key from")).collect();
+            assert!(!slow.is_empty(), "{text}");
+            let has_all = |line: &&str| line.contains(r#""arguments":["first:key","second:key"]"#);
+            assert!(slow.iter().all(|line| has_all(&line) == is_written), "{slow:?}");
+            assert_eq!(slow.iter().any(|line| line.contains("second:key")), is_written);
+        }
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
 fn the_last_words_of_what_redacts_have_nothing_in_the_words_of_the_server() {
     let server = Server::redis().start();
     let port = server.port_text();

@@ -43,6 +43,10 @@ pub struct SessionArgs {
     /// messages, addresses
     #[arg(long)]
     pub redact: bool,
+    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as far as the server
+    /// kept them; without this option only the screen shows them
+    #[arg(long, conflicts_with = "redact")]
+    pub with_arguments: bool,
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,

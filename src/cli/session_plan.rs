@@ -51,6 +51,7 @@ pub(super) fn session_plan(
         knobs: load.knobs(session.requests.is_some())?,
         warmup: session.warmup,
         redacts: session.redact,
+        keeps_arguments: session.with_arguments,
         is_allowed: load.yes,
         keeps_going: load.keep_going,
         recordings_in: recordings::directory(),

@@ -40,6 +40,8 @@ pub struct Feed<T> {
     is_full: bool,
     /// The number of left-out records that is not reported to the listener yet.
     unreported: u64,
+    /// Whether the listener gets the arguments of commands in the slow log.
+    keeps_arguments: bool,
 }
 
 /// The receiving end of a queue.
@@ -57,7 +59,9 @@ pub struct Losses(Arc<Counts>);
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
     let (to, from) = channel();
     let counts = Arc::<Counts>::default();
-    (Feed { to, counts: Arc::clone(&counts), is_full: false, unreported: 0 }, Queue { from, counts })
+    let feed =
+        Feed { to, counts: Arc::clone(&counts), is_full: false, unreported: 0, keeps_arguments: false };
+    (feed, Queue { from, counts })
 }
 
 impl<T: From<Arc<Record>>> Feed<T> {
@@ -77,11 +81,31 @@ impl<T: From<Arc<Record>>> Feed<T> {
             let event = Event::new(record.t_s().unwrap_or_default(), EventKind::RecordsLost { records });
             self.send(Arc::new(Record::Event(event)).into());
         }
-        self.send(Arc::clone(record).into())
+        self.send(if self.keeps_arguments { Arc::clone(record) } else { without_arguments(record) }.into())
+    }
+}
+
+/// Returns the record without the arguments of a command in the slow log beyond those in its text.
+fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
+    match &**record {
+        Record::Event(
+            event @ Event { what: EventKind::SlowCommand { .. } | EventKind::LargeCommand { .. }, .. },
+        ) => {
+            let what = event.what.clone().without_arguments();
+            Arc::new(Record::Event(Event { what, ..event.clone() }))
+        }
+        _ => Arc::clone(record),
     }
 }
 
 impl<T> Feed<T> {
+    /// Returns the same end; if it `keeps` them, the listener also gets all arguments of commands in the slow log that
+    /// the server kept. They may be private: without `--with-arguments` only the screen shows them.
+    #[must_use]
+    pub fn keeping_arguments(self, keeps: bool) -> Self {
+        Self { keeps_arguments: keeps, ..self }
+    }
+
     /// Sends an item that is never left out. Returns whether the listener still exists.
     pub fn send(&self, what: T) -> bool {
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
@@ -173,6 +197,28 @@ mod tests {
         let event = format!("{:?}", rest[rest.len() - 3]);
         assert!(event.contains(&format!("RecordsLost {{ records: {} }}", lost.count())), "{event}");
         assert_eq!(*rest[rest.len() - 4], *mark);
+    }
+
+    #[test]
+    fn arguments_reach_only_a_listener_that_keeps_them() {
+        let slow = EventKind::SlowCommand {
+            us: 1,
+            command: "MGET k:1".into(),
+            client: None,
+            arguments: vec!["k:1".into(), "private".into()],
+        };
+        let record = Arc::new(Record::Event(Event::new(1.0, slow)));
+        let taken = |keeps: bool| {
+            let (feed, queue) = queue::<Arc<Record>>();
+            feed.keeping_arguments(keeps).record(&record);
+            queue.next().unwrap()
+        };
+        assert_eq!(taken(true), record);
+        let text = crate::session::line(&taken(false)).unwrap();
+        assert!(
+            text.contains("MGET k:1") && !text.contains("private") && !text.contains("arguments"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl Session {
         signals: Receiver<Signal>,
         peers: usize,
     ) -> Result<(Self, Vec<Peer>), StartError> {
-        let (peers, listening, orders) = Peers::new(peers);
+        let keeps = commission.keeps_arguments;
+        let (peers, listening, orders) = Peers::new(peers, |id| keeps || (commission.is_attended && id == 0));
         let (hand_over, begun) = channel();
         // The thread exists before anything begins that must be undone.
         let thread = std::thread::Builder::new().name("session".to_owned());
@@ -150,12 +151,14 @@ fn begin(
     let mut beginning = Beginning { start, warmup, redacts, host_root, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
+    let listener = listener.keeping_arguments(true);
+    let recordings = Recordings::keeping_arguments(commission.keeps_arguments);
     let files = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &mut nodes, &mut peers, &signals).and_then(|passed| {
         for (target, knobs) in beginning.targets.iter_mut().zip(passed) {
             target.knobs = knobs.unwrap_or_else(|| target.knobs.clone());
         }
-        engage(beginning, clock, listener, files)
+        engage((beginning, clock), listener, recordings, files)
     });
     // Even if some worker could not start, a setup may have run and other workers may have written.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&nodes, &signals, &mut peers)))?;
@@ -164,12 +167,11 @@ fn begin(
 
 /// Starts the recording, the exports and the load engine.
 fn engage(
-    beginning: Beginning,
-    clock: Clock,
+    (beginning, clock): (Beginning, Clock),
     listener: Listener,
+    mut recordings: Recordings,
     (recording, exports): (Option<Writer>, Vec<Writer>),
 ) -> Result<(Live, Recordings), StartError> {
-    let mut recordings = Recordings::default();
     let mut listeners = vec![listener];
     if let Some(writer) = recording {
         let started = recordings.start(writer, 0.0);

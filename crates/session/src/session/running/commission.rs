@@ -40,6 +40,9 @@ pub struct Commission {
     pub warmup: Option<Duration>,
     /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
+    /// Whether files and listeners other than the screen get the arguments of commands in the slow log
+    /// (`--with-arguments`).
+    pub keeps_arguments: bool,
     /// The name of the run.
     pub run: RunId,
     /// The load settings that an experiment will use later.
@@ -83,6 +86,7 @@ impl Commission {
             knobs: Knobs::default(),
             warmup: None,
             redacts: false,
+            keeps_arguments: false,
             run,
             settings: Vec::new(),
             danger,

@@ -57,12 +57,17 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner.
-    pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
+    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner. The
+    /// peers that `keep` them receive the arguments of commands in the slow log; the screen is peer 0.
+    pub(super) fn new(
+        count: usize,
+        keep: impl Fn(usize) -> bool,
+    ) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
             .map(|id| {
                 let (listener, deliveries) = queue();
+                let listener = listener.keeping_arguments(keep(id));
                 (Peer { id, orders: sender.clone(), deliveries }, Some(listener))
             })
             .unzip();

@@ -23,6 +23,8 @@ pub(super) struct Recordings {
     since_s: f64,
     ending: Vec<Recording>,
     exports: Vec<Recording>,
+    /// Whether files contain the arguments of commands in the slow log.
+    keeps_arguments: bool,
     /// The path and size of the current recording when they were last reported.
     reported: Option<(PathBuf, u64)>,
     /// The files for which a warning was sent because they accept no data.
@@ -32,6 +34,11 @@ pub(super) struct Recordings {
 }
 
 impl Recordings {
+    /// Returns no files; those to come contain the arguments of commands in the slow log if it `keeps` them.
+    pub fn keeping_arguments(keeps: bool) -> Self {
+        Self { keeps_arguments: keeps, ..Self::default() }
+    }
+
     /// Starts a recording into `writer`, at `since_s` of the session.
     ///
     /// # Errors
@@ -40,7 +47,7 @@ impl Recordings {
         self.since_s = since_s;
         let (recording, listener) = Recording::start(writer)?;
         self.current = Some(recording);
-        Ok(listener)
+        Ok(listener.keeping_arguments(self.keeps_arguments))
     }
 
     /// Starts an export into `writer`.
@@ -50,7 +57,7 @@ impl Recordings {
     pub fn export(&mut self, writer: Writer) -> std::io::Result<Listener> {
         let (export, listener) = Recording::start(writer)?;
         self.exports.push(export);
-        Ok(listener)
+        Ok(listener.keeping_arguments(self.keeps_arguments))
     }
 
     /// Starts a recording into a new file in `folder`; the file name consists of `target` and the present time.
