@@ -142,13 +142,16 @@ impl Merge for PingCell {
     }
 }
 
-/// The commands that the server ran for all its clients during a time slot, from its own statistics.
+/// The commands that the server ran during a time slot for all its clients except redyno's control plane, from its own
+/// statistics.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
     /// The length of the time that these statistics cover, in seconds.
     pub length_s: f64,
     /// The statistics by command. If there are more than `MOST_COMMANDS`, the further ones are added up as [`OTHER`].
     pub stats: BTreeMap<String, CommandStat>,
+    /// The calls of redyno's control plane, and their time in microseconds.
+    pub own: CommandStat,
 }
 
 /// The largest number of commands whose statistics are separate.
@@ -161,9 +164,13 @@ impl CommandCell {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
             cell.length_s = length_s;
-            let mut by_calls: Vec<_> = status.command_stats.iter().collect();
-            by_calls.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.calls));
-            by_calls.into_iter().for_each(|(name, stat)| cell.add(name, stat));
+            let of_others = |name: &String| Some((name.clone(), status.of_others(name)?));
+            // A command with few calls may take all the time. Memcached reports no times.
+            let mut by_time: Vec<_> = status.command_stats.keys().filter_map(of_others).collect();
+            by_time.sort_by_key(|(_, stat)| std::cmp::Reverse((stat.usec, stat.calls)));
+            by_time.iter().for_each(|(name, stat)| cell.add(name, stat));
+            cell.own.calls = status.own.values().fold(0, |sum, calls| sum.saturating_add(*calls));
+            cell.own.usec = status.own.keys().map(|name| status.own_us(name)).sum::<f64>().round() as u64;
         }
         cell
     }
@@ -193,6 +200,7 @@ impl Merge for CommandCell {
     fn merge(&mut self, later: Self) {
         self.length_s += later.length_s;
         later.stats.iter().for_each(|(name, stat)| self.add(name, stat));
+        self.own.merge(&later.own);
     }
 }
 
@@ -297,6 +305,20 @@ mod tests {
         (0..100)
             .for_each(|n| many.add(&format!("c{n}"), &CommandStat { calls: 1, ..CommandStat::default() }));
         assert_eq!((many.stats.len(), many.all_per_s()), (MOST_COMMANDS + 1, Some(100.0)));
+    }
+
+    #[test]
+    fn redynos_own_commands_are_apart_and_a_command_with_few_long_calls_is_not_among_the_others() {
+        let stat = |calls, usec| CommandStat { calls, usec, ..CommandStat::default() };
+        let mut command_stats: BTreeMap<_, _> = (0..40).map(|n| (format!("c{n}"), stat(1000, 10))).collect();
+        command_stats.insert("keys".to_owned(), stat(1, 900_000));
+        command_stats.insert("info".to_owned(), stat(4, 800));
+        let own = [("info".to_owned(), 2)].into();
+        let status = Status { poll_s: Some(1.0), command_stats, own, ..Status::default() };
+        let mut commands = CommandCell::of(&status);
+        assert_eq!((commands.stats["keys"].usec, &commands.stats["info"]), (900_000, &stat(2, 400)));
+        commands.merge(CommandCell::of(&status));
+        assert_eq!((commands.own.calls, commands.own.usec), (4, 800));
     }
 
     #[test]

@@ -261,7 +261,11 @@ impl Timeline {
         if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
             self.segments.push_cpu(since_s, length_s, cpu);
         }
-        self.status = Some(moment.clone());
+        // Only some polls ask for the clients.
+        let clients = self.status.take().and_then(|before| before.body.clients);
+        let mut latest = moment.clone();
+        latest.body.clients = latest.body.clients.or(clients);
+        self.status = Some(latest);
         self.advance(moment.t_s);
     }
 

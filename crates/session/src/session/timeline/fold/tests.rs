@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     knobs::Knobs,
+    server::Clients,
     session::{Summary, timeline::Level},
     stats::{Latency, fixture::repeated},
 };
@@ -115,4 +116,17 @@ fn the_writers_own_summary_wins_over_the_sum() {
         Record::End(Box::new(End { t_s: 1.0, summary: summary.clone(), ..End::default() })),
     ]);
     assert_eq!(timeline.summary(), summary);
+}
+
+#[test]
+fn the_last_list_of_clients_is_known_until_there_is_another() {
+    let status = |t_s, total: Option<u64>| {
+        let clients = total.map(|total| Clients { total, ..Clients::default() });
+        Record::Server(Box::new(Moment::new(t_s, Status { clients, ..Status::default() })))
+    };
+    let total =
+        |records: Vec<Record>| fold(records).status.unwrap().body.clients.map(|clients| clients.total);
+    assert_eq!(total(vec![status(1.0, None)]), None);
+    assert_eq!(total(vec![status(1.0, Some(7)), status(2.0, None), status(3.0, None)]), Some(7));
+    assert_eq!(total(vec![status(1.0, Some(7)), status(2.0, None), status(6.0, Some(9))]), Some(9));
 }
