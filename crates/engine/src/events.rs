@@ -27,6 +27,8 @@
 //! | `prefill` | the keys that a workload reads are made |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and continued |
 //! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and replies |
+//! | `stall` | PINGs wait much longer than usual; again when they are answered in time |
+//! | `shift` | a figure has left its usual level for 3 s; again when it is back, or has stayed for minutes |
 //! | `error` | the first error of its kind |
 //! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
 //! | `step`, `best` | a sweep measured a value of its knob, and which did most |
@@ -37,12 +39,14 @@
 
 mod found;
 mod prefilled;
+mod shift;
 
 use std::fmt;
 
 pub use found::{Best, Found, KneeAt, SweptStep};
 pub use prefilled::Prefilled;
 use serde::{Deserialize, Serialize};
+pub use shift::Shift;
 
 use crate::units::{self, counted, were};
 
@@ -202,6 +206,18 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// The ping probe is connected again.
     PingBack "ping back" "pings are answered again";
+    /// PINGs wait, or waited, much longer than usual; the event's time is that of the first PING that was late.
+    Stalled { longest_s: f64, length_s: Option<f64> } "stall"
+        match length_s {
+            None => "PING is not answered in time".to_owned(),
+            // One PING waited through nearly the whole stall: the server answered nothing.
+            Some(length_s) if longest_s / length_s > 0.8 => format!("no reply to PING for {}", latency_s(*longest_s)),
+            Some(length_s) => {
+                format!("replies to PING took up to {} for {}", latency_s(*longest_s), units::length(*length_s))
+            }
+        };
+    /// A figure left its usual level, or is back at it.
+    Shifted { shift: Shift } "shift" shift.to_string();
     /// An experiment tried a rate; `level_us` is the measured percentile, `disturbed` why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
@@ -255,6 +271,27 @@ impl EventKind {
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
     }
+
+    /// Returns the length in seconds of what has ended with the event; `None` if the event has no length.
+    pub fn length_s(&self) -> Option<f64> {
+        match self {
+            Self::SnapshotEnded { length_s, .. }
+            | Self::RewriteEnded { length_s, .. }
+            | Self::Stalled { length_s, .. } => *length_s,
+            Self::EvictionEnded { length_s, .. }
+            | Self::RejectionEnded { length_s, .. }
+            | Self::BlockingEnded { length_s, .. }
+            | Self::Paused { length_s } => Some(*length_s),
+            Self::Shifted { shift } => shift.length_s,
+            Self::Forked { held_us } => held_us.map(|us| us as f64 / 1e6),
+            Self::SlowCommand { us, .. } => Some(*us as f64 / 1e6),
+            _ => None,
+        }
+    }
+}
+
+fn latency_s(s: f64) -> String {
+    units::latency((s * 1e9) as u64)
 }
 
 fn micros(us: u64) -> String {

@@ -99,6 +99,18 @@ pub fn clock(s: f64) -> String {
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
+/// Formats a length of time that was measured from poll to poll: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
+pub fn length(s: f64) -> String {
+    let minutes = (s / 60.0).round() as u64;
+    match s {
+        ..9.95 => format!("{} s", three_digits(s)),
+        ..119.5 => format!("{s:.0} s"),
+        ..3570.0 => format!("{minutes} min"),
+        _ if minutes.is_multiple_of(60) => format!("{} h", minutes / 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
 /// Formats a share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -281,6 +293,12 @@ mod tests {
         ] {
             assert_eq!(change(share), written);
         }
+    }
+
+    #[test]
+    fn a_length_is_as_coarse_as_it_is_long() {
+        let written = [0.25, 9.96, 38.2, 119.0, 180.0, 3600.0, 4800.0].map(length);
+        assert_eq!(written, ["0.25 s", "10 s", "38 s", "119 s", "3 min", "1 h", "1 h 20 min"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod about;
 mod sample;
 mod table;
+mod watched;
 
 pub use about::{About, Alarm, GaugeSource, Group, Kind, Unit};
 pub use sample::Gauges;

@@ -4,6 +4,7 @@
 //! HdrHistogram, from 1 ns to [`HIGHEST_NS`]. Higher values are counted as over range, and their maximum is
 //! exact.
 
+pub mod baseline;
 mod buckets;
 mod compact;
 mod comparison;

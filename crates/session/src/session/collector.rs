@@ -137,7 +137,10 @@ impl Collector {
     fn take_all(&mut self) {
         while let Ok(message) = self.machine.try_recv() {
             match message {
-                probe::Message::Wake(report) => drop(self.emit(Record::Wake(span(report, &self.pauses)))),
+                probe::Message::Wake(report) => {
+                    let record = self.emit(Record::Wake(span(report, &self.pauses)));
+                    self.targets.iter_mut().for_each(|target| target.hear_wake(&record));
+                }
                 probe::Message::Intrinsic(report) => {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
                 }

@@ -161,6 +161,8 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | Paused { .. }
         | WorkerDied { .. }
         | PingBack
+        | Stalled { .. }
+        | Shifted { .. }
         | Tried { .. }
         | Found { .. }
         | Stepped { .. }

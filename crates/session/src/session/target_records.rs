@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::mpsc::Receiver};
 
 use super::{
     Event, Interval, Moment, Record, Segment, Span, Summary, Tally, assembly::Assembly,
-    lost_connections::LostConnections, pauses::Pauses,
+    lost_connections::LostConnections, pauses::Pauses, watches::Watches,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
@@ -49,6 +49,7 @@ pub(super) struct TargetRecords {
     ping_is_lost: bool,
     tally: Tally,
     pauses: Pauses,
+    watches: Watches,
     /// Records that `take` has not returned yet.
     made: Vec<Record>,
 }
@@ -71,6 +72,7 @@ impl TargetRecords {
             knobs: BTreeMap::new(),
             tally: Tally::default(),
             pauses: Pauses::default(),
+            watches: Watches::default(),
             made: Vec::new(),
         }
     }
@@ -98,9 +100,15 @@ impl TargetRecords {
         self.tally.push(record);
     }
 
+    /// Adds a record of this machine's wake probe.
+    pub(super) fn hear_wake(&mut self, record: &Record) {
+        self.watches.push(record);
+    }
+
     /// Adds a pause of the process: its start and end, in nanoseconds of the session.
     pub(super) fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
+        self.watches.pause(seconds(pause.1));
     }
 
     /// Records a pause as an event.
@@ -253,8 +261,11 @@ impl TargetRecords {
     }
 
     fn make(&mut self, record: Record) {
-        self.tally.push(&record);
-        self.made.push(record);
+        let events = self.watches.push(&record);
+        for record in std::iter::once(record).chain(events.into_iter().map(Record::Event)) {
+            self.tally.push(&record);
+            self.made.push(record);
+        }
     }
 }
 

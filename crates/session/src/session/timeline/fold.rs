@@ -16,7 +16,9 @@ use crate::{
     host::Sample,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
-    session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts},
+    session::{
+        End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts, watches::Watches,
+    },
     stats::Latency,
 };
 
@@ -60,6 +62,8 @@ pub struct Timeline {
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<Sample>>,
+    /// The baselines of the figures. Their shifts are events of the session, so those found here are dropped.
+    pub(super) watches: Watches,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
     pub(super) ping_cells: History<PingCell>,
@@ -110,6 +114,7 @@ impl Timeline {
             server: History::new(tick_s, KEPT).no_coarser(longest_s),
             status: None,
             host: None,
+            watches: Watches::default(),
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             ping_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
@@ -129,6 +134,7 @@ impl Timeline {
         if let Some(since_s) = changes_since(record) {
             self.memos.touch(since_s, self.now_s);
         }
+        self.watches.push(record);
         match record {
             Record::Session(start) => self.session = Some(start.clone()),
             Record::Segment(segment) => self.begin_segment(segment),

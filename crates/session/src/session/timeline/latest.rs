@@ -9,7 +9,13 @@
 //! change.
 
 use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
-use crate::{host::Sample, probe::TcpRtt, server::Status, session::Moment, stats::Latency};
+use crate::{
+    host::Sample,
+    probe::TcpRtt,
+    server::Status,
+    session::{Moment, watches::Standings},
+    stats::Latency,
+};
 
 /// A copy of the exact values of a timeline's latest moment.
 #[derive(Debug, Clone)]
@@ -25,6 +31,7 @@ pub struct Latest {
     pub(super) errors: ErrorLog,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<Sample>>,
+    pub(super) standings: Standings,
     pub(super) ops_per_s: Option<f64>,
     pub(super) ops_per_s_minute: Option<f64>,
     /// The latencies of each measurement in the last second, and in the last 60 s.
@@ -62,6 +69,7 @@ impl Timeline {
             errors: self.errors.clone(),
             status: self.status.clone(),
             host: self.host.clone(),
+            standings: self.watches.standings(),
             ops_per_s: self.ops_per_s(),
             ops_per_s_minute: self.ops_per_s_minute(),
             windows: Measure::ALL.map(|measure| {

@@ -9,12 +9,13 @@ use super::{
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
+    gauge::Gauge,
     host::Sample,
     probe::{TcpRtt, Timing},
     protocol::Words,
     server::Status,
-    session::{Event, Mark, Moment, SessionStart},
-    stats::{Blend, Latency},
+    session::{Event, Mark, Moment, SessionStart, Watched},
+    stats::{Blend, Latency, baseline::Usual},
 };
 
 /// The length of the longer window, in seconds.
@@ -240,6 +241,20 @@ impl<'a> Reading<'a> {
             cells.rev().find_map(|cell| cell.value.host.as_deref())
         };
         last(self.cells).or_else(|| last(self.timeline))
+    }
+
+    /// Returns the last value of a watched figure, and its usual level: the median of the last 10 minutes, without
+    /// level shifts. Gauges that count are per second. `None` in the first 10 s of a segment, and except at the latest
+    /// moment.
+    pub fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
+        let of_held = |held: &Latest| held.standings.get(figure).copied();
+        self.held.map_or_else(|| self.timeline.watches.standing(figure), of_held).filter(|_| self.is_latest)
+    }
+
+    /// Returns the ratio of a gauge to its usual level; `None` if either is unknown, or if the usual level is 0.
+    pub fn ratio_to_baseline(&self, gauge: Gauge) -> Option<f64> {
+        let (value, usual) = self.standing(&Watched::Gauge(gauge))?;
+        (usual.level > 0.0).then(|| value / usual.level)
     }
 
     /// Returns the latencies of a probe in the current segment up to this moment, from the history.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::*;
 use crate::{
-    events::Prefilled,
+    events::{Prefilled, Shift},
     gauge::{GAUGES, Gauges},
     host::{Process, Sample},
     knobs::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
@@ -82,6 +82,8 @@ fn events() -> Vec<EventKind> {
         EventKind::MoreConnectionsLost { times: n },
         EventKind::ConnectionsBack { connections: n, after_s: s },
         EventKind::Paused { length_s: s },
+        EventKind::Stalled { longest_s: s, length_s: Some(s) },
+        EventKind::Shifted { shift: Shift { from: s, to: s, length_s: Some(s), ..Shift::default() } },
         EventKind::Prefilled { prefilled },
         EventKind::OutputLost { lines: n },
         EventKind::LineSkipped { line: n, why: text() },

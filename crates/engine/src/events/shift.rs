@@ -1,0 +1,86 @@
+//! The report of a level shift of a figure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units;
+
+/// A figure that left its usual level, and how it came back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` with a command.
+    pub figure: String,
+    /// The figure's name for people, `p50 of PING`.
+    pub label: String,
+    /// The usual level before the shift, in the figure's unit; latencies of PING are in microseconds.
+    pub from: f64,
+    /// The level during the shift: when it began, or over the whole shift once it has ended.
+    pub to: f64,
+    /// `from` with its unit.
+    pub from_text: String,
+    /// `to` with its unit.
+    pub to_text: String,
+    /// The length of the shift in seconds; `None` when it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_s: Option<f64>,
+    /// The value after the shift, with its unit; `None` while the shift lasts, and if its level became the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_text: Option<String>,
+    /// Why the shift is not observed any longer: `the settings of the load changed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<String>,
+}
+
+impl Shift {
+    /// Returns the ratio of the level during the shift to the usual level; `None` if the usual level is 0.
+    pub fn factor(&self) -> Option<f64> {
+        (self.from > 0.0).then(|| self.to / self.from)
+    }
+}
+
+impl fmt::Display for Shift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)?;
+        // Above a thousand a factor says only that the usual level was nearly 0.
+        if let Some(factor) = self.factor().filter(|factor| (0.01..1000.0).contains(factor)) {
+            let digits = if factor < 9.95 { 1 } else { 0 };
+            let digits = if factor < 0.95 { 2 } else { digits };
+            write!(f, " ×{factor:.digits$}")?;
+        }
+        write!(f, ": {} → {}", self.from_text, self.to_text)?;
+        let Some(length_s) = self.length_s else { return Ok(()) };
+        let length = units::length(length_s);
+        match (&self.back_text, &self.given_up) {
+            (Some(back), _) => write!(f, ", back to {back} after {length}"),
+            (None, Some(why)) => write!(f, " for {length}, then {why}"),
+            (None, None) => write!(f, " for {length}, which is the usual level from now on"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shift() -> Shift {
+        let [figure, label, from_text, to_text] =
+            ["ping_p50", "p50 of PING", "402 µs", "4.90 ms"].map(str::to_owned);
+        Shift { figure, label, from: 402.0, to: 4900.0, from_text, to_text, ..Shift::default() }
+    }
+
+    #[test]
+    fn a_shift_is_written_with_factor_levels_and_length() {
+        assert_eq!(shift().to_string(), "p50 of PING ×12: 402 µs → 4.90 ms");
+        let back = Shift { length_s: Some(38.2), back_text: Some("410 µs".to_owned()), ..shift() };
+        assert_eq!(back.to_string(), "p50 of PING ×12: 402 µs → 4.90 ms, back to 410 µs after 38 s");
+        let stays = Shift { length_s: Some(180.0), back_text: None, ..shift() };
+        assert!(
+            stays.to_string().ends_with("4.90 ms for 3 min, which is the usual level from now on"),
+            "{stays}"
+        );
+        let from_nothing = Shift { from: 0.0, ..shift() };
+        assert_eq!(from_nothing.to_string(), "p50 of PING: 402 µs → 4.90 ms");
+        assert!(Shift { to: 100.0, ..shift() }.to_string().contains("×0.25"));
+    }
+}

@@ -1,0 +1,332 @@
+//! The usual level of a figure, and level shifts away from it.
+//!
+//! ```text
+//!   values  ─► cells of 10 s, the last 10 minutes ─► usual level and spread
+//!                                                         │
+//!            ▁▂▁▁▂▁▁▇█▇▇█▇▇▂▁▁▂                           ▼
+//!                   └─────┘ outside of it for 3 s: a shift, until 3 s are inside again
+//! ```
+//! The values of a shift do not change the baseline. If a shift has lasted for minutes, its level becomes the baseline.
+//! A baseline follows a slow rise: it is never older than 10 minutes, so a figure that doubles in an hour has no shift.
+
+use std::collections::VecDeque;
+
+/// The length of a cell in seconds: a baseline can be used after this time.
+const CELL_S: f64 = 10.0;
+/// The least number of values in a cell: the median of fewer is not robust.
+const LEAST_VALUES: usize = 3;
+/// The number of cells that are kept: 10 minutes.
+const CELLS: usize = 60;
+/// The smallest spread as a share of the level: the difference of a constant figure from itself is never a shift.
+const LEAST_SPREAD: f64 = 0.05;
+/// The ratio of the interquartile range to the standard deviation of a normal distribution.
+const QUARTILES_TO_DEVIATION: f64 = 1.349;
+/// The smallest distance of a shift from the usual level, in spreads. Six standard deviations are no noise.
+const SPREADS: f64 = 6.0;
+/// The time in seconds that a figure must stay away, and the time after which it counts as back. A person would not
+/// call a shorter time a level.
+const HELD_S: f64 = 3.0;
+/// The time in seconds after which the level of a shift becomes the baseline.
+const SETTLED_S: f64 = 180.0;
+/// The longest time between two values of a shift, in seconds: a longer gap is not part of the shift.
+const LONGEST_GAP_S: f64 = 5.0;
+
+/// The usual level of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usual {
+    /// The median.
+    pub level: f64,
+    /// The spread of the values around the median, comparable to a standard deviation.
+    pub spread: f64,
+}
+
+/// The values of a figure in the last 10 minutes, as medians of 10 s.
+#[derive(Debug, Clone, Default)]
+pub struct Baseline {
+    opened_s: f64,
+    open: Vec<f64>,
+    cells: VecDeque<Usual>,
+    usual: Option<Usual>,
+}
+
+impl Baseline {
+    /// Adds the value at `t_s`, in seconds of the session.
+    pub fn push(&mut self, t_s: f64, value: f64) {
+        if self.open.is_empty() {
+            self.opened_s = t_s;
+        }
+        self.open.push(value);
+        if t_s - self.opened_s < CELL_S - 1.0 || self.open.len() < LEAST_VALUES {
+            return;
+        }
+        self.cells.extend(around(&self.open));
+        self.open.clear();
+        if self.cells.len() > CELLS {
+            self.cells.pop_front();
+        }
+        let levels: Vec<_> = self.cells.iter().map(|cell| cell.level).collect();
+        let within: Vec<_> = self.cells.iter().map(|cell| cell.spread).collect();
+        self.usual = around(&levels).map(|between| {
+            let spread = between.spread.max(quantile(&within, 0.5).unwrap_or(0.0));
+            Usual { spread: spread.max(least_spread(between.level)), ..between }
+        });
+    }
+
+    /// Returns the usual level; `None` during the first 10 s.
+    pub fn usual(&self) -> Option<Usual> {
+        self.usual
+    }
+
+    /// Returns the median of all values; `None` without values.
+    fn level(&self) -> Option<f64> {
+        self.usual.map(|usual| usual.level).or_else(|| quantile(&self.open, 0.5))
+    }
+}
+
+fn least_spread(level: f64) -> f64 {
+    level.abs() * LEAST_SPREAD
+}
+
+/// Returns the median of `values` and their spread around it.
+fn around(values: &[f64]) -> Option<Usual> {
+    let [low, level, high] = [0.25, 0.5, 0.75].map(|share| quantile(values, share));
+    Some(Usual { level: level?, spread: (high? - low?) / QUARTILES_TO_DEVIATION })
+}
+
+/// Returns the value below which this share of `values` lies, rounded to the nearest value.
+fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get((share * last as f64).round() as usize).copied()
+}
+
+/// The smallest difference of a figure from its usual level that is a shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// As a factor, up or down.
+    pub factor: f64,
+    /// In the unit of the figure.
+    pub least: f64,
+}
+
+impl Difference {
+    /// Returns the side on which `value` is outside of the usual level: 1 above, -1 below, 0 inside. `part` is the
+    /// share of the smallest difference that is enough.
+    fn side(self, usual: Usual, value: f64, part: f64) -> i8 {
+        let away = value - usual.level;
+        let is_far = away.abs() >= self.least * part && away.abs() >= SPREADS * part * usual.spread;
+        let (low, high) = (value.min(usual.level), value.max(usual.level));
+        match is_far && high >= low * self.factor.powf(part) {
+            true if away > 0.0 => 1,
+            true => -1,
+            false => 0,
+        }
+    }
+}
+
+/// A level shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelShift {
+    /// When the shift began, in seconds of the session.
+    pub since_s: f64,
+    /// The usual level before it.
+    pub from: f64,
+    /// The level during the shift, so far.
+    pub to: f64,
+    /// How the shift ended; `None` while it lasts.
+    pub end: Option<ShiftEnd>,
+}
+
+/// The end of a level shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ShiftEnd {
+    /// The figure is at its usual level again: the time, and the value.
+    Back(f64, f64),
+    /// The shift has lasted so long that its level is the usual one now.
+    NewLevel,
+}
+
+/// Watches one figure for level shifts.
+#[derive(Debug, Clone)]
+pub struct LevelWatch {
+    difference: Difference,
+    baseline: Baseline,
+    last: Option<(f64, f64)>,
+    /// The present shift, with its values as the baseline that would follow.
+    shift: Option<(LevelShift, Baseline)>,
+    /// The latest values that may begin or end a shift, with the time at which the first of them began.
+    doubtful: Vec<(f64, f64)>,
+    doubtful_since_s: f64,
+    side: i8,
+}
+
+impl LevelWatch {
+    /// Returns a watch of a figure of which nothing is known.
+    pub fn new(difference: Difference) -> Self {
+        Self {
+            difference,
+            baseline: Baseline::default(),
+            last: None,
+            shift: None,
+            doubtful: Vec::new(),
+            doubtful_since_s: 0.0,
+            side: 0,
+        }
+    }
+
+    /// Returns a watch of a figure that was 0 until `until_s`, in seconds of the session.
+    pub fn after_zero(difference: Difference, until_s: f64) -> Self {
+        let zero = Usual { level: 0.0, spread: 0.0 };
+        let baseline = Baseline { cells: [zero].into(), usual: Some(zero), ..Baseline::default() };
+        Self { baseline, last: Some((until_s, 0.0)), ..Self::new(difference) }
+    }
+
+    /// Returns the last value, and the usual level before the present shift.
+    pub fn standing(&self) -> Option<(f64, Usual)> {
+        self.last.map(|(_, value)| value).zip(self.baseline.usual())
+    }
+
+    /// Returns the present shift.
+    pub fn shift(&self) -> Option<LevelShift> {
+        self.shift
+            .as_ref()
+            .map(|(shift, during)| LevelShift { to: during.level().unwrap_or(shift.to), ..*shift })
+    }
+
+    /// Adds the value of the time up to `t_s`. Returns a shift that begins or ends with it.
+    pub fn push(&mut self, t_s: f64, value: f64) -> Option<LevelShift> {
+        let before_s = self.last.map_or(t_s, |(before_s, _)| before_s.max(t_s - LONGEST_GAP_S));
+        self.last = Some((t_s, value));
+        let Some(usual) = self.baseline.usual() else {
+            self.baseline.push(t_s, value);
+            return None;
+        };
+        match &mut self.shift {
+            None => {
+                let side = self.difference.side(usual, value, 1.0);
+                if side != self.side {
+                    self.settle();
+                    (self.side, self.doubtful_since_s) = (side, before_s);
+                }
+                if side == 0 {
+                    self.baseline.push(t_s, value);
+                    return None;
+                }
+                self.doubtful.push((t_s, value));
+                (t_s - self.doubtful_since_s >= HELD_S).then(|| self.begin(usual))
+            }
+            Some((shift, during)) => {
+                // The way back is half of the way out, so that a value at the border does not alternate.
+                if self.difference.side(usual, value, 0.5) == self.side {
+                    self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
+                    during.push(t_s, value);
+                    let is_settled = t_s - shift.since_s >= SETTLED_S && during.usual().is_some();
+                    return is_settled.then(|| self.end(ShiftEnd::NewLevel)).flatten();
+                }
+                if self.doubtful.is_empty() {
+                    self.doubtful_since_s = before_s;
+                }
+                self.doubtful.push((t_s, value));
+                let is_back = t_s - self.doubtful_since_s >= HELD_S;
+                is_back.then(|| self.end(ShiftEnd::Back(self.doubtful_since_s, value))).flatten()
+            }
+        }
+    }
+
+    /// Adds values that were outside, for too short a time to be a shift, to the baseline.
+    fn settle(&mut self) {
+        self.doubtful.drain(..).for_each(|(t_s, value)| self.baseline.push(t_s, value));
+    }
+
+    fn begin(&mut self, usual: Usual) -> LevelShift {
+        let mut during = Baseline::default();
+        self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
+        let to = during.level().unwrap_or(usual.level);
+        let shift = LevelShift { since_s: self.doubtful_since_s, from: usual.level, to, end: None };
+        self.shift = Some((shift, during));
+        shift
+    }
+
+    fn end(&mut self, end: ShiftEnd) -> Option<LevelShift> {
+        let shift = self.shift();
+        let (_, during) = self.shift.take()?;
+        if end == ShiftEnd::NewLevel {
+            self.baseline = during;
+        }
+        self.settle();
+        self.side = 0;
+        shift.map(|shift| LevelShift { end: Some(end), ..shift })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATENCY: Difference = Difference { factor: 2.0, least: 0.2 };
+
+    /// Returns the begins and ends of shifts among values that come once a second.
+    fn shifts(values: impl IntoIterator<Item = f64>) -> Vec<(usize, LevelShift)> {
+        let mut watch = LevelWatch::new(LATENCY);
+        let found = values.into_iter().zip(1_usize..).map(|(value, s)| (s, watch.push(s as f64, value)));
+        found.filter_map(|(s, shift)| Some((s, shift?))).collect()
+    }
+
+    /// Values around `level` that vary by a tenth.
+    fn around(level: f64, n: usize) -> impl Iterator<Item = f64> {
+        (0..n).map(move |s| level * (1.0 + 0.1 * ((s * 7919 % 11) as f64 / 5.0 - 1.0)))
+    }
+
+    #[test]
+    fn a_shift_is_seen_after_three_seconds_and_ends_when_the_figure_is_back() {
+        let found = shifts(around(0.4, 12).chain(around(4.9, 38)).chain(around(0.4, 20)));
+        let [(began_s, began), (ended_s, ended)] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((*began_s, began.since_s, began.end), (15, 12.0, None));
+        assert!((began.from - 0.4).abs() < 0.05 && (began.to - 4.9).abs() < 0.5, "{began:?}");
+        let Some(ShiftEnd::Back(at_s, value)) = ended.end else { panic!("{ended:?}") };
+        assert_eq!((*ended_s, at_s), (53, 50.0));
+        assert!(value < 0.5 && (ended.to - 4.9).abs() < 0.5, "{ended:?}");
+    }
+
+    #[test]
+    fn noise_single_values_and_differences_that_do_not_matter_are_no_shifts() {
+        assert_eq!(shifts(around(0.4, 600)), []);
+        // Ten times as much, but less than 0.2.
+        assert_eq!(shifts(around(0.01, 60).chain(around(0.1, 60))), []);
+        let peaks = around(0.4, 300).enumerate().map(|(s, value)| if s % 20 < 2 { 9.0 } else { value });
+        assert_eq!(shifts(peaks), []);
+        // A figure that always jumps has a wide spread.
+        let jumps = (0..300).map(|s| if s / 4 % 2 == 0 { 0.4 } else { 2.0 });
+        assert_eq!(shifts(jumps), []);
+    }
+
+    #[test]
+    fn a_slow_rise_is_no_shift() {
+        let rise = |s: usize| 0.4 * 100_f64.powf(s as f64 / 3600.0);
+        assert_eq!(shifts((0..3600).map(rise)), []);
+        assert_eq!(shifts((0..600).map(|s| 1.0 + s as f64 / 600.0)), []);
+    }
+
+    #[test]
+    fn a_level_that_stays_for_minutes_is_the_new_baseline() {
+        let found = shifts(around(0.4, 60).chain(around(4.9, 400)).chain(around(0.4, 30)));
+        let ends: Vec<_> = found.iter().map(|(s, shift)| (*s, shift.end)).collect();
+        let [(63, None), (_, Some(ShiftEnd::NewLevel)), (463, None)] = ends[..] else { panic!("{ends:?}") };
+        assert!(found[2].1.from > 4.0 && found[2].1.to < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_figure_that_was_always_zero_can_rise() {
+        let mut watch = LevelWatch::after_zero(LATENCY, 10.0);
+        let found: Vec<_> = (11..=13).map(|s| watch.push(f64::from(s), 0.9).is_some()).collect();
+        assert_eq!(found, [false, false, true]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut baseline = Baseline::default();
+        (0..100_000).for_each(|s| baseline.push(f64::from(s), 1.0));
+        assert!(baseline.cells.len() <= CELLS && baseline.open.len() <= 10);
+    }
+}

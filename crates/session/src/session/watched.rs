@@ -1,0 +1,103 @@
+//! A figure that is watched for level shifts.
+
+use crate::{
+    events::Shift,
+    gauge::{Gauge, Kind, Unit},
+    stats::baseline::{Difference, LevelShift, ShiftEnd},
+    units,
+};
+
+/// The smallest shift of a share, as a factor. Shares have a maximum, so a large factor is often impossible.
+const OF_SHARES: f64 = 1.5;
+/// The smallest shift of other gauges, as a factor: "twice as much" is the smallest change that is worth a line.
+const OF_OTHERS: f64 = 2.0;
+
+/// A watched figure.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Watched {
+    /// A gauge of the server or its host; a gauge that counts is watched per second.
+    Gauge(Gauge),
+    /// The median round trip of the PINGs of a second, in microseconds.
+    PingP50,
+    /// The 99th percentile of the same.
+    PingP99,
+    /// The longest of the same.
+    PingMax,
+    /// The share of the time in which the server ran this command.
+    Command(String),
+}
+
+impl Watched {
+    /// The figures of PING.
+    pub const PINGS: [Self; 3] = [Self::PingP50, Self::PingP99, Self::PingMax];
+
+    /// Returns the smallest shift that is reported; `None` if the figure is not watched.
+    pub fn smallest_shift(&self) -> Option<Difference> {
+        let least = |factor, least| Some(Difference { factor, least });
+        match self {
+            Self::Gauge(gauge) => {
+                let factor = if gauge.about().unit == Unit::Ratio { OF_SHARES } else { OF_OTHERS };
+                gauge.smallest_shift().map(|least| Difference { factor, least })
+            }
+            // A twentieth of a typical round trip in a data centre would be noise; a fifth of a millisecond is not.
+            Self::PingP50 => least(2.0, 200.0),
+            // The 99th percentile of 100 PINGs is a single PING, and the longest one varies most.
+            Self::PingP99 => least(3.0, 1000.0),
+            Self::PingMax => least(5.0, 5000.0),
+            // A tenth of the main thread's time.
+            Self::Command(_) => least(OF_SHARES, 0.1),
+        }
+    }
+
+    /// Returns the figure's name in files.
+    fn name(&self) -> String {
+        match self {
+            Self::Gauge(gauge) => gauge.about().name.to_owned(),
+            Self::PingP50 => "ping_p50".to_owned(),
+            Self::PingP99 => "ping_p99".to_owned(),
+            Self::PingMax => "ping_max".to_owned(),
+            Self::Command(command) => format!("command_{command}"),
+        }
+    }
+
+    /// Returns the figure's name in a sentence.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Gauge(gauge) => gauge.in_words().to_owned(),
+            Self::PingP50 => "p50 of PING".to_owned(),
+            Self::PingP99 => "p99 of PING".to_owned(),
+            Self::PingMax => "longest PING".to_owned(),
+            Self::Command(command) => format!("time of {}", command.to_uppercase()),
+        }
+    }
+
+    /// Returns `value` with its unit.
+    pub fn written(&self, value: f64) -> String {
+        match self {
+            Self::Gauge(gauge) if gauge.about().kind == Kind::Added => format!("{}/s", gauge.written(value)),
+            Self::Gauge(gauge) => gauge.written(value),
+            Self::PingP50 | Self::PingP99 | Self::PingMax => units::latency((value * 1e3) as u64),
+            Self::Command(_) => units::percent(value),
+        }
+    }
+
+    /// Returns the report of a shift of this figure; `now_s` is the present.
+    pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> Shift {
+        let (length_s, back_text) = match shift.end {
+            None => (None, None),
+            Some(ShiftEnd::Back(at_s, value)) => (Some(at_s - shift.since_s), Some(self.written(value))),
+            Some(ShiftEnd::NewLevel) => (Some(now_s - shift.since_s), None),
+        };
+        Shift {
+            figure: self.name(),
+            label: self.in_words(),
+            from: shift.from,
+            to: shift.to,
+            from_text: self.written(shift.from),
+            to_text: self.written(shift.to),
+            length_s,
+            back_text,
+            given_up: None,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Watches the figures of one target: compares each with its own baseline, and reports level shifts and stalls.
+//!
+//! ```text
+//!   PING, each second ──┐
+//!   gauges, each poll ──┼─► a baseline each ─► shift begins, shift ends
+//!   time by command ────┘
+//!   PING, each tick ─────► stall begins, stall ends
+//! ```
+//! A change of load settings forgets all baselines: the change is expected to move the figures.
+
+use std::collections::BTreeMap;
+
+use super::{Event, Moment, Record, Span, stall_watch::StallWatch, watched::Watched};
+use crate::{
+    events::{EventKind, Shift},
+    gauge::{Gauge, Gauges, Kind},
+    host::Sample,
+    probe::Ping,
+    server::Status,
+    stats::{
+        Latency,
+        baseline::{LevelWatch, Usual},
+    },
+};
+
+/// The largest number of watched commands.
+const MOST_COMMANDS: usize = 16;
+/// The share of time from which on a command is watched.
+const LEAST_SHARE: f64 = 0.05;
+/// The number of lookups between two polls from which on the hit rate is watched: that of a few lookups is chance.
+const LEAST_LOOKUPS: f64 = 100.0;
+/// The time in seconds after which the polls so far are the baseline of a command that was not called before.
+const KNOWN_S: f64 = 10.0;
+/// PINGs that end this long after a pause of the process have waited for the process, in seconds.
+const AFTER_PAUSE_S: f64 = 0.5;
+
+/// The last value of each figure, and its usual level.
+pub(super) type Standings = BTreeMap<Watched, (f64, Usual)>;
+
+/// The watches of one target.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Watches {
+    figures: BTreeMap<Watched, LevelWatch>,
+    stalls: StallWatch,
+    /// The PINGs of the present second, by tick.
+    pings: Vec<Latency>,
+    pinged_s: f64,
+    /// The first poll since the baselines were forgotten.
+    polled_s: Option<f64>,
+    /// PINGs up to this time have waited for this process.
+    paused_s: f64,
+}
+
+impl Watches {
+    /// Adds a record of the target. Returns the events that it causes.
+    pub(super) fn push(&mut self, record: &Record) -> Vec<Event> {
+        match record {
+            Record::Segment(segment) => self.forget(segment.t_s),
+            Record::Ping(span) => self.push_ping(span),
+            Record::Server(moment) => self.push_status(moment),
+            Record::Host(moment) => self.push_host(moment),
+            Record::Wake(span) => {
+                self.stalls.push_wake(&span.body);
+                Vec::new()
+            }
+            Record::Event(Event { what: EventKind::Paused { .. }, t_s, .. }) => {
+                self.pause(*t_s);
+                Vec::new()
+            }
+            Record::Session(_)
+            | Record::Interval(_)
+            | Record::Intrinsic(_)
+            | Record::Event(_)
+            | Record::Mark(_)
+            | Record::End(_) => Vec::new(),
+        }
+    }
+
+    /// Leaves out the PINGs of a pause of the process that ended at `until_s`.
+    pub(super) fn pause(&mut self, until_s: f64) {
+        self.paused_s = until_s + AFTER_PAUSE_S;
+        self.pings.clear();
+        self.pinged_s = 0.0;
+    }
+
+    /// Returns the last value of a figure, and its usual level; `None` while that is not known.
+    pub(super) fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
+        self.figures.get(figure)?.standing()
+    }
+
+    /// Returns the same for all figures.
+    pub(super) fn standings(&self) -> Standings {
+        let standing = |(figure, watch): (&Watched, &LevelWatch)| Some((figure.clone(), watch.standing()?));
+        self.figures.iter().filter_map(standing).collect()
+    }
+
+    /// Forgets all baselines, and ends all shifts, because the settings of the load changed at `t_s`.
+    fn forget(&mut self, t_s: f64) -> Vec<Event> {
+        self.polled_s = None;
+        let all = std::mem::take(&mut self.figures).into_iter();
+        let shifted = all.filter_map(|(figure, watch)| Some((figure, watch.shift()?)));
+        shifted
+            .map(|(figure, shift)| {
+                let length_s = Some(t_s - shift.since_s);
+                let given_up = Some("the settings of the load changed".to_owned());
+                let shift = Shift { length_s, given_up, ..figure.report(&shift, t_s) };
+                Event::new(t_s, EventKind::Shifted { shift })
+            })
+            .collect()
+    }
+
+    fn push_ping(&mut self, span: &Span<Ping>) -> Vec<Event> {
+        if span.t_s <= self.paused_s {
+            return Vec::new();
+        }
+        let usual_us = Watched::PINGS.map(|figure| self.standing(&figure).map(|(_, usual)| usual.level));
+        let stall = self.stalls.push(span, usual_us).map(|(t_s, what)| Event::new(t_s, what));
+        self.pings.push(span.body.rtt.clone());
+        self.pinged_s += span.length_s;
+        let mut events: Vec<_> = stall.into_iter().collect();
+        if self.pinged_s < 0.9 {
+            return events;
+        }
+        self.pinged_s = 0.0;
+        // PINGs that still wait count with the time that they have waited, which is a lower bound.
+        let all = Latency::merged(self.pings.iter().chain([&span.body.unanswered]));
+        self.pings.clear();
+        if all.is_empty() {
+            return events;
+        }
+        let levels = [all.value_at_quantile(0.5), all.value_at_quantile(0.99), all.max_ns()];
+        for (figure, ns) in Watched::PINGS.into_iter().zip(levels) {
+            events.extend(self.watch(&figure, span.t_s, ns as f64 / 1e3, None));
+        }
+        events
+    }
+
+    fn push_status(&mut self, moment: &Moment<Status>) -> Vec<Event> {
+        let status = &moment.body;
+        let mut gauges = status.gauges.clone();
+        for gauge in Gauge::all_watched().filter(|gauge| gauge.about().kind == Kind::Added) {
+            gauges.set(gauge, gauges[gauge].and_then(|added| status.per_s(added)));
+        }
+        let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
+        if lookups < LEAST_LOOKUPS {
+            gauges.set(Gauge::HitRate, None);
+        }
+        let mut events = self.push_gauges(moment.t_s, &gauges);
+        events.extend(self.push_commands(moment));
+        events
+    }
+
+    fn push_commands(&mut self, moment: &Moment<Status>) -> Vec<Event> {
+        let Some(poll_s) = moment.body.poll_s.filter(|s| *s > 0.0) else { return Vec::new() };
+        let stats = &moment.body.command_stats;
+        let share = |name: &str| stats.get(name).map_or(0.0, |stat| stat.usec as f64 / 1e6 / poll_s);
+        let polled_s = *self.polled_s.get_or_insert(moment.t_s - poll_s);
+        let is_watched = |figure: &&Watched| matches!(figure, Watched::Command(_));
+        let mut commands: Vec<_> = self.figures.keys().filter(is_watched).cloned().collect();
+        let known = commands.clone();
+        let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(Watched::Command);
+        commands.extend(new.filter(|figure| !known.contains(figure)));
+        // A command that took no time so far has a baseline of 0, if that is known.
+        let is_known = moment.t_s - polled_s > KNOWN_S;
+        let zero_until_s = is_known.then_some(moment.t_s - poll_s);
+        let mut events = Vec::new();
+        for figure in commands.into_iter().take(MOST_COMMANDS) {
+            let Watched::Command(name) = &figure else { continue };
+            let share = share(name);
+            events.extend(self.watch(&figure, moment.t_s, share, zero_until_s));
+        }
+        events
+    }
+
+    fn push_host(&mut self, moment: &Moment<Sample>) -> Vec<Event> {
+        self.push_gauges(moment.t_s, &moment.body.gauges)
+    }
+
+    fn push_gauges(&mut self, t_s: f64, gauges: &Gauges) -> Vec<Event> {
+        let known = Gauge::all_watched().filter_map(|gauge| Some((gauge, gauges[gauge]?)));
+        known.filter_map(|(gauge, value)| self.watch(&Watched::Gauge(gauge), t_s, value, None)).collect()
+    }
+
+    /// Adds a value of a figure. If the figure is new, it was 0 until `zero_until_s`, or was not known before.
+    fn watch(&mut self, figure: &Watched, t_s: f64, value: f64, zero_until_s: Option<f64>) -> Option<Event> {
+        let difference = figure.smallest_shift()?;
+        let new = || match zero_until_s {
+            Some(until_s) => LevelWatch::after_zero(difference, until_s),
+            None => LevelWatch::new(difference),
+        };
+        let watch = self.figures.entry(figure.clone()).or_insert_with(new);
+        let level_shift = watch.push(t_s, value)?;
+        let shift = figure.report(&level_shift, t_s);
+        // The event's time is that of the change, and not that of the report.
+        let at_s = level_shift.since_s + shift.length_s.unwrap_or(0.0);
+        Some(Event::new(at_s, EventKind::Shifted { shift }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        server::CommandStat,
+        session::{Segment, Timeline},
+        stats::fixture::repeated,
+    };
+
+    /// Returns the records of second `s`: PINGs of this length, new connections, and the time of KEYS in microseconds.
+    fn second(s: u32, ping_us: u64, connections: f64, keys_us: u64) -> Vec<Record> {
+        let ping = |n: u32| {
+            let rtt = repeated(ping_us * 1000, 25);
+            let span = Span::new(f64::from(s) + f64::from(n) / 4.0, 0.25, Ping { rtt, ..Ping::default() });
+            Record::Ping(Box::new(span))
+        };
+        let mut status = Status { poll_s: Some(1.0), ..Status::default() };
+        status.gauges = [(Gauge::NewConnections, connections), (Gauge::Uptime, f64::from(s) * 100.0)].into();
+        if keys_us > 0 {
+            let stat = CommandStat { calls: 9, usec: keys_us, ..CommandStat::default() };
+            status.command_stats = [("keys".to_owned(), stat)].into();
+        }
+        let mut records: Vec<_> = (1..=4).map(ping).collect();
+        records.push(Record::Server(Box::new(Moment::new(f64::from(s + 1), status))));
+        records
+    }
+
+    fn texts(watches: &mut Watches, records: &[Record]) -> Vec<String> {
+        let events = records.iter().flat_map(|record| watches.push(record));
+        events.map(|event| format!("{:.0} s: {}", event.t_s, event.what)).collect()
+    }
+
+    fn segment(t_s: f64, number: u32) -> Record {
+        Record::Segment(Segment::new(t_s, number, Knobs::default()))
+    }
+
+    #[test]
+    fn a_server_that_becomes_slow_is_seen_within_five_seconds_and_its_return_too() {
+        let mut watches = Watches::default();
+        let calm: Vec<_> = (0..30).flat_map(|s| second(s, 400, 3.0, 0)).collect();
+        assert_eq!(texts(&mut watches, &calm), [""; 0]);
+        let slow: Vec<_> = (30..35).flat_map(|s| second(s, 4900, 4800.0, 980_000)).collect();
+        let mut found = texts(&mut watches, &slow);
+        found.sort();
+        let expected = [
+            "30 s: new connections: 3/s → 4.80 k/s",
+            "30 s: p50 of PING ×12: 400 µs → 4.90 ms",
+            "30 s: p99 of PING ×12: 400 µs → 4.90 ms",
+            "30 s: time of KEYS: 0 % → 98 %",
+        ];
+        assert_eq!(found, expected);
+        let calm: Vec<_> = (35..45).flat_map(|s| second(s, 410, 3.0, 0)).collect();
+        let found = texts(&mut watches, &calm);
+        assert!(
+            found
+                .contains(&"35 s: p50 of PING ×12: 400 µs → 4.90 ms, back to 410 µs after 5.00 s".to_owned()),
+            "{found:?}"
+        );
+        assert_eq!(found.len(), 4, "{found:?}");
+    }
+
+    #[test]
+    fn a_change_of_knobs_is_no_shift_and_ends_the_shifts_before_it() {
+        let mut watches = Watches::default();
+        let mut records = vec![segment(0.0, 1)];
+        records.extend((0..20).flat_map(|s| second(s, 400, 3.0, 0)));
+        records.push(segment(20.0, 2));
+        records.extend((20..60).flat_map(|s| second(s, 4900, 800.0, 500_000)));
+        assert_eq!(texts(&mut watches, &records), [""; 0]);
+        let slow: Vec<_> = (60..70).flat_map(|s| second(s, 90_000, 800.0, 500_000)).collect();
+        assert_eq!(texts(&mut watches, &slow).len(), 3);
+        let ended = texts(&mut watches, &[segment(70.0, 3)]);
+        assert!(
+            ended.len() == 3 && ended[0].ends_with("for 10 s, then the settings of the load changed"),
+            "{ended:?}"
+        );
+    }
+
+    #[test]
+    fn a_reading_has_the_usual_level_of_a_gauge_and_a_frozen_screen_keeps_it() {
+        let mut timeline = Timeline::default();
+        (0..20).flat_map(|s| second(s, 400, 10.0, 0)).for_each(|record| timeline.push(&record));
+        let held = timeline.hold();
+        second(20, 400, 40.0, 0).iter().for_each(|record| timeline.push(record));
+        assert_eq!(timeline.latest().ratio_to_baseline(Gauge::NewConnections), Some(4.0));
+        assert_eq!(timeline.held_at(&held, 30.0).ratio_to_baseline(Gauge::NewConnections), Some(1.0));
+        assert_eq!(timeline.at(5.0).ratio_to_baseline(Gauge::NewConnections), None);
+        assert_eq!(timeline.latest().ratio_to_baseline(Gauge::Uptime), None);
+    }
+}
